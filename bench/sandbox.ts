@@ -148,12 +148,7 @@ const bestOf = (contestant: Contestant) =>
 const ratio = (ours: Contestant) => bestOf(ours) / bestOf(floor);
 process.exitCode = printVerdicts(
   [
-    atMost(
-      'a warm script takes at most 2.4 times the engine alone',
-      ratio(script),
-      MOST_RATIO,
-      '×',
-    ),
+    atMost('a warm script takes at most 2.4 times the engine alone', ratio(script), MOST_RATIO, '×'),
     atMost(
       'a warm artifact takes at most 3 times a script in the engine alone',
       ratio(asked),

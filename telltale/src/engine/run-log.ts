@@ -6,7 +6,12 @@ import type { RunState } from '../events/run-state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { StreamWriter } from '../store/store.ts';
-import { createStreamBatches } from '../store/stream-batches.ts';
+import {
+  addToBatch,
+  type BatchCalls,
+  committedThrough,
+  createStreamBatches,
+} from '../store/stream-batches.ts';
 import { tellAll } from '../store/tell-all.ts';
 import type { RunJournal } from './run-journal.ts';
 
@@ -60,32 +65,31 @@ export function createRunLog({
     }
   };
 
-  const batches = createStreamBatches<RunEvent>({
-    writer,
-    seq: state.seq,
-    status: () => state.status,
-    writtenStatus,
-    due() {
-      if (state.status !== 'waiting') return undefined;
-      return forOthers === true ? LONG_AGO : state.waiting?.due;
+  const calls: BatchCalls<RunState, RunEvent> = {
+    status: ({ status }) => status,
+    due({ status, waiting }) {
+      if (status !== 'waiting') return undefined;
+      return forOthers === true ? LONG_AGO : waiting?.due;
     },
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
     // event is one with the stream.
-    later(flush) {
-      if (state.seq === 1) queueMicrotask(flush);
-      else if (state.origin.client !== undefined) setImmediate(flush);
+    later({ seq, origin }, flush) {
+      if (seq === 1) queueMicrotask(flush);
+      else if (origin.client !== undefined) setImmediate(flush);
       // The end of a step and the beginning of the next, a microtask later, are one append.
       else queueMicrotask(() => queueMicrotask(flush));
     },
-    onCommitted(_through, events) {
+    onCommitted(_state, _through, events) {
       if (listeners.size > 0 || crashPoint !== undefined) publish(events);
       if (watchers !== undefined && watchers.size > 0) for (const event of events) tellAll(watchers, event);
     },
-    onLost(error) {
+    onLost(_state, error) {
       sealed = true;
       onLost(error);
     },
-    crashPoint,
+  };
+  const batches = createStreamBatches<RunState, RunEvent>({
+    ...{ owner: state, calls, writer, seq: state.seq, writtenStatus, crashPoint },
   });
 
   return {
@@ -97,14 +101,11 @@ export function createRunLog({
       if (sealed) return place;
       const event: RunEvent = { ...body, seq, at: clock.now(), run, cause: from };
       reduceRun(state, event);
-      batches.add(event, encodeRunEvent(event, body), beside);
+      addToBatch(batches, event, encodeRunEvent(event, body), beside);
       return place;
     },
-    flushed: () =>
-      new Promise((resolve, reject) =>
-        batches.committed(state.seq, (error) => (error === undefined ? resolve() : reject(error))),
-      ),
-    committedSeq: batches.committedSeq,
+    flushed: () => committedThrough(batches, state.seq),
+    committedSeq: () => batches.committedSeq,
     mayBeLost,
     subscribe(listener) {
       listeners.add(listener);

@@ -26,9 +26,44 @@ export const encodeEvent = (head: EventHead, body: EventBody): string =>
   storedFront(head.seq, head.at, head.turn, head.cause, head.session) + encodeBody(body);
 
 /** What a line begins with, before its body; also for the streams of other kinds. */
-export function storedFront(seq: number, at: number, turn: number, cause: Cause, stream: string): string {
+export const storedFront = (seq: number, at: number, turn: number, cause: Cause, stream: string): string =>
+  `{"v":${VERSION},"seq":${seq},"at":${at},${storedPlace(turn, cause, stream)}`;
+
+function storedPlace(turn: number, cause: Cause, stream: string): string {
   const other = cause.stream === stream ? '' : `,${JSON.stringify(cause.stream)}`;
-  return `{"v":${VERSION},"seq":${seq},"at":${at},"turn":${turn},"cause":[${cause.seq},${cause.depth}${other}],`;
+  return `"turn":${turn},"cause":[${cause.seq},${cause.depth}${other}],`;
+}
+
+/** What the line before had in front, of one stream: most lines come in the same millisecond, or from the same cause. */
+export interface LastFront {
+  at: number;
+  atText: string;
+  turn: number;
+  cause: Cause | undefined;
+  placeText: string;
+}
+
+export const createLastFront = (): LastFront => ({
+  at: Number.NaN,
+  atText: '',
+  turn: 0,
+  cause: undefined,
+  placeText: '',
+});
+
+/** As `encodeEvent`, for one event of a stream after another: 500 bytes of short strings each instead of 740. */
+export function encodeNext(last: LastFront, head: EventHead, body: EventBody): string {
+  const { at, turn, cause } = head;
+  if (at !== last.at) {
+    last.at = at;
+    last.atText = `,"at":${at},`;
+  }
+  if (cause !== last.cause || turn !== last.turn) {
+    last.turn = turn;
+    last.cause = cause;
+    last.placeText = storedPlace(turn, cause, head.session);
+  }
+  return `{"v":${VERSION},"seq":${head.seq}${last.atText}${last.placeText}${encodeBody(body)}`;
 }
 
 /** What follows the head, closing brace included. The events of every turn are put together by hand: a third of the time. */

@@ -1,3 +1,4 @@
+import { added, joined, left, put } from '../kernel/grow.ts';
 import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
 import { forgetChild } from './fold-children.ts';
 import { forgetReviews } from './fold-reviews.ts';
@@ -9,21 +10,23 @@ export function declare(state: SessionState, action: DeclaredAction, turn: numbe
   state.signs.tags = true;
   state.signs.deeds = true;
   state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
-  state.open.add(action.id);
-  if (state.recent.push(action.id) > RECENT_ACTIONS) state.recent.shift();
-  if (isShown(action)) state.called.set(action.name, state.called.has(action.name) ? undefined : action.id);
+  state.open = joined(state.open, action.id);
+  state.recent = added(state.recent, action.id);
+  if (state.recent.length > RECENT_ACTIONS) state.recent = state.recent.slice(1);
+  if (isShown(action))
+    state.called = put(state.called, action.name, state.called.has(action.name) ? undefined : action.id);
 }
 
 export function settle(state: SessionState, id: string, end: (action: ActionState) => void): void {
   const action = state.actions.get(id);
   if (action === undefined) return;
   end(action);
-  state.open.delete(id);
+  state.open = left(state.open, id);
   forgetReviews(state, id);
   if (state.children.length > 0) forgetChild(state, id);
   if (action.action.kind === 'workflow') forgetOrders(state, `${state.id}.${id}`);
   if (state.hooks.length > 0) state.hooks = withoutBegun(state.hooks, id);
   // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
   if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
-    state.news.results.push(id);
+    state.news.results = added(state.news.results, id);
 }

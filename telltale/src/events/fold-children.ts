@@ -1,3 +1,4 @@
+import { added } from '../kernel/grow.ts';
 import type { ChildEventBody } from './event.ts';
 import { charge } from './fold-turns.ts';
 import type { ChildCursor, SessionState } from './state.ts';
@@ -40,15 +41,14 @@ export function retryChild(state: SessionState, action: string): void {
 }
 
 export function forgetChild(state: SessionState, action: string): void {
-  const at = state.children.findIndex((cursor) => cursor.action === action);
-  if (at !== -1) state.children.splice(at, 1);
+  state.children = state.children.filter((cursor) => cursor.action !== action);
 }
 
 /** As many as run side by side: looked for one by one. */
-function cursorOf({ children }: SessionState, action: string): ChildCursor {
-  const known = children.find((cursor) => cursor.action === action);
+function cursorOf(state: SessionState, action: string): ChildCursor {
+  const known = state.children.find((cursor) => cursor.action === action);
   if (known !== undefined) return known;
   const cursor = { action, tries: 0, session: '', seq: 0 };
-  children.push(cursor);
+  state.children = added(state.children, cursor);
   return cursor;
 }

@@ -1,3 +1,4 @@
+import { added, dropped, put } from '../kernel/grow.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { EventOf } from './event.ts';
 import { FEED_NO_ROOM, type FeedNews, type FeedState } from './feed-event.ts';
@@ -12,16 +13,15 @@ export function addFeed(state: SessionState, { id, feed, by }: EventOf<'feed.add
     return;
   }
   // Another definition is another feed: nothing that is known of the old one counts for it.
-  state.feeds.set(id, { id, definition: feed, by });
+  state.feeds = put(state.feeds, id, { id, definition: feed, by });
 }
 
 export function removeFeed(state: SessionState, { id, declared }: EventOf<'feed.removed'>): void {
   if (id.startsWith(BUILTIN_FEED)) {
-    if (!state.off.includes(id)) state.off.push(id);
+    if (!state.off.includes(id)) state.off = added(state.off, id);
     return;
   }
-  if (declared === true) state.feeds.set(id, { id, removed: true });
-  else state.feeds.delete(id);
+  state.feeds = declared === true ? put(state.feeds, id, { id, removed: true }) : dropped(state.feeds, id);
   if (state.news.feeds !== undefined) state.news.feeds = state.news.feeds.filter((news) => news.id !== id);
 }
 
@@ -32,7 +32,7 @@ export function updateFeed(state: SessionState, event: EventOf<'feed.updated'>):
   const last = { value, tokens, ...cut, loadedAt, seq, turn: state.turn + 1 };
   const ageMs = Math.max(0, at - loadedAt);
   const shown = event.told === true ? tell(state, { id, kind: 'value', value, ageMs, ...cut }) : before.shown;
-  state.feeds.set(id, { ...before, last, ...(shown === undefined ? {} : { shown }) });
+  state.feeds = put(state.feeds, id, { ...before, last, ...(shown === undefined ? {} : { shown }) });
 }
 
 export function failFeed(state: SessionState, event: EventOf<'feed.failed'>): void {
@@ -42,7 +42,7 @@ export function failFeed(state: SessionState, event: EventOf<'feed.failed'>): vo
   const ageMs = before.last === undefined ? {} : { ageMs: Math.max(0, at - before.last.loadedAt) };
   const shown = event.told === true ? tell(state, { id, kind: 'failed', error, ...ageMs }) : before.shown;
   const failing = { error, times, since };
-  state.feeds.set(id, { ...before, failing, ...(shown === undefined ? {} : { shown }) });
+  state.feeds = put(state.feeds, id, { ...before, failing, ...(shown === undefined ? {} : { shown }) });
 }
 
 const known = (state: SessionState, id: string): FeedState => state.feeds.get(id) ?? { id };
@@ -58,18 +58,18 @@ function tell(state: SessionState, news: FeedNews): NonNullable<FeedState['shown
  * room there says so, and is shown again once a turn has room for it.
  */
 export function compactedFeeds(
-  { feeds }: SessionState,
+  state: SessionState,
   { through, feed_tokens: room = Number.POSITIVE_INFINITY }: EventOf<'prompt.compacted'>,
 ): { readonly feeds?: readonly FeedNews[] } {
   const gone: FeedNews[] = [];
   let left = room;
-  for (const feed of [...feeds.values()]) {
+  for (const feed of [...state.feeds.values()]) {
     const { id, shown, last } = feed;
     if (shown === undefined || shown.turn > through) continue;
     const tokens = shown.news.kind === 'value' ? (last?.tokens ?? 0) : 0;
     const news: FeedNews = tokens <= left ? shown.news : { id, kind: 'failed', error: noRoomAgain(tokens) };
     if (news === shown.news) left -= tokens;
-    else feeds.set(id, { ...feed, shown: { ...shown, news } });
+    else state.feeds = put(state.feeds, id, { ...feed, shown: { ...shown, news } });
     gone.push(news);
   }
   return gone.length === 0 ? {} : { feeds: gone };

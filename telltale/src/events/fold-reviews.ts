@@ -1,9 +1,10 @@
+import { added } from '../kernel/grow.ts';
 import type { EventOf } from './event.ts';
 import type { Review, SessionState } from './state.ts';
 
 export function request(state: SessionState, event: EventOf<'review.requested'>): void {
   const { review, action, target, what, because, input, grants, definition, replaces, at } = event;
-  state.reviews.push({
+  state.reviews = added(state.reviews, {
     ...{ review, action, target, what, because, input, grants, at },
     ...(definition === undefined ? {} : { definition }),
     ...(replaces === undefined ? {} : { replaces }),

@@ -1,9 +1,11 @@
+import { added } from '../kernel/grow.ts';
 import type { EventOf } from './event.ts';
 import type { SessionState, TriggerCount, WorkflowNews } from './state.ts';
 
 export function startRun(state: SessionState, event: EventOf<'trigger.fired'>): void {
   const { run, workflow, trigger, seq, cause, seen, chain, at } = event;
-  state.runs.push({ run, workflow, trigger, seq, depth: cause.depth + 1, seen, chain });
+  const depth = cause.depth + 1;
+  state.runs = added(state.runs, { run, workflow, trigger, seq, depth, seen, chain });
   countTrigger(state, trigger, (before) => ({ ...before, times: before.times + 1, at }));
 }
 

@@ -1,3 +1,4 @@
+import { added } from '../kernel/grow.ts';
 import { type ActionState, completesStep } from './action.ts';
 import type { Cause, EventOf, SessionEvent } from './event.ts';
 import type { SessionState, TaskState } from './state.ts';
@@ -53,7 +54,7 @@ export function answerReport(state: SessionState, { task, nth, text }: EventOf<'
   watchAnew(inHand);
   state.idleTurns = 0;
   state.bareTurns = 0;
-  state.news.messages.push({ from: 'verifier', text });
+  state.news.messages = added(state.news.messages, { from: 'verifier', text });
 }
 
 export function endTask(state: SessionState, task: string): void {

@@ -1,4 +1,5 @@
-import type { Json } from '../kernel/json.ts';
+import { added, NONE } from '../kernel/grow.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf, Usage } from './event.ts';
 import { withoutTurn } from './hook-marks.ts';
@@ -18,16 +19,16 @@ export function beginTurn(state: SessionState, turn: number): void {
   const { deeds, tags } = state.signs;
   const goesOn = state.news.broken?.error.code === TURN_CUT_SHORT;
   state.signs = goesOn ? { ...noSigns(), deeds, tags } : noSigns();
-  const running: string[] = [];
+  let running: readonly string[] = NONE;
   for (const id of state.open) {
     const action = state.actions.get(id)?.action;
-    if (action !== undefined && isTracked(action) && isShown(action)) running.push(id);
+    if (action !== undefined && isTracked(action) && isShown(action)) running = added(running, id);
   }
-  state.turns.push({
+  state.turns = added(state.turns, {
     turn,
     news: state.news,
     running,
-    metadata: { ...state.metadata },
+    metadata: shownMetadata(state),
     ...(state.variables.size === 0 ? {} : { variables: variableValues(state) }),
     ...(state.off.length === 0 ? {} : { off: [...state.off] }),
     output: '',
@@ -35,6 +36,10 @@ export function beginTurn(state: SessionState, turn: number): void {
   state.news = emptyNews();
   if (state.hooks.length > 0) state.hooks = withoutTurn(state.hooks);
 }
+
+/** A copy of the values, unless they are those of the turn before. */
+const shownMetadata = ({ news, turns, metadata }: SessionState): JsonObject =>
+  (news.changed.length === 0 ? turns.at(-1)?.metadata : undefined) ?? { ...metadata };
 
 /** The variables by name. */
 export const variableValues = ({ variables }: Pick<SessionState, 'variables'>): Record<string, Json> =>

@@ -1,3 +1,4 @@
+import { added } from '../kernel/grow.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { HookRecord } from './event.ts';
 
@@ -10,10 +11,10 @@ export interface HookMark extends Pick<HookRecord, 'hook' | 'of' | 'index' | 'ac
 }
 
 /** Marks a hook as asked. What comes of an `after_action` is on the log together with the action's end. */
-export function markHook(marks: HookMark[], record: HookRecord): void {
+export function markHook(marks: readonly HookMark[], record: HookRecord): readonly HookMark[] {
   const { hook, of, index, action, input, outcome, reason } = record;
-  if (hook === 'after_action') return;
-  marks.push({
+  if (hook === 'after_action') return marks;
+  return added(marks, {
     hook,
     of,
     index,

@@ -163,7 +163,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       );
       break;
     case 'hook.ran':
-      if (event.hook === 'before_action') markHook(state.hooks, event);
+      if (event.hook === 'before_action') state.hooks = markHook(state.hooks, event);
       break;
     case 'budget.charged':
       state.balance = event.balance;

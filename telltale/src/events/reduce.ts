@@ -1,5 +1,6 @@
+import { added, put } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
-import type { EventOf, SessionEvent, VariableClass } from './event.ts';
+import type { EventOf, MessageFrom, SessionEvent, VariableClass } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { addFeed, compactedFeeds, failFeed, removeFeed, updateFeed } from './fold-feeds.ts';
@@ -109,7 +110,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'message.received':
       if (state.status === 'waiting') state.status = 'running';
       state.idle = false;
-      state.news.messages.push({ from: event.from, text: event.text });
+      tellMessage(state, event.from, event.text);
       break;
     case 'action.declared':
       declare(state, event.action, event.turn);
@@ -129,7 +130,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         action.attempts = event.attempts;
         action.ms = event.ms;
         const key = action.action.output_key;
-        if (key !== undefined) state.outputs.set(key, event.id);
+        if (key !== undefined) state.outputs = put(state.outputs, key, event.id);
         if (state.task !== undefined) noteTried(state.task, action);
       });
       break;
@@ -183,7 +184,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'metadata.rejected':
       if (isOfChild(event.by) || isOfWorkflow(event.by)) break; // no mistake of this model's
       state.signs.tags = true;
-      state.news.rejected.push(...event.errors);
+      for (const error of event.errors) state.news.rejected = added(state.news.rejected, error);
       break;
     case 'variable.changed':
       if (event.by === 'model') {
@@ -192,18 +193,22 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         if (state.task !== undefined) state.task.fresh = true;
       }
       if (event.by !== SEED_WRITER) state.variableUpdates++;
-      state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
+      state.variables = put(state.variables, event.name, {
+        value: event.to,
+        class: event.class,
+        by: event.by,
+      });
       if (state.news.variables === undefined) state.news.variables = [event.name];
       else if (!state.news.variables.includes(event.name)) state.news.variables.push(event.name);
       break;
     case 'fault':
       state.signs.tags ||= event.code !== 'no_tags';
       if (state.news.faults.length < MAX_FAULTS)
-        state.news.faults.push({ code: event.code, message: event.message });
+        state.news.faults = added(state.news.faults, { code: event.code, message: event.message });
       break;
     case 'if.decided':
       state.signs.tags = true;
-      state.signs.ifs.push(event.held);
+      state.signs.ifs = added(state.signs.ifs, event.held);
       break;
     case 'budget.charged':
       state.balance = event.balance;
@@ -267,7 +272,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       takeOrder(state, event);
       break;
     case 'hook.ran':
-      markHook(state.hooks, event);
+      state.hooks = markHook(state.hooks, event);
       break;
     case 'task.given':
       giveTask(state, event);
@@ -329,11 +334,12 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   state.startedAt = event.at;
   for (const [field, value] of Object.entries(event.metadata ?? {})) state.metadata[field] = value;
   for (const [name, value] of Object.entries(event.vars ?? {}))
-    state.variables.set(name, { value, class: classIn(event, name), by: 'start' });
-  state.news.messages.push({
-    from: event.parent === undefined || event.led === true ? 'user' : 'parent',
-    text: event.input,
-  });
+    state.variables = put(state.variables, name, { value, class: classIn(event, name), by: 'start' });
+  tellMessage(state, event.parent === undefined || event.led === true ? 'user' : 'parent', event.input);
+}
+
+function tellMessage({ news }: SessionState, from: MessageFrom, text: string): void {
+  news.messages = added(news.messages, { from, text });
 }
 
 const classIn = ({ classes }: EventOf<'session.started'>, name: string): VariableClass =>
@@ -377,6 +383,6 @@ function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>)
     // A field that is not set and has no default is absent; on the log that is null.
     if (to === null) delete state.metadata[field];
     else state.metadata[field] = to;
-    if (!state.news.changed.includes(field)) state.news.changed.push(field);
+    if (!state.news.changed.includes(field)) state.news.changed = added(state.news.changed, field);
   }
 }

@@ -129,7 +129,7 @@ export interface RunState {
   /** Of a run whose tasks a client works on, in order. */
   client?: ClientTask[];
   /** Hooks that were asked about steps that have not ended; `action` is the step's address. */
-  hooks: HookMark[];
+  hooks: readonly HookMark[];
   /** How many decisions artifacts were asked for: the number of a call is part of its seed. */
   invokes: number;
   /** What came out of them, by `where`: a place is decided once in a run. */

@@ -1,3 +1,4 @@
+import { added, NONE, put } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
@@ -45,51 +46,71 @@ export interface SnapshotWriter {
   take(state: SessionState): string;
 }
 
+interface Account extends SnapshotWriter {
+  noted: number;
+  /** Ids of actions that changed; one that changed in between others is there more than once. */
+  touched: readonly string[];
+  since: number;
+  firstTurn: number;
+}
+
 /** `base` is the state that the parts so far stand for; nothing, where there are none. */
 export function createSnapshotWriter(
   base: Pick<SessionState, 'seq' | 'turn'> = { seq: 0, turn: 0 },
 ): SnapshotWriter {
-  let due = 0;
-  let touched = new Set<string>();
-  let named = new Set<string>();
-  let { seq: since, turn: firstTurn } = base;
-  return {
-    note(event) {
-      due++;
-      if (event.type === 'action.declared') {
-        touched.add(event.action.id);
-        named.add(event.action.name);
-      } else if ('id' in event && event.type.startsWith('action.')) touched.add(event.id);
-    },
-    due: () => due,
-    take(state) {
-      const { turns, actions, open, outputs, called, variables, metadata, feeds, ...live } = state;
-      const changed = [...touched].flatMap((id) => actions.get(id) ?? []);
-      const part: SnapshotPart = {
-        v: VERSION,
-        since,
-        live,
-        open: [...open],
-        metadata: Object.entries(metadata),
-        variables: [...variables],
-        feeds: [...feeds],
-        turns: newest(turns, firstTurn),
-        actions: changed,
-        outputs: changed.flatMap(({ action: { id, output_key } }) =>
-          output_key !== undefined && outputs.get(output_key) === id ? [[output_key, id] as const] : [],
-        ),
-        called: [...named].flatMap((name) =>
-          called.has(name) ? [[name, called.get(name) ?? null] as const] : [],
-        ),
-      };
-      due = 0;
-      touched = new Set();
-      named = new Set();
-      since = state.seq;
-      firstTurn = state.turn; // it may still grow
-      return JSON.stringify(part);
-    },
+  const account: Account = {
+    noted: 0,
+    touched: NONE,
+    since: base.seq,
+    firstTurn: base.turn,
+    note,
+    due,
+    take,
   };
+  return account;
+}
+
+function note(this: Account, event: EventBody): void {
+  this.noted++;
+  const id = actionOf(event);
+  if (id !== undefined && this.touched.at(-1) !== id) this.touched = added(this.touched, id);
+}
+
+function actionOf(event: EventBody): string | undefined {
+  if (event.type === 'action.declared') return event.action.id;
+  return 'id' in event && event.type.startsWith('action.') ? event.id : undefined;
+}
+
+function due(this: Account): number {
+  return this.noted;
+}
+
+function take(this: Account, state: SessionState): string {
+  const { turns, actions, open, outputs, called, variables, metadata, feeds, ...live } = state;
+  const changed = [...new Set(this.touched)].flatMap((id) => actions.get(id) ?? []);
+  const names = new Set(changed.map(({ action }) => action.name));
+  const part: SnapshotPart = {
+    v: VERSION,
+    since: this.since,
+    live,
+    open: [...open],
+    metadata: Object.entries(metadata),
+    variables: [...variables],
+    feeds: [...feeds],
+    turns: newest(turns, this.firstTurn),
+    actions: changed,
+    outputs: changed.flatMap(({ action: { id, output_key } }) =>
+      output_key !== undefined && outputs.get(output_key) === id ? [[output_key, id] as const] : [],
+    ),
+    called: [...names].flatMap((name) =>
+      called.has(name) ? [[name, called.get(name) ?? null] as const] : [],
+    ),
+  };
+  this.noted = 0;
+  this.touched = NONE;
+  this.since = state.seq;
+  this.firstTurn = state.turn; // it may still grow
+  return JSON.stringify(part);
 }
 
 /** The turns from `from` on, without a look at the others. */
@@ -135,8 +156,8 @@ export function createSnapshotReader(): SnapshotReader {
       state.feeds = new Map(part.feeds ?? []);
       for (const turn of part.turns) turns.set(turn.turn, turn);
       for (const action of part.actions) state.actions.set(action.action.id, action);
-      for (const [key, id] of part.outputs) state.outputs.set(key, id);
-      for (const [name, id] of part.called) state.called.set(name, id ?? undefined);
+      for (const [key, id] of part.outputs) state.outputs = put(state.outputs, key, id);
+      for (const [name, id] of part.called) state.called = put(state.called, name, id ?? undefined);
     },
     state() {
       const through = state.compaction?.through ?? 0;

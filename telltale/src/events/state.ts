@@ -1,3 +1,4 @@
+import { NOBODY, NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
@@ -18,13 +19,13 @@ export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'st
 
 /** What happened since the model last saw the state: what its next prompt has to tell. */
 export interface News {
-  messages: { readonly from: MessageFrom; readonly text: string }[];
+  messages: readonly { readonly from: MessageFrom; readonly text: string }[];
   /** Actions that ended, in the order in which they did. */
-  results: string[];
-  faults: { readonly code: string; readonly message: string }[];
-  rejected: FieldError[];
+  results: readonly string[];
+  faults: readonly { readonly code: string; readonly message: string }[];
+  rejected: readonly FieldError[];
   /** Fields of metadata that are not what the model last saw. */
-  changed: string[];
+  changed: readonly string[];
   /** Why the turn before this one broke off, and after how many characters. */
   broken?: { readonly error: ErrorJson; readonly at: number };
   /** Workflow runs that ended and of which the model is told. Absent in turns from before there were any. */
@@ -176,7 +177,7 @@ export interface TurnSigns {
   /** How many responses are on the log. */
   responses: number;
   /** What the tests of its `<if>`s came to, in order. */
-  ifs: boolean[];
+  ifs: readonly boolean[];
 }
 
 /** A question to a person, open as long as it has no answer. */
@@ -242,28 +243,28 @@ export interface SessionState {
   /** Whether the model's stream of that turn has not ended yet. */
   turnOpen: boolean;
   /** The turns since the last compaction. */
-  turns: TurnRecord[];
+  turns: readonly TurnRecord[];
   news: News;
   compaction?: Compaction;
   actions: Map<string, ActionState>;
   /** The last actions that were declared, RECENT_ACTIONS at most. */
-  recent: string[];
+  recent: readonly string[];
   /** Ids of actions that have not ended, in the order of their declaration. */
-  open: Set<string>;
+  open: ReadonlySet<string>;
   /** Sub-agents whose actions have not ended. */
-  children: ChildCursor[];
+  children: readonly ChildCursor[];
   /** Turns that sub-agents have ended, by the agent's name. */
-  childTurns: { readonly agent: string; readonly turns: number }[];
+  childTurns: readonly { readonly agent: string; readonly turns: number }[];
   /** The action whose result an `output_key` names: the last one that completed. */
-  outputs: Map<string, string>;
+  outputs: ReadonlyMap<string, string>;
   /** Targets by name, with the only action that called them; undefined once there was another. */
-  called: Map<string, string | undefined>;
+  called: ReadonlyMap<string, string | undefined>;
   metadata: Record<string, Json>;
-  variables: Map<string, Variable>;
+  variables: ReadonlyMap<string, Variable>;
   /** Feeds that were loaded, that failed, or that were added in the session, by id. */
-  feeds: Map<string, FeedState>;
+  feeds: ReadonlyMap<string, FeedState>;
   /** The built-in parts of the prompt that are left out: `builtin:results`. */
-  off: string[];
+  off: readonly string[];
   /** Whose variables of `key: user` it has. */
   user?: string;
   balance?: number;
@@ -280,14 +281,14 @@ export interface SessionState {
   /** The action whose failure ends the session (`on_error: fail`), until it has: what is undone for it comes first. */
   failing?: string;
   /** What people were asked, from the request to the end of its action. */
-  reviews: Review[];
+  reviews: readonly Review[];
   /** Hooks that were asked about what has not begun, or not been told, yet. */
-  hooks: HookMark[];
+  hooks: readonly HookMark[];
   /** Runs that triggers started and that have not ended, in the order of their start. */
-  runs: StartedRun[];
-  orders: RunOrders[];
-  timers: Timer[];
-  triggers: TriggerCount[];
+  runs: readonly StartedRun[];
+  orders: readonly RunOrders[];
+  timers: readonly Timer[];
+  triggers: readonly TriggerCount[];
   /** Updates of the metadata that counted, those taken over from elsewhere aside: before the first no condition holds. */
   metadataUpdates: number;
   variableUpdates: number;
@@ -298,9 +299,15 @@ export interface SessionState {
 /** What `agent.actions_executed` goes back to. */
 export const RECENT_ACTIONS = 100;
 
-export const emptyNews = (): News => ({ messages: [], results: [], faults: [], rejected: [], changed: [] });
+export const emptyNews = (): News => ({
+  messages: NONE,
+  results: NONE,
+  faults: NONE,
+  rejected: NONE,
+  changed: NONE,
+});
 
-export const noSigns = (): TurnSigns => ({ tags: false, deeds: false, responses: 0, ifs: [] });
+export const noSigns = (): TurnSigns => ({ tags: false, deeds: false, responses: 0, ifs: NONE });
 
 /** A session of which nothing is known yet: folding its log from the first event on makes it whole. */
 export const emptyState = (): SessionState => ({
@@ -317,31 +324,31 @@ export const emptyState = (): SessionState => ({
   startedAt: 0,
   turn: 0,
   turnOpen: false,
-  turns: [],
+  turns: NONE,
   news: emptyNews(),
   actions: new Map(),
-  recent: [],
-  open: new Set(),
-  children: [],
-  childTurns: [],
-  outputs: new Map(),
-  called: new Map(),
+  recent: NONE,
+  open: NOBODY,
+  children: NONE,
+  childTurns: NONE,
+  outputs: NOTHING,
+  called: NOTHING,
   metadata: {},
-  variables: new Map(),
-  feeds: new Map(),
-  off: [],
+  variables: NOTHING,
+  feeds: NOTHING,
+  off: NONE,
   totals: { input: 0, output: 0, cost_usd: 0, turns: 0, failedTurns: 0 },
   bareTurns: 0,
   idleTurns: 0,
   signs: noSigns(),
   asked: { turn: 1, said: 0 },
   downMs: 0,
-  reviews: [],
-  hooks: [],
-  runs: [],
-  orders: [],
-  timers: [],
-  triggers: [],
+  reviews: NONE,
+  hooks: NONE,
+  runs: NONE,
+  orders: NONE,
+  timers: NONE,
+  triggers: NONE,
   metadataUpdates: 0,
   variableUpdates: 0,
 });

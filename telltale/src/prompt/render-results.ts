@@ -35,15 +35,23 @@ export const roomFor = (count: number, chars: number): ResultRoom => ({
   floor: Math.min(MIN_SHOWN, Math.floor(chars / FLOOR_PART)),
 });
 
+const NONE: readonly ActionState[] = [];
+
 /** Those of these actions whose results there are to tell. */
-export const endedOf = (
+export function endedOf(
   ids: readonly string[],
   actions: ReadonlyMap<string, ActionState>,
-): readonly ActionState[] =>
-  ids.flatMap((id) => {
+): readonly ActionState[] {
+  // An array of one is a fifth of the size of one that is pushed to.
+  let states: ActionState[] | undefined;
+  for (const id of ids) {
     const state = actions.get(id);
-    return state !== undefined && isTold(state) && resultStatus(state) !== undefined ? [state] : [];
-  });
+    if (state === undefined || !isTold(state) || resultStatus(state) === undefined) continue;
+    if (states === undefined) states = [state];
+    else states.push(state);
+  }
+  return states ?? NONE;
+}
 
 /**
  * The results of actions that ended. Their size is bounded: each is shown up to its part of what room is left, and
@@ -72,7 +80,8 @@ function renderWithin(
   const rendered: string[] = [];
   for (const state of ended) {
     if (left.left <= 0) return [...rendered, unshown(ended.slice(rendered.length), style)];
-    rendered.push(inRoom(left, (max) => renderResult(state, max, style)));
+    const text = renderResult(state, shareOf(left), style);
+    rendered.push(taken(left, text));
   }
   return rendered;
 }
@@ -80,12 +89,16 @@ function renderWithin(
 /** The result as the answer to a native call: without a tag around it, which the call itself is. */
 export function renderAnswer(state: ActionState, style: ResultStyle, room: ResultRoom): string {
   if (room.left <= 0) return unshown([state], style);
-  return inRoom(room, (max) => shownResult(state, max, style).text);
+  return taken(room, shownResult(state, shareOf(room), style).text);
 }
 
-function inRoom(room: ResultRoom, render: (max: number) => string): string {
-  const share = Math.floor(room.left / room.count) - FRAME;
-  const text = render(Math.min(MAX_SHOWN, Math.max(room.floor, share)));
+/** The most that the next result may take. */
+function shareOf({ left, count, floor }: ResultRoom): number {
+  const share = Math.floor(left / count) - FRAME;
+  return Math.min(MAX_SHOWN, Math.max(floor, share));
+}
+
+function taken(room: ResultRoom, text: string): string {
   room.left -= text.length;
   room.count--;
   return text;

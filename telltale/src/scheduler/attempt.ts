@@ -1,3 +1,4 @@
+import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { PerformCall, SchedulerEdges } from './edges.ts';
@@ -12,49 +13,66 @@ export type Outcome =
 
 /** One try of an action, from the call of its target on. */
 export interface Attempt {
-  /** Aborts its signal, once; it then ends with `reason`, whatever the target says. */
-  stop(reason: RuntimeError): void;
+  readonly controller: AbortController;
+  readonly clock: Clock;
+  readonly graceMs: number;
+  readonly done: (outcome: Outcome) => void;
+  /** Why it was stopped, if it was. */
+  stopped: RuntimeError | undefined;
+  over: boolean;
+  /** Takes back the time-out, or the end of its grace. */
+  disarm: (() => void) | undefined;
 }
 
 /**
- * Calls the target, now. `done` is called once, never before this returns: with what the target gave, or, where it was
- * stopped, when it has settled or its grace is over.
+ * Calls the target, now, with the controller's signal. `done` is called once, never before this returns: with what the
+ * target gave, or, where it was stopped, when it has settled or its grace is over.
  */
 export function attempt(
-  { clock, perform }: Pick<SchedulerEdges, 'clock' | 'perform'>,
-  { action, input, attempt: number, cause }: Omit<PerformCall, 'signal'>,
-  { timeoutMs, graceMs = GRACE_MS }: { readonly timeoutMs: number; readonly graceMs?: number | undefined },
+  edges: Pick<SchedulerEdges, 'clock' | 'perform'>,
+  controller: AbortController,
+  call: PerformCall,
+  timeoutMs: number,
+  graceMs: number,
   done: (outcome: Outcome) => void,
 ): Attempt {
-  const controller = new AbortController();
-  let stopped: RuntimeError | undefined;
-  let over = false;
-  let disarm = (): void => undefined;
-  const finish = (outcome: Outcome) => {
-    if (over) return; // the target came back after its grace
-    over = true;
-    disarm();
-    done(stopped === undefined ? outcome : { ok: false, error: stopped });
-  };
-  const stop = (reason: RuntimeError) => {
-    if (stopped !== undefined || over) return;
-    stopped = reason;
-    disarm();
-    disarm = clock.after(graceMs, () => finish({ ok: false, error: reason }));
-    controller.abort(reason);
+  const made: Attempt = {
+    controller,
+    clock: edges.clock,
+    graceMs,
+    done,
+    stopped: undefined,
+    over: false,
+    disarm: undefined,
   };
   if (timeoutMs < Number.POSITIVE_INFINITY)
-    disarm = clock.after(timeoutMs, () => stop(timedOut(action, timeoutMs)));
-  called(perform, { action, input, attempt: number, cause, signal: controller.signal }).then(
-    (output) => finish({ ok: true, output: output ?? null }),
-    (thrown: unknown) => finish({ ok: false, error: toRuntimeError(thrown) }),
+    made.disarm = edges.clock.after(timeoutMs, () => stopAttempt(made, timedOut(call.action, timeoutMs)));
+  called(edges, call).then(
+    (output) => finish(made, { ok: true, output: output ?? null }),
+    (thrown: unknown) => finish(made, { ok: false, error: toRuntimeError(thrown) }),
   );
-  return { stop };
+  return made;
 }
 
-function called(perform: SchedulerEdges['perform'], call: PerformCall): Promise<Json> {
+/** Aborts its signal, once; it then ends with `reason`, whatever the target says. */
+export function stopAttempt(attempt: Attempt, reason: RuntimeError): void {
+  if (attempt.stopped !== undefined || attempt.over) return;
+  attempt.stopped = reason;
+  attempt.disarm?.();
+  attempt.disarm = attempt.clock.after(attempt.graceMs, () => finish(attempt, { ok: false, error: reason }));
+  attempt.controller.abort(reason);
+}
+
+function finish(attempt: Attempt, outcome: Outcome): void {
+  if (attempt.over) return; // the target came back after its grace
+  attempt.over = true;
+  attempt.disarm?.();
+  attempt.done(attempt.stopped === undefined ? outcome : { ok: false, error: attempt.stopped });
+}
+
+function called(edges: Pick<SchedulerEdges, 'perform'>, call: PerformCall): Promise<Json> {
   try {
-    return perform(call);
+    return edges.perform(call);
   } catch (thrown) {
     return Promise.reject(thrown);
   }

@@ -1,15 +1,15 @@
-import { clearFifo, createFifo, pushFifo, shiftFifo } from './fifo.ts';
+import { added, dropped, NONE, put } from '../kernel/grow.ts';
+import { clearFifo, type Fifo, pushFifo, shiftFifo } from './fifo.ts';
 
 /** Tells of ends, in the order of the log. */
 export interface Bell {
-  /** This id has ended. Nobody is told before `ring`. */
-  note(id: string): void;
-  /** Calls back once all of these are noted; not at all if there are none. */
-  wait(ids: readonly string[], then: () => void): void;
-  /** Tells whoever waits, what comes up meanwhile included. */
-  ring(): void;
-  /** Forgets what was noted. */
-  mute(): void;
+  /** Ids that have ended and that nobody was told of. */
+  readonly notes: Fifo<string>;
+  /** Who waits for which id. */
+  waiters: ReadonlyMap<string, readonly Waiter[]>;
+  ringing: boolean;
+  /** Told of each end, before those who wait for it. */
+  heard(id: string): void;
 }
 
 interface Waiter {
@@ -17,38 +17,33 @@ interface Waiter {
   readonly then: () => void;
 }
 
-export function createBell(ended: (id: string) => void): Bell {
-  const notes = createFifo<string>();
-  const waiters = new Map<string, Waiter[]>();
-  let ringing = false;
+/** This id has ended. Nobody is told before `ring`. */
+export const noteEnd = ({ notes }: Bell, id: string): void => pushFifo(notes, id);
 
-  const tell = (id: string) => {
-    ended(id);
-    const waiting = waiters.get(id);
-    if (waiting === undefined) return;
-    waiters.delete(id);
-    for (const waiter of waiting) if (--waiter.left === 0) waiter.then();
-  };
-
-  return {
-    note: (id) => pushFifo(notes, id),
-    wait(ids, then) {
-      const waiter: Waiter = { left: ids.length, then };
-      for (const id of ids) {
-        const others = waiters.get(id);
-        if (others === undefined) waiters.set(id, [waiter]);
-        else others.push(waiter);
-      }
-    },
-    ring() {
-      if (ringing) return; // whoever is being told has brought about another end: that is told next
-      ringing = true;
-      try {
-        for (let id = shiftFifo(notes); id !== undefined; id = shiftFifo(notes)) tell(id);
-      } finally {
-        ringing = false;
-      }
-    },
-    mute: () => clearFifo(notes),
-  };
+/** Calls back once all of these are noted; not at all if there are none. */
+export function waitForEnds(bell: Bell, ids: readonly string[], then: () => void): void {
+  const waiter: Waiter = { left: ids.length, then };
+  for (const id of ids) bell.waiters = put(bell.waiters, id, added(bell.waiters.get(id) ?? NONE, waiter));
 }
+
+/** Tells whoever waits, what comes up meanwhile included. */
+export function ring(bell: Bell): void {
+  if (bell.ringing) return; // whoever is being told has brought about another end: that is told next
+  bell.ringing = true;
+  try {
+    for (let id = shiftFifo(bell.notes); id !== undefined; id = shiftFifo(bell.notes)) tell(bell, id);
+  } finally {
+    bell.ringing = false;
+  }
+}
+
+function tell(bell: Bell, id: string): void {
+  bell.heard(id);
+  const waiting = bell.waiters.get(id);
+  if (waiting === undefined) return;
+  bell.waiters = dropped(bell.waiters, id);
+  for (const waiter of waiting) if (--waiter.left === 0) waiter.then();
+}
+
+/** Forgets what was noted. */
+export const mute = ({ notes }: Bell): void => clearFifo(notes);

@@ -20,7 +20,7 @@ const NO_REFERENCES: Pick<Binding, 'bound' | 'late'> = {
   late: [],
 };
 
-/** Of an action that has been started before. */
+/** Of an action that names no other, or has been started before. */
 export const NO_NEEDS: Binding = {
   nodes: [],
   unseen: [],
@@ -31,6 +31,8 @@ export const NO_NEEDS: Binding = {
 
 /** What `action` has to wait for. Asked before it is on the log, so that it does not find itself. */
 export function bind(names: NameSpace, action: DeclaredAction, parameters: Json): Binding {
+  const references = referencesIn(parameters);
+  if (action.depends_on === undefined && references.length === 0) return NO_NEEDS;
   const nodes: Node[] = [];
   const unseen: string[] = [];
   let failedBy: string | undefined;
@@ -46,7 +48,6 @@ export function bind(names: NameSpace, action: DeclaredAction, parameters: Json)
     const standing = sibling ? standingOfAction(names.state, names.graph, id) : standingOf(names, id);
     need(standing, sibling ? id : baseOf(id));
   }
-  const references = referencesIn(parameters);
   if (references.length === 0) return { nodes, unseen, failedBy, itself, ...NO_REFERENCES };
   const bound = new Map<string, string>();
   const late: Reference[] = [];

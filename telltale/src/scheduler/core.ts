@@ -1,3 +1,4 @@
+import { put } from '../kernel/grow.ts';
 import { blockedUntilTurnEnd, cyclePath, waitsForItself } from './cycles.ts';
 import { appear, join, seal } from './gates.ts';
 import type { ActionNode, Change, Gate, Graph, Node } from './graph.ts';
@@ -43,7 +44,7 @@ export function declare(
     gates,
     makesMembers,
   };
-  graph.nodes.set(id, node);
+  graph.nodes = put(graph.nodes, id, node);
   appear(graph, node);
   for (const gate of gates) join(gate, node, !makesMembers);
   return { node, changes: place(graph, node, declaration, []) };

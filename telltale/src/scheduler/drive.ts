@@ -1,114 +1,85 @@
-import { isTracked } from '../events/action.ts';
+import { type DeclaredAction, isTracked } from '../events/action.ts';
+import type { Cause } from '../events/event.ts';
+import type { SessionState } from '../events/state.ts';
+import { NONE, NOTHING } from '../kernel/grow.ts';
+import type { Json } from '../kernel/json.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { ring } from './bell.ts';
 import { endTurn } from './core.ts';
 import type { SchedulerEdges } from './edges.ts';
 import { revived } from './failures.ts';
 import { duplicateId } from './faults.ts';
-import { shiftFifo } from './fifo.ts';
+import { createFifo, shiftFifo } from './fifo.ts';
+import { createGraph, type Gate } from './graph.ts';
 import { loopAction } from './loops.ts';
 import { awaitsOutside, fromOutside } from './outside.ts';
 import { apply } from './record.ts';
 import { resolution } from './resolution.ts';
-import { restore } from './restore.ts';
-import { ended, failSession, rollback } from './rollback.ts';
+import { restore as takeOver } from './restore.ts';
+import { ended, failSession, rollback as undo } from './rollback.ts';
 import { QUEUED } from './run.ts';
-import type { Scheduler, SchedulerOptions } from './scheduler.ts';
+import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
 import { freshLoopId, isTaken, openLoop, take } from './take.ts';
-import { whenEnded } from './when-ended.ts';
-import { createWorks, type Works } from './works.ts';
+import { whenEnded as callWhenEnded } from './when-ended.ts';
+import type { Works } from './works.ts';
 
 const DECLARED = { turn: 'open', undoes: undefined } as const;
 
 export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges): Scheduler {
-  let starting = false;
-
-  const goOn = () => {
-    if (starting) return; // a target that was called just now declares or cancels: taken up below
-    starting = true;
-    try {
-      startAll(works);
-    } finally {
-      starting = false;
-    }
-    works.bell.ring();
-  };
-
-  const works = createWorks(options, edges, {
+  const works: Works = {
+    options,
+    edges,
+    state: options.state,
+    graph: createGraph(),
+    keys: undefined,
+    loops: undefined,
+    runs: NOTHING,
+    openLoops: undefined,
+    queue: createFifo(),
+    free: createFifo(),
+    places: options.parallelActions,
+    starting: false,
+    completed: NONE,
+    life: 'open',
+    shutReason: '',
+    idle: undefined,
+    undoing: undefined,
+    loopsMade: 0,
+    notes: createFifo(),
+    waiters: NOTHING,
+    ringing: false,
     goOn,
-    fatal: (id, error, cause) => failSession(works, id, error, cause),
-    coming: (name) => fromOutside(works, name),
-  });
-  const open = (tracked: boolean): readonly string[] => {
-    const ids: string[] = [];
-    for (const { action } of works.runs.values()) if (isTracked(action) === tracked) ids.push(action.id);
-    return ids;
+    fatal,
+    lookup,
+    coming,
+    heard,
+    declare,
+    loop,
+    whenEnded,
+    resolve,
+    turnEnded,
+    tracked,
+    untracked,
+    atRest,
+    rollback,
+    cancel,
+    abandon,
+    restore,
   };
+  return works;
+}
 
-  return {
-    declare(action, cause) {
-      if (works.life === 'lost') return;
-      if (isTaken(works, action.id)) edges.append(duplicateId(action.id), cause);
-      else take(works, action, cause, DECLARED);
-      goOn();
-    },
-    loop(loop, cause) {
-      if (works.life === 'lost') return;
-      const actions = loop.actions.filter(({ id }) => {
-        if (isTaken(works, id)) edges.append(duplicateId(id), cause);
-        return !isTaken(works, id);
-      });
-      const taken = { ...loop, actions };
-      const action = loopAction(freshLoopId(works), taken);
-      if (works.life === 'open') openLoop(works, taken);
-      take(works, action, cause, DECLARED);
-      goOn();
-    },
-    whenEnded: (ids, then) => whenEnded(works, ids, then),
-    resolve: (source) => resolution(works.names, source),
-    turnEnded(how) {
-      if (works.life === 'lost') return;
-      for (const run of works.openLoops ?? []) if (run.turn === 'open') run.turn = how;
-      apply(works, endTurn(works.graph, how), undefined);
-      goOn();
-    },
-    tracked: () => open(true),
-    untracked: () => open(false),
-    atRest() {
-      let asks = false;
-      if (awaitsOutside(works)) return false;
-      for (const { stage, action } of works.runs.values()) {
-        if (stage.at === 'clearing' || (stage.at === 'running' && edges.rests?.(action.id) === true))
-          asks = true;
-        // Where those at rest have all places, whoever stands behind them cannot begin either.
-        else if (stage.at !== 'waiting' && !(stage.at === 'queued' && works.places <= 0)) return false;
-      }
-      return asks;
-    },
-    rollback: (to, cause) => rollback(works, to, cause),
-    cancel(reason, ids) {
-      if (works.life === 'lost') return new Promise((resolve) => whenIdle(works, resolve));
-      if (ids === undefined) {
-        works.life = 'closed';
-        works.shutReason = reason;
-      }
-      const those = ids === undefined ? works.runs.values() : ids.flatMap((id) => openOf(works, id));
-      const running = stop(works, those, reason);
-      goOn();
-      return ended(works, running);
-    },
-    abandon() {
-      lose(works);
-      return new Promise((resolve) => whenIdle(works, resolve));
-    },
-    restore(state) {
-      starting = true; // nothing starts before all is known again
-      const fatal = restore(works, state);
-      starting = false;
-      if (fatal?.error !== undefined) failSession(works, fatal.action.id, revived(fatal.error), undefined);
-      goOn();
-    },
-  };
+function goOn(this: Works): void {
+  if (this.starting) return; // a target that was called just now declares or cancels: taken up below
+  this.starting = true;
+  try {
+    startAll(this);
+  } finally {
+    this.starting = false;
+  }
+  ring(this);
 }
 
 /** Starts what is ready, in its order, as long as there are places. */
@@ -118,4 +89,110 @@ function startAll(works: Works): void {
     if (run === undefined) return;
     if (run.stage === QUEUED) start(works, run); // or it was cancelled meanwhile
   }
+}
+
+function fatal(this: Works, id: string, error: RuntimeError, cause: Cause | undefined): void {
+  failSession(this, id, error, cause);
+}
+
+function lookup(this: Works, name: string): Json | undefined {
+  return this.edges.lookup(name);
+}
+
+function coming(this: Works, name: string): Gate | undefined {
+  return fromOutside(this, name);
+}
+
+function heard(this: Works, id: string): void {
+  if (this.graph.gates?.has(id) !== true) this.options.onEnded?.(id);
+}
+
+function declare(this: Works, action: DeclaredAction, cause: Cause): void {
+  if (this.life === 'lost') return;
+  if (isTaken(this, action.id)) this.edges.append(duplicateId(action.id), cause);
+  else take(this, action, cause, DECLARED);
+  this.goOn();
+}
+
+function loop(this: Works, asked: Loop, cause: Cause): void {
+  if (this.life === 'lost') return;
+  const actions = asked.actions.filter(({ id }) => {
+    if (isTaken(this, id)) this.edges.append(duplicateId(id), cause);
+    return !isTaken(this, id);
+  });
+  const taken = { ...asked, actions };
+  const action = loopAction(freshLoopId(this), taken);
+  if (this.life === 'open') openLoop(this, taken);
+  take(this, action, cause, DECLARED);
+  this.goOn();
+}
+
+function whenEnded(this: Works, ids: readonly string[], then: () => void): void {
+  callWhenEnded(this, ids, then);
+}
+
+function resolve(this: Works, source: string): Resolution {
+  return resolution(this, source);
+}
+
+function turnEnded(this: Works, how: 'well' | 'broken'): void {
+  if (this.life === 'lost') return;
+  for (const run of this.openLoops ?? []) if (run.turn === 'open') run.turn = how;
+  apply(this, endTurn(this.graph, how), undefined);
+  this.goOn();
+}
+
+function tracked(this: Works): readonly string[] {
+  return openIds(this, true);
+}
+
+function untracked(this: Works): readonly string[] {
+  return openIds(this, false);
+}
+
+function openIds({ runs }: Works, areTracked: boolean): readonly string[] {
+  const ids: string[] = [];
+  for (const { action } of runs.values()) if (isTracked(action) === areTracked) ids.push(action.id);
+  return ids;
+}
+
+function atRest(this: Works): boolean {
+  let asks = false;
+  if (awaitsOutside(this)) return false;
+  for (const { stage, action } of this.runs.values()) {
+    if (stage.at === 'clearing' || (stage.at === 'running' && this.edges.rests?.(action.id) === true))
+      asks = true;
+    // Where those at rest have all places, whoever stands behind them cannot begin either.
+    else if (stage.at !== 'waiting' && !(stage.at === 'queued' && this.places <= 0)) return false;
+  }
+  return asks;
+}
+
+function rollback(this: Works, to: string | undefined, cause: Cause) {
+  return undo(this, to, cause);
+}
+
+function cancel(this: Works, reason: string, ids?: readonly string[]): Promise<void> {
+  if (this.life === 'lost') return new Promise((resolve) => whenIdle(this, resolve));
+  if (ids === undefined) {
+    this.life = 'closed';
+    this.shutReason = reason;
+  }
+  const those = ids === undefined ? this.runs.values() : ids.flatMap((id) => openOf(this, id));
+  const running = stop(this, those, reason);
+  this.goOn();
+  return ended(this, running);
+}
+
+function abandon(this: Works): Promise<void> {
+  lose(this);
+  return new Promise((resolve) => whenIdle(this, resolve));
+}
+
+function restore(this: Works, state: SessionState): void {
+  this.starting = true; // nothing starts before all is known again
+  const failed = takeOver(this, state);
+  this.starting = false;
+  if (failed?.error !== undefined) failSession(this, failed.action.id, revived(failed.error), undefined);
+  this.goOn();
 }

@@ -55,7 +55,7 @@ export interface PerformCall {
 /** What a `$name` stands for outside the scheduler's own knowledge (feeds, variables, metadata). */
 export type OuterLookup = (name: string) => Json | undefined;
 
-/** The rest of the world, passed in by `session`. */
+/** The rest of the world, passed in by `session`. What is called is called on it: its methods may be those of a record. */
 export interface SchedulerEdges {
   readonly clock: Clock;
   /** 0 ≤ x < 1: the jitter of retries. */
@@ -110,7 +110,7 @@ export interface SchedulerEdges {
    * Whether what a running action calls has nothing to do but wait for a person, so that another process may go on with
    * it. Absent where none may.
    */
-  rests?(id: string): boolean;
+  readonly rests?: ((id: string) => boolean) | undefined;
   lookup: OuterLookup;
   /**
    * Loads what `lookup` has not yet, where `name` stands for something that can be: then true, and `then` is called,

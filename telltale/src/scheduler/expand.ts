@@ -36,8 +36,8 @@ export function expand(works: Works, run: Run): void {
 }
 
 /** What `in` stands for: where it began before a restart, what it stood for then. */
-function listOf({ names }: Works, { action, binding, input }: Run): Result<Json> {
+function listOf(works: Works, { action, binding, input }: Run): Result<Json> {
   if (input?.in !== undefined) return ok(input.in);
-  const resolved = resolveInput(names, action, binding, action.parameters.in ?? null);
+  const resolved = resolveInput(works, action, binding, action.parameters.in ?? null);
   return resolved.ok ? ok(resolved.value.value) : err(resolved.error);
 }

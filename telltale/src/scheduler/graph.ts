@@ -1,4 +1,5 @@
 import type { SkipReason } from '../events/action.ts';
+import { NOTHING } from '../kernel/grow.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 
 /** An action that has not ended. Ended ones live on in the folded state only. */
@@ -44,7 +45,7 @@ export type Node = ActionNode | Gate;
 
 /** What is open in a session. Owned and changed in place by whoever holds it; `core.ts` has the transitions. */
 export interface Graph {
-  readonly nodes: Map<string, ActionNode>;
+  nodes: ReadonlyMap<string, ActionNode>;
   // Each of the others is made when it gets its first entry: most sessions need none of them, at 170 bytes each.
   gates: Map<string, Gate> | undefined;
   /** Ids that somebody waits for and nobody has declared. */
@@ -56,7 +57,7 @@ export interface Graph {
 }
 
 export const createGraph = (): Graph => ({
-  nodes: new Map(),
+  nodes: NOTHING,
   gates: undefined,
   unseen: undefined,
   held: undefined,

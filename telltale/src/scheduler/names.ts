@@ -4,7 +4,6 @@ import { hasEnded } from '../events/action.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Json } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { OuterLookup } from './edges.ts';
 import { neverEnded } from './failures.ts';
 import { type Gate, type Graph, isClosed, type Node } from './graph.ts';
 import type { Loop } from './scheduler.ts';
@@ -21,9 +20,9 @@ export type Standing =
 export interface NameSpace {
   readonly state: SessionState;
   readonly graph: Graph;
-  readonly lookup: OuterLookup;
+  lookup(name: string): Json | undefined;
   /** What is waited for until `lookup` has what the name stands for; undefined where it never will. */
-  readonly coming: (name: string) => Gate | undefined;
+  coming(name: string): Gate | undefined;
   /** The last action (or `<foreach>`) that was declared with an `output_key`. */
   keys: Map<string, string> | undefined;
   /** The loop that each base id stands in. */

@@ -1,3 +1,4 @@
+import { dropped } from '../kernel/grow.ts';
 import {
   type ActionNode,
   type Change,
@@ -17,7 +18,8 @@ export function end(graph: Graph, first: ActionNode, because: string | undefined
   const gatesLeft: ActionNode[] = [];
   for (let i = 0; i < work.length; i++) {
     const node = work[i] as ActionNode;
-    if (!graph.nodes.delete(node.id)) continue; // it had ended before
+    if (!graph.nodes.has(node.id)) continue; // it had ended before
+    graph.nodes = dropped(graph.nodes, node.id);
     node.phase = 'ended';
     graph.held?.delete(node);
     if (because === undefined) satisfy(node.dependents, changes);
@@ -25,8 +27,9 @@ export function end(graph: Graph, first: ActionNode, because: string | undefined
       doom(node.dependents, because, work, changes);
       for (const gate of spoiltBy(node.gates, because)) doom(gate.dependents, because, work, changes);
     }
-    node.waitsFor.length = 0; // or the last of a chain keeps all of it in memory
-    node.dependents.length = 0;
+    // Or the last of a chain keeps all of it in memory.
+    if (node.waitsFor.length > 0) node.waitsFor.length = 0;
+    if (node.dependents.length > 0) node.dependents.length = 0;
     if (node.gates.length > 0) gatesLeft.push(node);
   }
   for (const node of gatesLeft) {

@@ -1,7 +1,9 @@
 import type { SkipReason } from '../events/action.ts';
 import type { Cause, EventBody } from '../events/event.ts';
+import { added, dropped } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { noteEnd } from './bell.ts';
 import { settle } from './core.ts';
 import { deadlocked, loopSkipped } from './faults.ts';
 import { pushFifo } from './fifo.ts';
@@ -15,7 +17,7 @@ import type { Works } from './works.ts';
 export function apply(works: Works, changes: readonly Change[], cause: Cause | undefined): void {
   for (const change of changes) {
     if (change.kind === 'closed') {
-      works.bell.note(change.gate.id);
+      noteEnd(works, change.gate.id);
       continue;
     }
     const run = works.runs.get(change.node.id);
@@ -62,9 +64,9 @@ export function enqueue(works: Works, run: Run, cause: Cause | undefined): void 
 function close(works: Works, run: Run, body: EventBody, cause: Cause | undefined): Cause {
   const at = works.edges.append(body, cause ?? run.cause);
   run.stage = ENDED;
-  works.runs.delete(run.action.id);
+  works.runs = dropped(works.runs, run.action.id);
   works.openLoops?.delete(run);
-  works.bell.note(run.action.id);
+  noteEnd(works, run.action.id);
   leaveOnce(run);
   return at;
 }
@@ -79,7 +81,7 @@ export function finish(works: Works, run: Run, body: EventBody, because: string 
 export function complete(works: Works, run: Run, output: Json): void {
   const { id } = run.action;
   const { attempts } = run;
-  works.completed.push(id);
+  works.completed = added(works.completed, id);
   const ms = elapsed(works, run);
   const at = finish(works, run, { type: 'action.completed', id, output, ms, attempts }, undefined);
   if (run.undoes !== undefined)

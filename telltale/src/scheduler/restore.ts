@@ -2,6 +2,7 @@ import { type ActionState, hasEnded } from '../events/action.ts';
 import { reviewOf } from '../events/fold-reviews.ts';
 import { hookedInput } from '../events/hook-marks.ts';
 import type { SessionState } from '../events/state.ts';
+import { added } from '../kernel/grow.ts';
 import { NO_NEEDS } from './bind.ts';
 import { endTurn } from './core.ts';
 import { recall, seal, spoil } from './gates.ts';
@@ -20,7 +21,7 @@ import type { Works } from './works.ts';
  * failure that was about to end the session, if there is one.
  */
 export function restore(works: Works, from: SessionState): ActionState | undefined {
-  const { graph, completed } = works;
+  const { graph } = works;
   const made: Gate[] = [];
   for (const known of from.actions.values()) {
     if (isLoop(known.action)) openLoop(works, loopOf(known.action));
@@ -30,7 +31,7 @@ export function restore(works: Works, from: SessionState): ActionState | undefin
     }
     recallEnded(works, known, made);
   }
-  for (const id of completionOrder(from)) completed.push(id);
+  for (const id of completionOrder(from)) works.completed = added(works.completed, id);
   // A turn that the process died with never goes on, so that no parallel is open.
   for (const gate of [...made, ...(graph.unsealed ?? [])]) apply(works, seal(graph, gate), undefined);
   if (!from.turnOpen) apply(works, endTurn(graph, 'well'), undefined);
@@ -68,11 +69,11 @@ function failuresOf(from: SessionState, { action, status, attempts }: ActionStat
 
 /** What has ended is in the state; only what it was a part of has to hear of it. */
 function recallEnded(works: Works, { action, status }: ActionState, made: Gate[]): void {
-  const { names, graph, state } = works;
-  const standing = standingOf(names, action.id);
+  const { graph, state } = works;
+  const standing = standingOf(works, action.id);
   const because = standing?.state === 'failed' ? standing.because : undefined;
   if (action.output_key !== undefined && action.base === undefined)
-    nameKey(names, action.output_key, action.id);
+    nameKey(works, action.output_key, action.id);
   for (const gate of gatesOf(works, action)) {
     if (!isLoop(action)) apply(works, recall(graph, gate, action.id, because), undefined);
     else {

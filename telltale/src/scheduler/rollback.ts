@@ -27,14 +27,14 @@ export function rollback(
   to: string | undefined,
   cause: Cause | undefined,
 ): Promise<{ readonly undone: readonly string[] }> {
-  const done = works.undoing.then(() => undoAll(works, to, cause));
+  const done = (works.undoing ?? Promise.resolve()).then(() => undoAll(works, to, cause));
   works.undoing = done.catch(() => undefined); // the caller hears of it
   return done;
 }
 
 async function undoAll(works: Works, to: string | undefined, cause: Cause | undefined) {
   const ids: string[] = [];
-  for (const id of undoPlan(works.names, works.completed, to)) {
+  for (const id of undoPlan(works, works.completed, to)) {
     if (works.life === 'closed' || works.life === 'lost') break;
     await undoOne(works, id, cause);
     if (works.state.actions.get(id)?.status === 'compensated') ids.push(id);
@@ -44,14 +44,14 @@ async function undoAll(works: Works, to: string | undefined, cause: Cause | unde
 
 /** Bounded by the number of actions: each round but the last finds one. */
 async function undoOne(works: Works, id: string, cause: Cause | undefined): Promise<void> {
-  const { state, names } = works;
+  const { state } = works;
   const known = state.actions.get(id);
   if (known === undefined) return;
   for (let n = 1; ; n++) {
     const by = undoId(id, n);
     const tried = state.actions.get(by);
     if (tried === undefined && !isTaken(works, by)) {
-      take(works, undoAction(names, by, known), cause, { turn: 'well', undoes: id });
+      take(works, undoAction(works, by, known), cause, { turn: 'well', undoes: id });
       works.goOn();
       await ended(works, [by]);
       return;

@@ -19,7 +19,10 @@ export interface Loop {
   readonly actions: readonly DeclaredAction[];
 }
 
-/** Starts actions as soon as they may start, and sees them to their end. One for each session. */
+/**
+ * Starts actions as soon as they may start, and sees them to their end. One for each session. Its methods are called on
+ * it: all schedulers share them.
+ */
 export interface Scheduler {
   /** Appends `action.declared` and starts the action at once if it may. Synchronous up to the call of its target. */
   declare(action: DeclaredAction, cause: Cause): void;

@@ -1,12 +1,10 @@
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
-import type { SchedulerEdges, TargetTraits } from './edges.ts';
+import type { TargetTraits } from './edges.ts';
 import { cancelled } from './failures.ts';
 import { pushFifo } from './fifo.ts';
 import { enqueue, fail } from './record.ts';
 import { QUEUED, type Run, type Slotting } from './run.ts';
 import type { Works } from './works.ts';
-
-type TakeSlot = NonNullable<SchedulerEdges['slot']>;
 
 /**
  * Takes one of its target's slots, where that has a limit. An action that waits for one takes no place, so that others
@@ -15,16 +13,16 @@ type TakeSlot = NonNullable<SchedulerEdges['slot']>;
  */
 export function hasSlot(works: Works, run: Run): boolean {
   const slots = run.traits?.slots;
-  const take = works.edges.slot;
-  if (slots === undefined || take === undefined || run.slot !== undefined) return true;
-  return isTaken(works, run, slots, take);
+  if (slots === undefined || run.slot !== undefined) return true;
+  return isTaken(works, run, slots);
 }
 
 type Slots = NonNullable<TargetTraits['slots']>;
 
-function isTaken(works: Works, run: Run, { key, max }: Slots, take: TakeSlot): boolean {
+function isTaken(works: Works, run: Run, { key, max }: Slots): boolean {
   const controller = new AbortController();
-  const asked = take({ key, max, signal: controller.signal });
+  const asked = works.edges.slot?.({ key, max, signal: controller.signal });
+  if (asked === undefined) return true;
   if (typeof asked === 'function') {
     run.slot = asked;
     return true;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
-import { attempt, type Outcome } from './attempt.ts';
+import { attempt, GRACE_MS, type Outcome, stopAttempt } from './attempt.ts';
 import { lateNeeds } from './bind.ts';
 import { waitForMore } from './core.ts';
 import { APPROVAL_VOID, type TargetTraits } from './edges.ts';
@@ -41,7 +41,7 @@ export function start(works: Works, run: Run): void {
 function waitsAfterAll(works: Works, run: Run): boolean {
   const { late } = run.binding;
   if (late.length === 0) return false;
-  const { nodes, failedBy } = lateNeeds(works.names, run.action, late);
+  const { nodes, failedBy } = lateNeeds(works, run.action, late);
   if (failedBy === undefined) return nodes.length > 0 && waitForMore(works.graph, run.node, nodes);
   skip(works, run, 'dependency', failedBy);
   return true;
@@ -50,7 +50,7 @@ function waitsAfterAll(works: Works, run: Run): boolean {
 function isWanted(works: Works, run: Run): boolean {
   const { action } = run;
   if (action.if === undefined) return true;
-  const { holds, problem } = testIf(action.if, action, works.names, works.edges.context());
+  const { holds, problem } = testIf(action.if, action, works, works.edges.context());
   if (!holds) skip(works, run, 'if', problem);
   return holds;
 }
@@ -58,7 +58,7 @@ function isWanted(works: Works, run: Run): boolean {
 /** Resolves its parameters and asks its target whether they will do. */
 function isReady(works: Works, run: Run): boolean {
   const { action } = run;
-  const input = resolveInput(works.names, action, run.binding, action.parameters);
+  const input = resolveInput(works, action, run.binding, action.parameters);
   const problem = input.ok ? refused(works, run, input.value.value) : input.error;
   if (problem !== undefined) fail(works, run, problem);
   if (!input.ok || problem !== undefined) return false;
@@ -127,11 +127,13 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
     action.timeout !== undefined
       ? action.timeout * 1000
       : (traits.timeoutMs ?? works.options.actionTimeoutMs);
-  const call = { action, input, attempt: run.attempts, cause: run.cause };
+  const controller = new AbortController();
+  const { signal } = controller;
+  const call = { action, input, attempt: run.attempts, cause: run.cause, signal };
   const done = (outcome: Outcome) => settled(works, run, stage, outcome);
-  stage.attempt = attempt(works.edges, call, { timeoutMs, graceMs: traits.graceMs }, done);
+  stage.attempt = attempt(works.edges, controller, call, timeoutMs, traits.graceMs ?? GRACE_MS, done);
   // The target may have had itself cancelled while it was called.
-  if (stage.cancelled !== undefined) stage.attempt.stop(cancelled(stage.cancelled));
+  if (stage.cancelled !== undefined) stopAttempt(stage.attempt, cancelled(stage.cancelled));
 }
 
 function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void {

@@ -1,3 +1,6 @@
+import { dropped } from '../kernel/grow.ts';
+import { stopAttempt } from './attempt.ts';
+import { mute } from './bell.ts';
 import { cancelled } from './failures.ts';
 import { clearFifo } from './fifo.ts';
 import { leaveOnce } from './leave-once.ts';
@@ -17,7 +20,7 @@ export function stop(works: Works, all: Iterable<Run>, reason: string): readonly
       case 'running':
         open.push(action.id);
         stage.cancelled ??= reason;
-        stage.attempt?.stop(cancelled(reason));
+        if (stage.attempt !== undefined) stopAttempt(stage.attempt, cancelled(reason));
         break;
       case 'resting':
         stage.forget();
@@ -56,16 +59,19 @@ export function openOf({ runs, graph }: Works, id: string): readonly Run[] {
   return [...open];
 }
 
+const LET_GO = 'This process let go of the session.';
+
 /** The log is lost, or somebody else's: nothing can be recorded any more, so nothing may happen any more. */
 export function lose(works: Works): void {
   if (works.life === 'lost') return;
   works.life = 'lost';
   clearFifo(works.queue);
   clearFifo(works.free);
-  works.bell.mute();
+  mute(works);
   for (const run of [...works.runs.values()]) {
-    if (run.stage.at === 'running') run.stage.attempt?.stop(cancelled('This process let go of the session.'));
-    else {
+    if (run.stage.at === 'running') {
+      if (run.stage.attempt !== undefined) stopAttempt(run.stage.attempt, cancelled(LET_GO));
+    } else {
       if (run.stage.at === 'resting') run.stage.forget();
       if ('withdraw' in run.stage) run.stage.withdraw();
       giveSlotBack(run);
@@ -79,7 +85,7 @@ export function lose(works: Works): void {
 export function leave(works: Works, run: Run): void {
   run.stage = ENDED;
   leaveOnce(run);
-  works.runs.delete(run.action.id);
+  works.runs = dropped(works.runs, run.action.id);
   if (works.runs.size === 0) rouse(works);
 }
 

@@ -1,5 +1,7 @@
 import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
+import { put } from '../kernel/grow.ts';
+import { noteEnd } from './bell.ts';
 import { type Binding, bind } from './bind.ts';
 import { type Declaration, declare } from './core.ts';
 import type { TargetTraits } from './edges.ts';
@@ -27,7 +29,7 @@ export function take(works: Works, action: DeclaredAction, cause: Cause | undefi
   const at = works.edges.append({ type: 'action.declared', action }, cause);
   if (works.life !== 'open' && coming.undoes === undefined) {
     works.edges.append({ type: 'action.cancelled', id, reason: works.shutReason }, at);
-    works.bell.note(id);
+    noteEnd(works, id);
     return;
   }
   const { changes } = place(works, action, { ...coming, binding, cause: at, holdsStream });
@@ -37,7 +39,7 @@ export function take(works: Works, action: DeclaredAction, cause: Cause | undefi
 /** What it waits for. */
 export function bindingOf(works: Works, action: DeclaredAction): Binding {
   groupOf(works, action); // it may name the group it is the first of
-  return bind(works.names, action, isLoop(action) ? (action.parameters.in ?? null) : action.parameters);
+  return bind(works, action, isLoop(action) ? (action.parameters.in ?? null) : action.parameters);
 }
 
 /** Puts an action into the graph, without a word to anybody. */
@@ -80,12 +82,12 @@ export function place(
     failures: 0,
     since: 0,
   };
-  works.runs.set(id, run);
+  works.runs = put(works.runs, id, run);
   if (loop) {
     works.openLoops ??= new Set();
     works.openLoops.add(run);
   }
-  if (output_key !== undefined && base === undefined) nameKey(works.names, output_key, id);
+  if (output_key !== undefined && base === undefined) nameKey(works, output_key, id);
   return { run, changes };
 }
 
@@ -111,9 +113,9 @@ const groupOf = ({ graph }: Works, { group }: DeclaredAction): readonly Gate[] =
 export function openLoop(works: Works, loop: Loop): void {
   for (const action of loop.actions) {
     openGate(works.graph, action.id, 'foreach', groupOf(works, action));
-    works.names.loops ??= new Map();
-    works.names.loops.set(action.id, loop);
-    if (action.output_key !== undefined) nameKey(works.names, action.output_key, action.id);
+    works.loops ??= new Map();
+    works.loops.set(action.id, loop);
+    if (action.output_key !== undefined) nameKey(works, action.output_key, action.id);
   }
 }
 

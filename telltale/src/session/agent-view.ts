@@ -11,30 +11,30 @@ export interface AgentViewEdges {
   readonly parent: (() => JsonObject) | undefined;
 }
 
-/** What `${agent.*}` shows at this moment: a copy, frozen, made only where it is asked for. */
+/** Gives what `${agent.*}` shows at the moment. */
 export type AgentView = () => JsonObject;
 
-export function createAgentView({ state, prepared, env, parent }: AgentViewEdges): AgentView {
+/** What `${agent.*}` shows now: a copy, frozen. */
+export function agentView({ state, prepared, env, parent }: AgentViewEdges): JsonObject {
   const { manifest, folder } = prepared.agent;
   const namesOf = (kind: TargetKind) =>
     prepared.targets.all.flatMap((target) => (target.kind === kind ? [target.name] : []));
-  return () =>
-    Object.freeze({
-      session_id: state.id,
-      agent_name: state.agent,
-      iteration_count: state.turn,
-      started_at: new Date(state.startedAt).toISOString(),
-      metadata: { ...state.metadata },
-      variables: Object.fromEntries([...state.variables].map(([name, { value }]) => [name, value])),
-      tools: namesOf('tool'),
-      relics: namesOf('relic'),
-      agents: namesOf('agent'),
-      workflows: namesOf('workflow'),
-      actions_executed: lastActions(state),
-      environment: permitted(manifest.permissions.environment, env),
-      workspace_path: folder,
-      ...(parent === undefined ? {} : { parent: parent() }),
-    });
+  return Object.freeze({
+    session_id: state.id,
+    agent_name: state.agent,
+    iteration_count: state.turn,
+    started_at: new Date(state.startedAt).toISOString(),
+    metadata: { ...state.metadata },
+    variables: Object.fromEntries([...state.variables].map(([name, { value }]) => [name, value])),
+    tools: namesOf('tool'),
+    relics: namesOf('relic'),
+    agents: namesOf('agent'),
+    workflows: namesOf('workflow'),
+    actions_executed: lastActions(state),
+    environment: permitted(manifest.permissions.environment, env),
+    workspace_path: folder,
+    ...(parent === undefined ? {} : { parent: parent() }),
+  });
 }
 
 function permitted(

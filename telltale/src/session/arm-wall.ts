@@ -5,17 +5,24 @@ import { elapsedMs, wallReached } from './limits.ts';
 const LOOK_AGAIN_MS = 1_000;
 
 /** Fails the session once its time is up. The returned function stops the clock: what is left then counts next time. */
-export function armWall({ manifest, state, clock, stop }: SessionContext): () => void {
-  const { wall } = manifest.limits;
-  if (wall === undefined) return () => undefined;
+export function armWall(context: SessionContext): () => void {
+  const { wall } = context.manifest.limits;
+  return wall === undefined ? nothing : armed(context, wall.ms);
+}
+
+function nothing(): void {
+  // no clock runs
+}
+
+function armed({ state, clock, stop }: SessionContext, wallMs: number): () => void {
   let disarm = () => {};
   const arm = () => {
     // While all of it waits for a person, time stands still.
     const isWaiting = state.status === 'waiting';
-    const left = wall.ms - elapsedMs(state, isWaiting ? state.at : clock.now());
+    const left = wallMs - elapsedMs(state, isWaiting ? state.at : clock.now());
     disarm = clock.after(Math.max(isWaiting ? LOOK_AGAIN_MS : 0, left), () => {
-      if (state.status === 'waiting' || elapsedMs(state, clock.now()) < wall.ms) arm();
-      else stop.now({ kind: 'fail', error: wallReached(wall.ms) });
+      if (state.status === 'waiting' || elapsedMs(state, clock.now()) < wallMs) arm();
+      else stop.now({ kind: 'fail', error: wallReached(wallMs) });
     });
   };
   arm();

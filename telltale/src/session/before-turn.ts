@@ -18,5 +18,5 @@ function beforeAnyTurn({ prepared, log, store, lineage }: SessionEdges): Promise
     ? refreshMetadata(metadata, agent.manifest, log, store, lineage?.sharedFields)
     : Promise.resolve();
   // What it used counts above once it is on the log.
-  return bounded ? refreshed.then(log.flushed).then(lineage.limits.counted) : refreshed;
+  return bounded ? refreshed.then(() => log.flushed()).then(lineage.limits.counted) : refreshed;
 }

@@ -1,14 +1,16 @@
 import { resolve } from 'node:path';
 import type { Cause } from '../events/event.ts';
-import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
-import { emptyState, type SessionState } from '../events/state.ts';
+import { createSnapshotWriter } from '../events/snapshot.ts';
+import { emptyState } from '../events/state.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
+import { beginStream, titleOf } from './begin-stream.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
 import { choiceOf } from './choice-of.ts';
+import { createSessionLog } from './create-session-log.ts';
 import { sessionContext } from './decision-context.ts';
 import { hasEnded } from './ending/has-ended.ts';
 import { firstEvent, writerOf } from './first-event.ts';
@@ -17,9 +19,8 @@ import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import { createSessionInvoke } from './session-invoke.ts';
-import { createSessionLog, type SessionLog } from './session-log.ts';
+import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
-import { takeNewStream, titleOf } from './take-new-stream.ts';
 import {
   createSessionVariables,
   type SessionVariables,
@@ -27,7 +28,10 @@ import {
   setGiven,
 } from './variables/session-variables.ts';
 
-interface Opened {
+/** The status with which a session's stream is made. */
+const AS_MADE = 'running';
+
+export interface Opened {
   readonly prepared: PreparedAgent;
   readonly model: Model;
   readonly writer: StreamWriter;
@@ -38,11 +42,16 @@ interface Opened {
   readonly resumed: boolean;
   /** The last message that was there when a session was resumed that had ended; 0 for others. */
   readonly sentBefore: number;
+  /** Whether messages may wait in its inbox; asked once, when it listens for those that come. */
+  readonly hasMail: () => boolean;
   readonly lineage: Lineage | undefined;
   readonly lead: Lead | undefined;
 }
 
-/** Takes the stream, writes the first event, and gets everything ready that a session needs. */
+/**
+ * Takes the stream, writes the first event, and gets everything ready that a session needs. A new stream and its first
+ * events are one commit, after which it resolves. `onLog` is called before that; twice, where an empty stream is taken.
+ */
 export async function beginSession(
   edges: RuntimeEdges,
   begin: Begin,
@@ -60,34 +69,35 @@ export async function beginSession(
     const invoke = createSessionInvoke({ desk: prepared.desk, manifest, state });
     return { invoke, artifacts: { invoke, context: () => sessionContext(state) } };
   };
-  const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
-  const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
-    const log = createSessionLog({ ...edges, writer, state, snapshots, onLost });
-    onLog({ writer, log });
-    return log;
-  };
   if (begin.kind === 'start') {
     const { started, dropped, given, problems } = await firstEvent(edges, begin, prepared);
-    const writer = await takeNewStream(edges.store, begin.id, {
+    const head = {
       kind: 'session',
       name: started.agent,
-      status: 'running',
+      status: AS_MADE,
       title: titleOf(started.input),
       ...(lineage === undefined ? {} : { parent: lineage.parent.session }),
+    } as const;
+    const { begun, hasMail } = await beginStream(edges.store, begin.id, head, (writer, whenMade) => {
+      const log = createSessionLog({
+        ...edges,
+        ...{ writer, state: emptyState(), snapshots: createSnapshotWriter(), writtenStatus: AS_MADE },
+        stop: { now: (reason) => whenMade(() => stop.now(reason)) },
+      });
+      onLog({ writer, log });
+      const { invoke, artifacts } = asking(log);
+      const variables = createSessionVariables({ ...forVariables, artifacts }, log);
+      const origin = log.append(started, lineage?.cause);
+      setGiven(variables, forVariables, given, writerOf(lineage), origin);
+      if (lineage?.shown !== undefined) log.append(shownToChild('metadata', lineage.shown), origin);
+      if (lineage?.shownVariables !== undefined)
+        log.append(shownToChild('variables', lineage.shownVariables), origin);
+      for (const { message } of problems)
+        log.append({ type: 'fault', code: 'variable_store', message }, origin);
+      if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
+      return { writer, log, variables, invoke, origin };
     });
-    const log = toLog(writer, emptyState(), createSnapshotWriter());
-    const { invoke, artifacts } = asking(log);
-    const variables = createSessionVariables({ ...forVariables, artifacts }, log);
-    const origin = log.append(started, lineage?.cause);
-    setGiven(variables, forVariables, given, writerOf(lineage), origin);
-    if (lineage?.shown !== undefined) log.append(shownToChild('metadata', lineage.shown), origin);
-    if (lineage?.shownVariables !== undefined)
-      log.append(shownToChild('variables', lineage.shownVariables), origin);
-    for (const { message } of problems)
-      log.append({ type: 'fault', code: 'variable_store', message }, origin);
-    if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    const opened = { prepared, model, writer, log, variables, invoke, origin, lineage, lead };
-    return { ...opened, resumed: false, sentBefore: 0 };
+    return { ...begun, prepared, model, lineage, lead, resumed: false, sentBefore: 0, hasMail };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
@@ -95,7 +105,8 @@ export async function beginSession(
     const chat = begin.resume.chat === true;
     if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
     const sentBefore = hasEnded(state.status) ? ((await writer.inbox()).at(-1)?.id ?? 0) : 0;
-    const log = toLog(writer, state, snapshots);
+    const log = createSessionLog({ ...edges, writer, state, snapshots, stop });
+    onLog({ writer, log });
     const { invoke, artifacts } = asking(log);
     const variables = createSessionVariables({ ...forVariables, artifacts }, log);
     const { maxTurns } = begin.resume;
@@ -111,7 +122,7 @@ export async function beginSession(
     seedMissing(forVariables, log, origin);
     variables.reactions?.restore();
     const opened = { prepared, model, writer, log, variables, invoke, origin, lineage, lead };
-    return { ...opened, resumed: true, sentBefore };
+    return { ...opened, resumed: true, sentBefore, hasMail: () => true };
   } catch (thrown) {
     await writer.release();
     throw thrown;

@@ -12,13 +12,19 @@ import { isLetGo, type StopReason } from './stop.ts';
 /** `fire_and_forget` actions get this long at the end of a session. */
 const FAREWELL_MS = 5_000;
 
-/** Ends what is still running, writes the last event, and says how it went. */
+/** All that a session has to write is on its way. */
+export interface Concluded {
+  /** How it went, once that is written. */
+  readonly result: Promise<SessionResult>;
+}
+
+/** Ends what is still running, and appends the last event. */
 export async function conclude(
   context: SessionContext,
   conversation: Conversation,
   end: LoopEnd,
-): Promise<SessionResult> {
-  const { log, scheduler, state, stop } = context;
+): Promise<Concluded> {
+  const { log, scheduler, stop } = context;
   if (end.kind === 'completed') {
     await farewell(context);
     if (context.hooks !== undefined) await context.hooks.settled();
@@ -31,6 +37,10 @@ export async function conclude(
     const type = end.kind === 'failed' ? 'session.failed' : 'session.stalled';
     log.append({ type, error: end.error.toJSON() }, context.sessionOrigin());
   }
+  return { result: outcomeOf(context, end) };
+}
+
+async function outcomeOf({ log, state, stop }: SessionContext, end: LoopEnd): Promise<SessionResult> {
   const { reason } = stop;
   const letGo = end.kind === 'stopped' && isLetGo(stop);
   // An end that could not be written is none: the log says that the session goes on.
@@ -61,7 +71,7 @@ const whyUnwritten = (log: SessionLog): Promise<RuntimeError | undefined> =>
   log.flushed().then(() => undefined, toRuntimeError);
 
 async function stopAll(context: SessionContext, promptTokens: number, reason: StopReason): Promise<void> {
-  const { log, scheduler, sessionOrigin } = context;
+  const { log, scheduler } = context;
   switch (reason.kind) {
     case 'interrupt':
     case 'wait':
@@ -73,13 +83,16 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
     case 'cancel':
       await scheduler.cancel(`The session was cancelled: ${reason.reason}`);
       closeTurn(context, promptTokens, 'cancelled', 'The session was cancelled.');
-      log.append({ type: 'session.cancelled', reason: reason.reason, by: reason.by }, sessionOrigin());
+      log.append(
+        { type: 'session.cancelled', reason: reason.reason, by: reason.by },
+        context.sessionOrigin(),
+      );
       return;
     case 'fail':
       await scheduler.cancel(reason.error.message);
       if (context.hooks !== undefined) await context.hooks.settled();
       closeTurn(context, promptTokens, reason.error.code, reason.error.message);
-      log.append({ type: 'session.failed', error: reason.error.toJSON() }, sessionOrigin());
+      log.append({ type: 'session.failed', error: reason.error.toJSON() }, context.sessionOrigin());
       return;
   }
 }

@@ -17,8 +17,14 @@ import type { PreparedCalls } from './prepare-calls.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
+import type { TestContext } from './test-context.ts';
 import type { ToAction } from './to-action.ts';
 import type { SetVariable } from './variables/variable-writer.ts';
+
+interface ContextWorks {
+  readonly applyMetadata: ApplyMetadata;
+  context(): TestContext;
+}
 
 /** All that the parts of one running session share. */
 export interface SessionContext {
@@ -38,7 +44,8 @@ export interface SessionContext {
   readonly parts: PartLimits | undefined;
   readonly inbox: Pick<Inbox, 'onMessage'>;
   /** What turns come from: the event that began or resumed the session. */
-  readonly sessionOrigin: () => Cause;
+  sessionOrigin(): Cause;
+  readonly origin: Cause;
   readonly clock: Clock;
   readonly random: () => number;
   readonly store: Store;
@@ -52,10 +59,9 @@ export interface SessionContext {
   /** Where the model calls tools natively. */
   readonly calls: PreparedCalls | undefined;
   readonly toAction: ToAction;
-  readonly applyMetadata: ApplyMetadata;
+  /** Changes metadata, and gives what tests read. */
+  readonly works: ContextWorks;
   readonly setVariable: SetVariable;
-  /** What a test in the stream sees: `metadata vars actions agent`. */
-  readonly testContext: () => Readonly<Record<string, unknown>>;
   /** What is wrong with a final response, where the agent declares an output schema. */
   readonly checkOutput: (text: string) => CheckedOutput;
   /** The limit of a session above this one that is used up. */

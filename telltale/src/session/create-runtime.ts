@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { createAgentShelf } from './agent-shelf.ts';
 import { createOpenDesk } from './artifact-desk.ts';
-import type { Spawn } from './children/lineage.ts';
+import type { Begin, Spawn } from './children/lineage.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
 import { drainRuntime } from './drain-runtime.ts';
 import type { OpenFleetOptions } from './fleet/open-fleet.ts';
@@ -129,10 +129,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
     ...{ memories, tokenizer, watchers, here, slots, underWay },
   };
-  const keep = (session: LiveSession): LiveSession => {
+  const forget = (session: LiveSession) => live.delete(session);
+  const keep = (begin: Begin): LiveSession => {
+    const session = createLiveSession(edges, begin, parts, forget);
     live.add(session);
-    const forget = () => live.delete(session);
-    session.result.then(forget, forget);
     return session;
   };
   const mustBeOpen = () => {
@@ -196,7 +196,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       if (typeof (start as Partial<StartOptions> | undefined)?.input !== 'string') throw noInput();
       start.signal?.throwIfAborted();
       const id = start.id ?? ids.next('ses');
-      const session = keep(createLiveSession(edges, { kind: 'start', id, agent, start }, parts));
+      const session = keep({ kind: 'start', id, agent, start });
       return session as Session<unknown> as Session<Output>; // what readResult gives
     },
     async resume<Output>(id: string, resume: ResumeOptions<Output> = {}) {
@@ -214,7 +214,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       await resume.first?.();
       const model = resume.model ?? startedWith(state, agent);
       const choice = model === undefined ? resume : { ...resume, model };
-      const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume: choice }, parts));
+      const session = keep({ kind: 'resume', id, agent, resume: choice });
       await session.ready;
       return session as Session<unknown> as Session<Output>;
     },

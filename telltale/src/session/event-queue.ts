@@ -7,11 +7,13 @@ const MAX_QUEUED = 4_096;
 /** Events that are read from the log at a time. */
 const PAGE = 1_000;
 
-type Subscribe = (listener: (event: ObservedEvent) => void) => () => void;
+interface Source {
+  subscribe(listener: (event: ObservedEvent) => void): () => void;
+}
 
 export interface EventQueue extends AsyncIterable<ObservedEvent> {
-  /** Where events come from, once there is such a place. Nothing is asked of it before somebody reads. */
-  attach(subscribe: Subscribe): void;
+  /** Where events come from, once there is such a place, or another one. Nothing is asked of it before somebody reads. */
+  attach(source: Source): void;
   /** Nothing comes any more: readers end once they have read all up to `lastSeq`, which is committed. */
   end(lastSeq: number): void;
 }
@@ -21,41 +23,55 @@ export interface EventQueue extends AsyncIterable<ObservedEvent> {
  * long as it keeps up. A slow reader costs a bounded amount of memory: it is put off to the log, which is there once
  * `ready` resolves.
  */
-export function createEventQueue(store: Store, session: string, ready: Promise<void>): EventQueue {
-  const state: QueueState = {
-    ...{ store, session, ready },
-    ...{ readers: undefined, lastSeq: undefined, source: undefined, unsubscribe: undefined },
+export function createEventQueue(store: Store, session: string, ready: Promise<unknown>): EventQueue {
+  const queue: QueueState = {
+    store,
+    session,
+    ready,
+    readers: undefined,
+    lastSeq: undefined,
+    source: undefined,
+    unsubscribe: undefined,
+    attach,
+    end,
+    [Symbol.asyncIterator]: iterator,
   };
-  return {
-    attach(subscribe) {
-      state.source = subscribe;
-      listen(state);
-    },
-    end(seq) {
-      state.lastSeq = seq;
-      for (const reader of state.readers ?? []) reader.wake();
-    },
-    [Symbol.asyncIterator]: () => read(state),
-  };
+  return queue;
 }
 
-interface QueueState {
+interface QueueState extends EventQueue {
   readonly store: Store;
   readonly session: string;
-  readonly ready: Promise<void>;
+  readonly ready: Promise<unknown>;
   /** Made for the first. */
   readers: Set<Reader> | undefined;
   lastSeq: number | undefined;
-  source: Subscribe | undefined;
+  source: Source | undefined;
   /** Undefined while nobody reads: then the session need not show anything. */
   unsubscribe: (() => void) | undefined;
+}
+
+function attach(this: QueueState, source: Source): void {
+  this.unsubscribe?.();
+  this.unsubscribe = undefined;
+  this.source = source;
+  listen(this);
+}
+
+function end(this: QueueState, seq: number): void {
+  this.lastSeq = seq;
+  for (const reader of this.readers ?? []) reader.wake();
+}
+
+function iterator(this: QueueState): AsyncIterator<ObservedEvent> {
+  return read(this);
 }
 
 function listen(state: QueueState): void {
   const { readers, source } = state;
   if (state.unsubscribe !== undefined || source === undefined || readers === undefined) return;
   if (readers.size === 0) return;
-  state.unsubscribe = source((event) => {
+  state.unsubscribe = source.subscribe((event) => {
     for (const reader of readers) reader.push(event);
   });
 }

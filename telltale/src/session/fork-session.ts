@@ -5,8 +5,8 @@ import { fold } from '../events/reduce.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import { titleOf } from './begin-stream.ts';
 import { readEvents } from './read-session.ts';
-import { titleOf } from './take-new-stream.ts';
 
 /** Makes a new session whose log begins as the other's did, up to and with `seq`; it can then be resumed. */
 export async function forkSession(
@@ -21,35 +21,35 @@ export async function forkSession(
   const last = events.at(-1);
   if (first?.type !== 'session.started' || last === undefined || last.seq !== seq)
     throw noSuchEvent(session, seq, last?.seq ?? 0);
-  const writer = await store.create(id, {
+  const lines = events.map((event) => copied(event, session, id, seq));
+  const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
+  const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
+  // Its questions are the other session's: this one asks its own.
+  const state = fold(events);
+  const withdrawn = openReviews(state).map(
+    ({ review }): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by: 'fork' }),
+  );
+  // Also the runs under way: one whose stream is not there yet would else be begun by this one.
+  const cancelled = state.runs.map(
+    ({ run, workflow }): EventBody => ({
+      type: 'workflow.cancelled',
+      run,
+      workflow,
+      reason: 'It belongs to the session that this one was forked from.',
+    }),
+  );
+  for (const [index, body] of [forked, ...withdrawn, ...cancelled].entries())
+    lines.push(
+      encodeEvent({ seq: seq + 1 + index, at: clock.now(), session: id, turn: last.turn, cause }, body),
+    );
+  const { writer, made } = store.begin(id, {
     kind: 'session',
     name: first.agent,
     status: 'interrupted',
     title: titleOf(first.input),
   });
   try {
-    const lines = events.map((event) => copied(event, session, id, seq));
-    const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
-    const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
-    // Its questions are the other session's: this one asks its own.
-    const state = fold(events);
-    const withdrawn = openReviews(state).map(
-      ({ review }): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by: 'fork' }),
-    );
-    // Also the runs under way: one whose stream is not there yet would else be begun by this one.
-    const cancelled = state.runs.map(
-      ({ run, workflow }): EventBody => ({
-        type: 'workflow.cancelled',
-        run,
-        workflow,
-        reason: 'It belongs to the session that this one was forked from.',
-      }),
-    );
-    for (const [index, body] of [forked, ...withdrawn, ...cancelled].entries())
-      lines.push(
-        encodeEvent({ seq: seq + 1 + index, at: clock.now(), session: id, turn: last.turn, cause }, body),
-      );
-    await written(writer, lines);
+    await Promise.all([made, written(writer, lines)]);
   } finally {
     await writer.release();
   }

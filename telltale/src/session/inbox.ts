@@ -1,10 +1,10 @@
 import type { Cause } from '../events/event.ts';
+import { toRuntimeError } from '../kernel/runtime-error.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
 import type { Talk } from './chat/talk.ts';
-import { drainInbox } from './drain-inbox.ts';
+import { closeDrain, type Drain, drainInbox, drainNow, type InboxReceiver } from './drain-inbox.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import { takeAnswer } from './reviews/take-answer.ts';
-import type { SessionOrders } from './runs/session-orders.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 
@@ -22,66 +22,90 @@ export interface Inbox {
 /** Whose messages are nobody's in particular. */
 const USER = 'user';
 
-export function createInbox(
-  writer: StreamWriter,
-  {
-    log,
-    stop,
-    reviews,
-    takeOrder,
-    talk,
-    sentBefore,
-  }: {
-    readonly log: SessionLog;
-    readonly stop: Stop;
-    readonly reviews: Pick<Reviews, 'decide'>;
-    /** What a run asks or tells; false where the message is not a run's. */
-    readonly takeOrder: SessionOrders['take'];
-    /** How a person leads a chat, from another process. */
-    readonly talk: Pick<Talk, 'breakOff' | 'finish'>;
-    readonly sentBefore: number;
-  },
-  onError: (error: unknown) => void,
-): Inbox {
-  let last: Cause | undefined;
-  let waiting: Set<() => void> | undefined;
+export interface InboxEdges {
+  readonly log: SessionLog;
+  readonly stop: Stop;
+  readonly reviews: Pick<Reviews, 'decide'>;
+  /** What a run asks or tells; false where the message is not a run's. */
+  takeOrder(message: InboxMessage): boolean;
+  /** How a person leads a chat, from another process. */
+  readonly talk: Pick<Talk, 'breakOff' | 'finish'>;
+  readonly sentBefore: number;
+}
 
-  const receive = (message: InboxMessage) => {
-    if (takeOrder(message)) return;
-    const { id, kind, from, body } = message;
-    const consumed = { consumed: [id] };
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    // A message comes from outside the log: it is a beginning of its own.
-    const outside = { stream: writer.stream, seq: 0, depth: 0 };
-    if (kind === 'steer' || kind === 'message') {
-      const sender = kind === 'steer' ? 'steer' : 'user';
-      last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
-      // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
-      if (from !== USER) log.append({ type: 'audit', who: from, what: kind }, last);
-      const told = waiting;
-      waiting = undefined;
-      for (const then of told ?? []) then();
-    } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
-      log.append(
-        { type: 'audit', who: from, what: text === '' ? kind : `${kind}: ${text}` },
-        outside,
-        consumed,
-      );
-    // One that came when it was over, a second one for example, is no reason to end what was resumed since.
-    if (kind === 'cancel' && id > sentBefore) stop.now({ kind: 'cancel', reason: text, by: from });
-    if (kind === 'break_off') talk.breakOff();
-    if (kind === 'finish') talk.finish();
-  };
+interface OwnInbox extends Inbox, InboxReceiver {
+  readonly edges: InboxEdges;
+  readonly writer: StreamWriter;
+  readonly reading: Drain;
+  last: Cause | undefined;
+  waiting: Set<() => void> | undefined;
+}
 
-  const drain = drainInbox(writer, receive, onError);
-  return {
-    drain: drain.now,
-    onMessage(then) {
-      waiting ??= new Set();
-      waiting.add(then);
-      return () => waiting?.delete(then);
-    },
-    lastMessage: () => last,
-    close: drain.close,
+export function createInbox(writer: StreamWriter, edges: InboxEdges): Inbox {
+  const inbox: { -readonly [Field in keyof OwnInbox]: OwnInbox[Field] } = {
+    edges,
+    writer,
+    last: undefined,
+    waiting: undefined,
+    reading: undefined as never, // below: it calls the inbox
+    receive,
+    onError,
+    drain,
+    onMessage,
+    lastMessage,
+    close,
   };
+  inbox.reading = drainInbox(writer, inbox);
+  return inbox;
+}
+
+function receive(this: OwnInbox, message: InboxMessage): void {
+  const { writer, edges } = this;
+  const { log, stop, reviews, talk, sentBefore } = edges;
+  if (edges.takeOrder(message)) return;
+  const { id, kind, from, body } = message;
+  const consumed = { consumed: [id] };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  // A message comes from outside the log: it is a beginning of its own.
+  const outside = { stream: writer.stream, seq: 0, depth: 0 };
+  if (kind === 'steer' || kind === 'message') {
+    const sender = kind === 'steer' ? 'steer' : 'user';
+    this.last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
+    // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
+    if (from !== USER) log.append({ type: 'audit', who: from, what: kind }, this.last);
+    const told = this.waiting;
+    this.waiting = undefined;
+    for (const then of told ?? []) then();
+  } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
+    log.append(
+      { type: 'audit', who: from, what: text === '' ? kind : `${kind}: ${text}` },
+      outside,
+      consumed,
+    );
+  // One that came when it was over, a second one for example, is no reason to end what was resumed since.
+  if (kind === 'cancel' && id > sentBefore) stop.now({ kind: 'cancel', reason: text, by: from });
+  if (kind === 'break_off') talk.breakOff();
+  if (kind === 'finish') talk.finish();
+}
+
+function onError(this: OwnInbox, error: unknown): void {
+  this.edges.stop.now({ kind: 'lost', error: toRuntimeError(error) });
+}
+
+function drain(this: OwnInbox): Promise<void> {
+  return drainNow(this.reading);
+}
+
+function onMessage(this: OwnInbox, then: () => void): () => void {
+  this.waiting ??= new Set();
+  this.waiting.add(then);
+  return () => this.waiting?.delete(then);
+}
+
+function lastMessage(this: OwnInbox): Cause | undefined {
+  return this.last;
+}
+
+function close(this: OwnInbox): void {
+  closeDrain(this.reading);
 }

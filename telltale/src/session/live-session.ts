@@ -1,122 +1,100 @@
-import { takeSlotFor } from '../engine/slots.ts';
 import type { ObservedEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
+import { added, NONE } from '../kernel/grow.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { beginSession } from './begin-session.ts';
-import { createTalk } from './chat/talk.ts';
+import { createTalk, type Talk } from './chat/talk.ts';
 import type { Begin, ChildSession } from './children/lineage.ts';
-import { createRest, waitsFor } from './children/rest.ts';
+import { createRest, type Rest, waitsFor } from './children/rest.ts';
 import { choiceOf } from './choice-of.ts';
-import { createEventQueue } from './event-queue.ts';
+import { createEventQueue, type EventQueue } from './event-queue.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { runSession } from './run-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import type { Session, SessionResult } from './runtime-types.ts';
+import type { SessionEdges } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
-import { cancelOnAbort, createStop, type StopReason } from './stop.ts';
+import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
+import { toSessionEdges } from './to-session-edges.ts';
+import type { wireSession } from './wire-session.ts';
 
 export interface LiveSession extends Session<unknown>, ChildSession {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
-  readonly ready: Promise<void>;
+  readonly ready: Promise<unknown>;
 }
 
 /** What a session is run with, loaded when the first one begins. */
 export interface LiveParts {
   readonly beginSession: typeof beginSession;
+  readonly wireSession: typeof wireSession;
   readonly runSession: typeof runSession;
 }
 
-/** A session that this process works on, from the moment it is asked for. */
+/** What a session is while it is worked on: what its methods and its run share. */
+interface Live {
+  readonly edges: RuntimeEdges;
+  readonly begin: Begin;
+  readonly stop: Stop;
+  readonly talk: Talk;
+  readonly rest: Rest;
+  /** Undefined for as long as there is no log. */
+  log: SessionLog | undefined;
+  writer: StreamWriter | undefined;
+  prepared: PreparedAgent | undefined;
+  hasBegun: boolean;
+  /** Those that came before it had begun. */
+  early: readonly Early[];
+  /** Made behind it. */
+  session: LiveSession;
+  queue: EventQueue;
+}
+
+interface Early {
+  readonly listener: (event: ObservedEvent) => void;
+  /** Ends what has become of it on the log. */
+  end: (() => void) | undefined;
+}
+
+/** A session that this process works on, from the moment it is asked for. `onEnd` is told when it is over. */
 export function createLiveSession(
   edges: RuntimeEdges,
   begin: Begin,
   parts: () => Promise<LiveParts>,
+  onEnd?: (session: LiveSession) => void,
 ): LiveSession {
   const { store } = edges;
   const { id } = begin;
-  const stop = createStop();
-  const talk = createTalk();
-  const rest = createRest();
-  /** Those that came before the log was there. */
-  let early: Set<(event: ObservedEvent) => void> | undefined;
-  let log: SessionLog | undefined;
-  let begun: () => void = () => undefined;
-  let refused: (error: unknown) => void = () => undefined;
-  const ready = new Promise<void>((resolve, reject) => {
-    begun = resolve;
-    refused = reject;
-  });
-  ready.catch(() => undefined); // whoever waits for the result hears of it there
-  const queue = createEventQueue(store, id, ready);
-
-  const forgetSignal = cancelOnAbort(stop, choiceOf(begin).signal);
-  const run = async (): Promise<SessionResult<unknown>> => {
-    let writer: StreamWriter | undefined;
-    let prepared: PreparedAgent | undefined;
-    try {
-      const { beginSession, runSession } = await parts();
-      prepared = await edges.shelf.prepare(begin.agent, choiceOf(begin).model);
-      const opened = await beginSession(edges, begin, stop, prepared, (made) => {
-        writer = made.writer;
-        log = made.log;
-        edges.here.set(id, session);
-        queue.attach(log.subscribe);
-        const waiting = early;
-        if (waiting === undefined) return;
-        for (const listener of waiting) log.subscribe((event) => waiting.has(listener) && listener(event));
-      });
-      begun();
-      if (begin.kind === 'start' && begin.start.queued === true) return await leaveToOthers(opened.log);
-      const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
-      const onWaiting = chosen ?? edges.onWaiting ?? 'release';
-      const group = begin.lineage?.group ?? id;
-      const takeSlot = takeSlotFor(edges.slots, group);
-      const enterOnce = () => edges.underWay.enter(group);
-      const own = { onWaiting, stop, talk, rest, takeSlot, enterOnce };
-      const ended = await runSession({ ...edges, ...opened, ...own });
-      return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
-    } catch (thrown) {
-      refused(thrown);
-      throw thrown;
-    } finally {
-      forgetSignal();
-      try {
-        await writer?.release(); // what was queued when it was let go is on the log after this
-      } finally {
-        queue.end(log?.committedSeq() ?? 0);
-        if (prepared !== undefined) edges.shelf.release(prepared);
-      }
-    }
+  const live: Live = {
+    edges,
+    begin,
+    stop: createStop(),
+    talk: createTalk(),
+    rest: createRest(),
+    log: undefined,
+    writer: undefined,
+    prepared: undefined,
+    hasBegun: false,
+    early: NONE,
+    session: undefined as never, // it holds the promises of what is begun below
+    queue: undefined as never,
   };
-  const end = (reason: StopReason) => {
-    if (reason.kind === 'wait' && log?.state.status === 'running' && rest.reviews() !== undefined)
-      log.append({ type: 'session.waiting', for: waitsFor(log.state, openReviews(log.state)) });
-    if (reason.kind === 'interrupt' || reason.kind === 'wait') log?.seal();
-    stop.now(reason);
-  };
-  const result = run();
-  const leave = () => {
-    if (edges.here.get(id) === session) edges.here.delete(id);
-  };
-  result.then(leave, leave); // a caller that only reads events is not ended by an error
-
-  const session: LiveSession = {
+  const loading = parts();
+  const ready = open(live, loading);
+  ready.catch(ignore); // whoever waits for the result hears of it there
+  live.queue = createEventQueue(store, id, ready);
+  const result = run(live, loading, ready, onEnd);
+  result.catch(ignore); // a caller that only reads events is not ended by an error
+  live.session = {
     id,
     ready,
     result,
-    rest,
-    events: queue,
-    subscribe(listener) {
-      if (log !== undefined) return log.subscribe(listener);
-      early ??= new Set();
-      const waiting = early;
-      waiting.add(listener);
-      return () => waiting.delete(listener);
-    },
+    rest: live.rest,
+    events: live.queue,
+    subscribe: (listener) => subscribe(live, listener),
     speech(told) {
-      if (log === undefined) told(undefined, 0);
-      else log.speech(told);
+      if (live.log === undefined) told(undefined, 0);
+      else live.log.speech(told);
     },
     async steer(text) {
       await ready;
@@ -126,19 +104,109 @@ export function createLiveSession(
       await ready;
       await store.send(id, { kind: 'message', from: 'user', body: text });
     },
-    breakOff: talk.breakOff,
-    finish: talk.finish,
-    stop: end,
+    breakOff: () => live.talk.breakOff(),
+    finish: () => live.talk.finish(),
+    stop: (reason) => end(live, reason),
     async cancel(reason = 'asked to') {
-      end({ kind: 'cancel', reason, by: 'user' });
+      end(live, { kind: 'cancel', reason, by: 'user' });
       await result;
     },
     async interrupt() {
-      end({ kind: 'interrupt' });
-      await result.catch(() => undefined);
+      end(live, { kind: 'interrupt' });
+      await result.catch(ignore);
     },
   };
-  return session;
+  return live.session;
+}
+
+/** Makes the session this process's own, up to its first event. */
+async function open(live: Live, loading: Promise<LiveParts>): Promise<SessionEdges> {
+  const { edges, begin, stop } = live;
+  const { beginSession } = await loading;
+  const prepared = await edges.shelf.prepare(begin.agent, choiceOf(begin).model);
+  live.prepared = prepared;
+  const opened = await beginSession(edges, begin, stop, prepared, (made) => {
+    live.writer = made.writer;
+    live.log = made.log;
+    // A new one is here from its first event on: its id may be another's.
+    if (begin.kind === 'resume') edges.here.set(begin.id, live.session);
+    else onFirst(made.log, () => edges.here.set(begin.id, live.session));
+    live.queue.attach(made.log);
+    for (const early of live.early) {
+      early.end?.(); // of a log that has given way to this one
+      early.end = made.log.subscribe(early.listener);
+    }
+  });
+  live.hasBegun = true;
+  live.early = NONE;
+  return toSessionEdges(live, opened);
+}
+
+async function run(
+  live: Live,
+  loading: Promise<LiveParts>,
+  ready: Promise<SessionEdges>,
+  onEnd: ((session: LiveSession) => void) | undefined,
+): Promise<SessionResult<unknown>> {
+  const { begin } = live;
+  const forgetSignal = cancelOnAbort(live.stop, choiceOf(begin).signal);
+  try {
+    const edges = await ready;
+    const parts = await loading;
+    const isLeft = begin.kind === 'start' && begin.start.queued === true;
+    const ended = isLeft ? await leaveToOthers(edges.log) : await workOn(edges, parts);
+    return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
+  } finally {
+    forgetSignal();
+    try {
+      await live.writer?.release(); // what was queued when it was let go is on the log after this
+    } finally {
+      letGo(live);
+      onEnd?.(live.session);
+    }
+  }
+}
+
+async function workOn(edges: SessionEdges, { wireSession, runSession }: LiveParts): Promise<SessionResult> {
+  const { result } = await runSession(await wireSession(edges));
+  // In one commit with the last event. Where that fails, so does the result, and it is tried again at the end.
+  edges.writer.release().catch(ignore);
+  return result;
+}
+
+function letGo({ edges, begin, queue, log, prepared, session }: Live): void {
+  queue.end(log?.committedSeq() ?? 0);
+  if (prepared !== undefined) edges.shelf.release(prepared);
+  if (edges.here.get(begin.id) === session) edges.here.delete(begin.id);
+}
+
+function subscribe(live: Live, listener: Early['listener']): () => void {
+  if (live.log !== undefined && live.hasBegun) return live.log.subscribe(listener);
+  const early: Early = { listener, end: live.log?.subscribe(listener) };
+  live.early = added(live.early, early);
+  return () => {
+    live.early = live.early.filter((each) => each !== early);
+    early.end?.();
+  };
+}
+
+function end({ log, rest, stop }: Live, reason: StopReason): void {
+  if (reason.kind === 'wait' && log?.state.status === 'running' && rest.reviews() !== undefined)
+    log.append({ type: 'session.waiting', for: waitsFor(log.state, openReviews(log.state)) });
+  if (reason.kind === 'interrupt' || reason.kind === 'wait') log?.seal();
+  stop.now(reason);
+}
+
+function ignore(): void {
+  // somebody else hears of it
+}
+
+/** Calls back at the first event that is committed, before anybody else hears of it. */
+function onFirst(log: SessionLog, then: () => void): void {
+  const forget = log.subscribe(() => {
+    forget();
+    then();
+  });
 }
 
 /** It is on the log: who takes it up goes on with it. */

@@ -7,8 +7,11 @@ import { reachedLimit } from './limits.ts';
 import { finishLast, type Left } from './recover.ts';
 import type { Stop } from './stop.ts';
 import { finishTurn } from './turn/finish-turn.ts';
+import { endHearing } from './turn/hearing.ts';
+import { endStream, type Hearing } from './turn/hearing-state.ts';
+import { listen } from './turn/listen.ts';
 import type { Next } from './turn/next.ts';
-import { runTurn } from './turn/run-turn.ts';
+import { endTurn, openTurn } from './turn/run-turn.ts';
 import { responsesOut } from './turn/settle-actions.ts';
 
 /** How a session's loop ended by itself; `stopped` where somebody ended it. */
@@ -25,6 +28,29 @@ export async function runLoop(
   conversation: Conversation,
   left: Left | undefined,
   beforeTurn: () => Promise<void> | undefined,
+): Promise<LoopEnd> {
+  const last: LastTurn = { hearing: undefined };
+  const forget = context.stop.onStop(() => {
+    if (last.hearing?.streaming === true) endStream(last.hearing);
+  });
+  try {
+    return await loop(context, conversation, left, beforeTurn, last);
+  } finally {
+    forget();
+  }
+}
+
+/** The turn in hand, or the one before the next. */
+interface LastTurn {
+  hearing: Hearing | undefined;
+}
+
+async function loop(
+  context: SessionContext,
+  conversation: Conversation,
+  left: Left | undefined,
+  beforeTurn: () => Promise<void> | undefined,
+  last: LastTurn,
 ): Promise<LoopEnd> {
   const { state, stop, clock, manifest, log, hooks } = context;
   if (left !== undefined) {
@@ -65,7 +91,13 @@ export async function runLoop(
         { type: 'budget.charged', what: 'turn', amount: cost, balance: state.balance - cost },
         context.sessionOrigin(),
       );
-    const end = await runTurn(context, conversation.extend(state), previous);
+    const prompt = conversation.extend(state);
+    const hearing = openTurn(context, prompt, previous, last.hearing);
+    last.hearing = hearing;
+    const streamed = await listen(hearing, prompt);
+    const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
+    if (acting !== undefined) await acting;
+    const end = endTurn(hearing, prompt, streamed);
     if (end.kind === 'stopped') return end;
     if (state.failing !== undefined) return untilStopped(stop);
     if (end.kind === 'broken') {
@@ -79,7 +111,8 @@ export async function runLoop(
       await responsesOut(context, end.heard.responses);
       continue;
     }
-    const next = await finishTurn(context, end.heard);
+    const finishing = finishTurn(context, end.heard);
+    const next = 'then' in finishing ? await finishing : finishing;
     if (state.failing !== undefined) return untilStopped(stop);
     const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
     if (then.kind !== 'turn') return then;

@@ -1,6 +1,6 @@
 import { completesStep } from '../events/action.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import { type Opening, openingOf } from '../prompt/conversation.ts';
+import { type Opening, openingOf } from '../prompt/opening.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { AgentTargets } from '../targets/create-targets.ts';

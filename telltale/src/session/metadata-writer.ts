@@ -7,28 +7,38 @@ import type { Store, TableWrite } from '../store/store.ts';
 import type { Metadata, MetadataChanges } from './metadata/metadata.ts';
 import type { SessionLog } from './session-log.ts';
 
-/** Checks an update and puts what counts, and what does not, on the log. */
+/** What is needed to change a session's metadata. */
+interface MetadataEdges {
+  readonly prepared: { readonly agent: { readonly manifest: AgentManifest }; readonly metadata: Metadata };
+  readonly log: SessionLog;
+}
+
 export type ApplyMetadata = (update: JsonObject, by: string, cause?: Cause, run?: string) => void;
 
 /** One row a field, so that sessions side by side that set different ones do not undo each other's. */
 const keptTable = (agent: string) => `agent.metadata:${agent}`;
 
-/** With `scope: agent` the values also go to a table, in the transaction of the event. */
-export function createMetadataWriter(
-  metadata: Metadata,
-  manifest: AgentManifest['metadata'],
-  agent: string,
-  log: SessionLog,
-): ApplyMetadata {
-  return (update, by, cause, run) => {
-    const { changes, errors } = metadata.apply(log.state.metadata, update);
-    if (Object.keys(changes).length > 0) {
-      const beside = manifest.scope === 'agent' ? { writes: writesOf(agent, changes) } : undefined;
-      const of = run === undefined ? undefined : { run };
-      log.append({ type: 'metadata.changed', changes, by, ...of }, cause, beside);
-    }
-    if (errors.length > 0) log.append({ type: 'metadata.rejected', errors, by }, cause);
-  };
+/**
+ * Checks an update and puts what counts, and what does not, on the log. With `scope: agent` the values also go to a table,
+ * in the transaction of the event.
+ */
+export function applyMetadata(
+  this: MetadataEdges,
+  update: JsonObject,
+  by: string,
+  cause?: Cause,
+  run?: string,
+): void {
+  const { prepared, log } = this;
+  const { manifest } = prepared.agent;
+  const { changes, errors } = prepared.metadata.apply(log.state.metadata, update);
+  if (Object.keys(changes).length > 0) {
+    const isKept = manifest.metadata.scope === 'agent';
+    const beside = isKept ? { writes: writesOf(manifest.name, changes) } : undefined;
+    const of = run === undefined ? undefined : { run };
+    log.append({ type: 'metadata.changed', changes, by, ...of }, cause, beside);
+  }
+  if (errors.length > 0) log.append({ type: 'metadata.rejected', errors, by }, cause);
 }
 
 const writesOf = (agent: string, changes: MetadataChanges): readonly TableWrite[] =>

@@ -1,98 +1,95 @@
 import type { DeclaredAction } from '../events/action.ts';
 import { LLM_USAGE } from '../events/reduce.ts';
-import type { Json } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
-import type { PerformCall, SchedulerEdges } from '../scheduler/edges.ts';
+import type { PerformCall } from '../scheduler/edges.ts';
 import type { Target, TargetCall } from '../targets/target.ts';
 import { unknownTarget } from '../targets/unknown-target.ts';
-import type { AgentView } from './agent-view.ts';
-import type { RunChild } from './children/child-runner.ts';
 import { costWith } from './cost.ts';
 import type { InternalEdges } from './internal/definition.ts';
 import { notAllowed } from './internal/internal-actions.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
+import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
 import { unknownCall } from './unknown-call.ts';
 
-export interface PerformerEdges {
+/** What a session calls targets with. The functions below are its methods: they are the scheduler's edges. */
+export interface Performer {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
-  readonly view: AgentView;
-  /** See `Reviews`. */
-  readonly granted: (call: PerformCall) => Promise<readonly string[]> | undefined;
-  readonly runChild: RunChild;
-  readonly runWorkflow: (call: PerformCall) => Promise<Json>;
-  readonly crashPoint?: ((name: string) => void) | undefined;
+  view(): JsonObject;
+  readonly reviews: Pick<Reviews, 'granted'>;
+  readonly crashPoint: ((name: string) => void) | undefined;
+  /** The internal actions, bound when the first is called: most sessions call none. */
+  internal: Map<string, Target> | undefined;
+  /** What was noted on the log, so that it is once. */
+  noted: Set<string> | undefined;
+  traits(action: DeclaredAction): Target | undefined;
+  unknownTarget(action: DeclaredAction): RuntimeError;
+  runChild(call: PerformCall): Promise<Json>;
+  runWorkflow(call: PerformCall): Promise<Json>;
+  internalEdges(): InternalEdges;
 }
 
-/** Calls targets for the scheduler. */
-export function createPerformer(
-  { prepared, log, view, granted, runChild, runWorkflow, crashPoint }: PerformerEdges,
-  /** Asked when the first internal action is called: most sessions call none. */
-  internalEdges: () => InternalEdges,
-): Pick<SchedulerEdges, 'unknownTarget' | 'perform'> & {
-  readonly traits: (action: DeclaredAction) => Target | undefined;
-} {
-  const { state } = log;
-  const { agent, targets } = prepared;
-  const { internal, calls } = prepared.face(state.led === true);
-  const cost = agent.manifest.budget?.costs.action ?? 0;
-  let bound: Map<string, Target> | undefined;
-  let noted: Set<string> | undefined;
-  const note = (what: string) => {
-    noted ??= new Set();
-    if (noted.has(what)) return;
-    noted.add(what);
-    log.append({ type: 'audit', who: 'runtime', what });
-  };
-  const bindAll = () => {
-    const bindTo = internalEdges();
-    return new Map(internal.map((action) => [action.name, action.bind(bindTo)]));
-  };
-  const internalNamed = (name: string): Target | undefined => {
-    bound ??= bindAll();
-    return bound.get(name);
-  };
-  const find = ({ kind, name }: DeclaredAction): Target | undefined =>
-    kind === 'internal' ? internalNamed(name) : targets.find(kind, name);
-  const unknown = ({ kind, name }: DeclaredAction): RuntimeError => {
-    const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
-    if (blocked !== undefined) return blocked;
-    if (calls !== undefined) return unknownCall(name, calls.style.names);
-    bound ??= bindAll();
-    return unknownTarget(kind, name, { all: [...targets.all, ...bound.values()] });
-  };
-  return {
-    traits: find,
-    unknownTarget: unknown,
-    perform(call) {
-      const { action, attempt } = call;
-      const target = find(action);
-      if (target === undefined) return Promise.reject(unknown(action));
-      if (cost > 0 && attempt === 1 && state.balance !== undefined)
-        log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: state.balance - cost });
-      crashPoint?.(`perform:${action.id}`);
-      const start = (grants?: readonly string[]) =>
-        target.kind === 'agent'
-          ? runChild(call)
-          : target.kind === 'workflow'
-            ? runWorkflow(call)
-            : target.run(toTargetCall(call, log, view, grants, note));
-      const leave = granted(call);
-      const running = leave === undefined ? start() : leave.then(start);
-      if (crashPoint === undefined) return running;
-      return running.finally(() => crashPoint(`performed:${action.id}`));
-    },
-  };
+const faceOf = ({ prepared, log }: Performer) => prepared.face(log.state.led === true);
+
+function internalOf(performer: Performer): ReadonlyMap<string, Target> {
+  if (performer.internal === undefined) {
+    const edges = performer.internalEdges();
+    const { internal } = faceOf(performer);
+    performer.internal = new Map(internal.map((action) => [action.name, action.bind(edges)]));
+  }
+  return performer.internal;
+}
+
+export function traits(this: Performer, { kind, name }: DeclaredAction): Target | undefined {
+  return kind === 'internal' ? internalOf(this).get(name) : this.prepared.targets.find(kind, name);
+}
+
+export function unknown(this: Performer, { kind, name }: DeclaredAction): RuntimeError {
+  const { agent, targets } = this.prepared;
+  const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
+  if (blocked !== undefined) return blocked;
+  const { calls } = faceOf(this);
+  if (calls !== undefined) return unknownCall(name, calls.style.names);
+  return unknownTarget(kind, name, { all: [...targets.all, ...internalOf(this).values()] });
+}
+
+export function perform(this: Performer, call: PerformCall): Promise<Json> {
+  const { prepared, log, crashPoint } = this;
+  const { action, attempt } = call;
+  const target = this.traits(action);
+  if (target === undefined) return Promise.reject(this.unknownTarget(action));
+  const cost = prepared.agent.manifest.budget?.costs.action ?? 0;
+  const { balance } = log.state;
+  if (cost > 0 && attempt === 1 && balance !== undefined)
+    log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: balance - cost });
+  crashPoint?.(`perform:${action.id}`);
+  const start = (grants?: readonly string[]) =>
+    target.kind === 'agent'
+      ? this.runChild(call)
+      : target.kind === 'workflow'
+        ? this.runWorkflow(call)
+        : target.run(toTargetCall(this, call, grants));
+  const leave = this.reviews.granted(call);
+  const running = leave === undefined ? start() : leave.then(start);
+  if (crashPoint === undefined) return running;
+  return running.finally(() => crashPoint(`performed:${action.id}`));
+}
+
+function note(performer: Performer, what: string): void {
+  performer.noted ??= new Set();
+  if (performer.noted.has(what)) return;
+  performer.noted.add(what);
+  performer.log.append({ type: 'audit', who: 'runtime', what });
 }
 
 function toTargetCall(
+  performer: Performer,
   { action, input, attempt, signal }: PerformCall,
-  log: SessionLog,
-  view: AgentView,
   granted: readonly string[] | undefined,
-  note: (what: string) => void,
 ): TargetCall {
+  const { log } = performer;
   const { id } = action;
   const { id: session } = log.state;
   return {
@@ -102,9 +99,9 @@ function toTargetCall(
     attempt,
     signal,
     idempotencyKey: `${session}:${id}`,
-    agent: view,
+    agent: () => performer.view(),
     granted,
-    note,
+    note: (what) => note(performer, what),
     charge(usage, model) {
       const data = { action: id, model: model.id, ...usage, cost_usd: costWith(model, usage) };
       log.append({ type: 'custom', name: LLM_USAGE, data });

@@ -1,4 +1,6 @@
 import { TURN_CUT_SHORT } from '../events/fold-turns.ts';
+import type { SessionState } from '../events/state.ts';
+import { isLoop, loopOf } from '../scheduler/loops.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
 import { finishTurn } from './turn/finish-turn.ts';
@@ -10,7 +12,7 @@ import { responsesOut } from './turn/settle-actions.ts';
 export type Left =
   /** It is over, and nobody has decided on what follows. */
   | { readonly kind: 'undecided'; readonly heard: Reheard }
-  /** It broke off: its responses still have to go out. */
+  /** It broke off: what held it up still has to end, and its responses to go out. */
   | { readonly kind: 'broken'; readonly heard: Reheard }
   /** Its final response is on the log, and the session's end is not. */
   | { readonly kind: 'final'; readonly text: string };
@@ -82,6 +84,7 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
     case 'undecided':
       return finishTurn(context, left.heard);
     case 'broken':
+      await heldEnded(context);
       await responsesOut(context, left.heard.responses);
       return { kind: 'turn' };
     case 'final': {
@@ -89,4 +92,43 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
       return output.ok ? { kind: 'completed', result: output.value } : { kind: 'turn' };
     }
   }
+}
+
+/**
+ * Waits until what held the last turn's stream up has ended. Whoever has a word for the agent while all that is left
+ * waits for people, perhaps for days, is heard before that.
+ */
+async function heldEnded({ state, scheduler, reviews, inbox, stop }: SessionContext): Promise<void> {
+  const held = heldUpBy(state);
+  let isOver = held.length === 0;
+  while (!isOver && stop.reason === undefined) {
+    if (state.news.messages.length > 0 && scheduler.atRest()) return;
+    await reviews.until((done) => {
+      const forget = inbox.onMessage(done);
+      scheduler.whenEnded(held, () => {
+        isOver = true;
+        forget();
+        done();
+      });
+    });
+  }
+}
+
+/**
+ * What of the last turn has not ended and held its stream up: its sync actions and `<parallel>`s. Whether one of these
+ * had been closed nobody knows, since the log ends with the last action in it; one that breaks off is closed.
+ */
+function heldUpBy(state: SessionState): readonly string[] {
+  const held = new Set<string>();
+  for (const id of state.open) {
+    const known = state.actions.get(id);
+    if (known?.turn !== state.turn) continue;
+    const { mode, group, base } = known.action;
+    if (group !== undefined) held.add(group);
+    else if (mode === 'sync' && base === undefined) held.add(id);
+    else if (isLoop(known.action))
+      for (const member of loopOf(known.action).actions)
+        if (member.group !== undefined) held.add(member.group);
+  }
+  return [...held];
 }

@@ -1,4 +1,5 @@
-import type { FreeSlot, TakeSlot } from '../engine/slots.ts';
+import type { Slots } from '../engine/slots.ts';
+import type { UnderWay } from '../engine/under-way.ts';
 import type { Cause } from '../events/event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { IdSource } from '../kernel/ids.ts';
@@ -37,6 +38,8 @@ export interface SessionEdges {
   readonly resumed: boolean;
   /** Messages up to this one came before it was resumed, while it was over. */
   readonly sentBefore: number;
+  /** Whether messages may wait in its inbox; asked once, when it listens for those that come. */
+  readonly hasMail: () => boolean;
   readonly approve?: Approve | undefined;
   readonly onWaiting: OnWaiting;
   /** For whoever called it. */
@@ -50,10 +53,11 @@ export interface SessionEdges {
   readonly ids: IdSource;
   /** Asks decision artifacts for this session. */
   readonly invoke: Invoke;
-  /** Takes a slot of a target that has a limit, in the name of the session at the top. */
-  readonly takeSlot: TakeSlot;
-  /** Begins a call that must not be made twice. Undefined where none begins here any more. */
-  readonly enterOnce: () => FreeSlot | undefined;
+  /** A tool's `max_parallel`, and calls that must not be made twice: in the name of `group`. */
+  readonly slots: Slots;
+  readonly underWay: UnderWay;
+  /** The session or run at the top. */
+  readonly group: string;
   /** Where it is a sub-agent's. */
   readonly lineage: Lineage | undefined;
   /** Where a run leads it that has begun it. */

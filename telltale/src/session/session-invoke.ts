@@ -10,27 +10,35 @@ export interface SessionInvokeEdges {
   readonly state: SessionState;
 }
 
-/** Asks artifacts for one session. */
-export const createSessionInvoke = ({ desk, manifest, state }: SessionInvokeEdges): Invoke =>
-  createLateInvoke(desk, () => ({
-    cost: manifest.budget?.costs.artifact ?? 0,
-    balance: () => state.balance,
-    id: state.id,
-    calls: state.seq, // no two questions of a session have the same number, whoever works on it
-  }));
+/** Asks artifacts for one session. Nothing is loaded before the first question. */
+export function createSessionInvoke({ desk, manifest, state }: SessionInvokeEdges): Invoke {
+  let making: Promise<Invoke> | undefined;
+  return async (question) => {
+    making ??= makeInvoke(desk, () => settingsOf(manifest, state));
+    return (await making)(question);
+  };
+}
 
-/** Asks artifacts for a session or a run. Nothing is loaded before the first question. */
+const settingsOf = (manifest: AgentManifest, state: SessionState) => ({
+  cost: manifest.budget?.costs.artifact ?? 0,
+  balance: () => state.balance,
+  id: state.id,
+  calls: state.seq, // no two questions of a session have the same number, whoever works on it
+});
+
+/** Asks artifacts for a run. Nothing is loaded before the first question. */
 export function createLateInvoke(
   desk: OpenDesk,
   settings: () => Omit<InvokeEdges, 'call' | 'artifacts'>,
 ): Invoke {
-  const make = async (): Promise<Invoke> => {
-    const { createInvoke } = await import('../targets/artifacts/create-invoke.ts');
-    return createInvoke({ ...(await desk()), ...settings() });
-  };
   let making: Promise<Invoke> | undefined;
   return async (question) => {
-    making ??= make();
+    making ??= makeInvoke(desk, settings);
     return (await making)(question);
   };
+}
+
+async function makeInvoke(...[desk, settings]: Parameters<typeof createLateInvoke>): Promise<Invoke> {
+  const { createInvoke } = await import('../targets/artifacts/create-invoke.ts');
+  return createInvoke({ ...(await desk()), ...settings() });
 }

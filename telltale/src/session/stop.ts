@@ -1,4 +1,5 @@
 import type { Review } from '../events/state.ts';
+import { added, NONE, without } from '../kernel/grow.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 
 /** Why a session stops before it has come to its own end. */
@@ -13,54 +14,75 @@ export type StopReason =
   /** The log belongs to another process now, or cannot be written. */
   | { readonly kind: 'lost'; readonly error: RuntimeError };
 
-/** The one switch that ends a session's loop, wherever it waits. The first reason counts. */
+/** The one switch that ends a session's loop, wherever it waits. The first reason counts. Its methods are called on it. */
 export interface Stop {
   readonly reason: StopReason | undefined;
   now(reason: StopReason): void;
-  /** Called once, when it stops; at once if it has. The returned function forgets it. */
+  /** Called once, when it stops; at once if it has. */
+  on(then: () => void): void;
+  /** Forgets what `on` was given. */
+  off(then: () => void): void;
+  /** Both in one: the returned function forgets it. */
   onStop(then: () => void): () => void;
   /** Resolves when `start`'s callback is called, or when the session stops; undefined where that was at once. */
   until(start: (done: () => void) => void): Promise<void> | undefined;
 }
 
+interface OwnStop extends Stop {
+  reason: StopReason | undefined;
+  /** In the order in which they came. Few at a time, and one comes and goes with each turn: a Set is made anew for it. */
+  waiting: readonly (() => void)[];
+}
+
 export function createStop(): Stop {
-  const waiting = new Set<() => void>();
-  // A field, not a getter: objects with a getter of their own each have a shape of their own, and are slow to look at.
-  const stop: Stop & { reason: StopReason | undefined } = {
-    reason: undefined,
-    now(given) {
-      if (stop.reason !== undefined) return;
-      stop.reason = given;
-      for (const then of waiting) then();
-      waiting.clear();
-    },
-    onStop(then) {
-      if (stop.reason !== undefined) {
-        then();
-        return () => undefined;
-      }
-      waiting.add(then);
-      return () => waiting.delete(then);
-    },
-    until(start) {
-      if (stop.reason !== undefined) return undefined;
-      let over = false;
-      let wake: (() => void) | undefined;
-      const done = () => {
-        if (over) return;
-        over = true;
-        waiting.delete(done);
-        wake?.();
-      };
-      start(done);
-      if (over) return undefined;
-      waiting.add(done);
-      return new Promise((resolve) => {
-        wake = resolve;
-      });
-    },
-  };
+  const stop: OwnStop = { reason: undefined, waiting: NONE, now, on, off, onStop, until };
   return stop;
+}
+
+function now(this: OwnStop, given: StopReason): void {
+  if (this.reason !== undefined) return;
+  this.reason = given;
+  // One by one: what is forgotten meanwhile is not called.
+  for (let [then] = this.waiting; then !== undefined; [then] = this.waiting) {
+    this.waiting = this.waiting.slice(1);
+    then();
+  }
+}
+
+function on(this: OwnStop, then: () => void): void {
+  if (this.reason !== undefined) {
+    then();
+    return;
+  }
+  this.waiting = added(this.waiting, then);
+}
+
+function off(this: OwnStop, then: () => void): void {
+  this.waiting = without(this.waiting, then);
+}
+
+function onStop(this: OwnStop, then: () => void): () => void {
+  this.on(then);
+  return () => this.off(then);
+}
+
+function until(this: OwnStop, start: (done: () => void) => void): Promise<void> | undefined {
+  if (this.reason !== undefined) return undefined;
+  let over = false;
+  let wake: (() => void) | undefined;
+  const done = () => {
+    if (over) return;
+    over = true;
+    this.off(done);
+    wake?.();
+  };
+  start(done);
+  if (over) return undefined;
+  this.on(done);
+  if (over) return undefined; // it stopped meanwhile
+  return new Promise((resolve) => {
+    wake = resolve;
+  });
 }
 
 /** Whether this process lets go of the session, and has nothing to say on its log any more. */
@@ -69,11 +91,15 @@ export const isLetGo = ({ reason }: Pick<Stop, 'reason'>): boolean =>
 
 /** Cancels when `signal` is aborted, for its reason. The returned function forgets it. */
 export function cancelOnAbort(stop: Stop, signal: AbortSignal | undefined): () => void {
-  if (signal === undefined) return () => undefined;
+  if (signal === undefined) return nothing;
   const cancel = () => stop.now({ kind: 'cancel', reason: abortReason(signal), by: 'signal' });
   if (signal.aborted) cancel();
   else signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);
+}
+
+function nothing(): void {
+  // there is no signal to forget
 }
 
 const abortReason = ({ reason }: AbortSignal): string =>

@@ -1,11 +1,40 @@
 import type { Clock } from '../kernel/clock.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { err, ok, type Result } from '../kernel/result.ts';
+import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from '../models/model.ts';
 
 /** How long a model may take to end once its signal is aborted; then it is left to itself. */
 const GRACE_MS = 5_000;
 
-/** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */
+/**
+ * As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. `settled` is called
+ * once, and never before this returns. Whoever aborts the signal calls what is returned, which gives the model its grace.
+ */
+export function startStream(
+  model: Model,
+  request: ModelRequest,
+  sink: ModelSink,
+  clock: Clock,
+  settled: (ended: Result<ModelEnd>) => void,
+): () => void {
+  let over = false;
+  let disarm: (() => void) | undefined;
+  const settle = (ended: Result<ModelEnd>) => {
+    if (over) return; // it ended after its grace
+    over = true;
+    disarm?.();
+    settled(ended);
+  };
+  started(model, request, sink).then(
+    (end) => settle(ok(end)),
+    (thrown: unknown) => settle(err(toRuntimeError(thrown))),
+  );
+  return () => {
+    if (!over) disarm ??= clock.after(GRACE_MS, () => settle(err(modelDeaf(model.id))));
+  };
+}
+
+/** The same with a signal that is listened to. */
 export function streamModel(
   model: Model,
   request: ModelRequest,
@@ -14,25 +43,13 @@ export function streamModel(
 ): Promise<ModelEnd> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
-    let disarm: (() => void) | undefined;
-    const giveUp = () => {
-      disarm = clock.after(GRACE_MS, () => reject(modelDeaf(model.id)));
-    };
-    const forget = () => {
+    const giveUp = startStream(model, request, sink, clock, (ended) => {
       signal.removeEventListener('abort', giveUp);
-      disarm?.();
-    };
-    signal.addEventListener('abort', giveUp, { once: true });
-    started(model, request, sink).then(
-      (end) => {
-        forget();
-        resolve(end);
-      },
-      (thrown: unknown) => {
-        forget();
-        reject(thrown);
-      },
-    );
+      if (ended.ok) resolve(ended.value);
+      else reject(ended.error);
+    });
+    if (signal.aborted) giveUp();
+    else signal.addEventListener('abort', giveUp, { once: true });
   });
 }
 

@@ -1,21 +1,10 @@
 import type { SessionState } from '../events/state.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import type { AgentView } from './agent-view.ts';
+
+export type TestContext = Readonly<Record<string, unknown>>;
 
 /** What tests read: `metadata vars actions agent`. Each part is made only when an expression looks at it. */
-export function createTestContext(
-  state: SessionState,
-  agent: AgentView,
-): () => Readonly<Record<string, unknown>> {
-  // Made for the first test: most sessions have none, and objects with getters of their own are dear.
-  let context: Readonly<Record<string, unknown>> | undefined;
-  return () => {
-    context ??= lazyContext(state, agent);
-    return context;
-  };
-}
-
-function lazyContext(state: SessionState, agent: AgentView): Readonly<Record<string, unknown>> {
+export function createTestContext(state: SessionState, agent: () => JsonObject): TestContext {
   return {
     get metadata() {
       return state.metadata;

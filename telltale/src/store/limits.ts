@@ -19,13 +19,24 @@ export function checkName(what: string, name: string): void {
   if (name.includes('\0')) throw nameMalformed(what, 'a text with a NUL in it');
 }
 
-/** Throws what makes an append impossible wherever the log lives. */
-export function checkAppend(stream: string, { events, writes }: Append): void {
+/**
+ * The events of an append, a line each: JSON has no line break of its own. Throws what makes it impossible wherever the
+ * log lives. Lines are looked at once they are put together: each alone would first be copied into one piece.
+ */
+export function joinAppend(stream: string, append: Append): string {
+  const { events } = append;
+  checkSize(stream, append);
+  const [first = ''] = events;
+  const body = events.length < 2 ? first : events.join('\n');
+  let breaks = 0;
+  for (let at = body.indexOf('\n'); at !== -1; at = body.indexOf('\n', at + 1)) breaks++;
+  if (breaks !== Math.max(0, events.length - 1)) throw eventMalformed(stream);
+  return body;
+}
+
+function checkSize(stream: string, { events, writes }: Append): void {
   let chars = 0;
-  for (const event of events) {
-    if (event.includes('\n')) throw eventMalformed(stream);
-    chars += event.length + 1;
-  }
+  for (const event of events) chars += event.length + 1;
   if (chars > MAX_APPEND_CHARS) throw appendTooLarge(stream, chars, MAX_APPEND_CHARS);
   if (writes === undefined) return;
   for (const { table, key } of writes) {

@@ -46,7 +46,7 @@ export interface Store {
   create(stream: string, head: StreamHead): Promise<StreamWriter>;
   /**
    * The same without waiting for it: what is appended in the same turn of the event loop is committed with the stream,
-   * and whatever is asked of the store later finds it.
+   * and whatever is asked of the store later finds it. The stream is there with the first of these appends, or not at all.
    */
   begin(stream: string, head: StreamHead): NewStream;
   /** Takes a stream that is there. Refused with `stream_owned`, naming the owner's pid, while its owner lives. */

@@ -1,3 +1,4 @@
+import { added, NONE } from '../kernel/grow.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Append, StreamWriter, TableWrite } from './store.ts';
 
@@ -10,35 +11,62 @@ export interface Beside {
 
 /**
  * The writing half of a stream's log. What is added in one go, up to the end of the microtask unless `later` says
- * otherwise, is one append of the store: all of it is on the log after a crash, or nothing.
+ * otherwise, is one append of the store: all of it is on the log after a crash, or nothing. A record, and functions that
+ * all logs share: there is one for each session that is at work.
  */
-export interface StreamBatches<Event> {
-  add(event: Event, line: string, beside: Beside | undefined): void;
-  /** Calls back once all events up to `seq` are committed, or with the reason why they never will be. */
-  committed(seq: number, then: (error?: RuntimeError) => void): void;
-  /** The last event that is committed. */
-  committedSeq(): number;
+export interface StreamBatches<Owner, Event> extends Commits {
+  readonly owner: Owner;
+  readonly calls: BatchCalls<Owner, Event>;
+  readonly writer: StreamWriter;
+  readonly crashPoint: CrashPoint | undefined;
+  /** What was added since the last append; undefined where nothing was. */
+  batch: Batch<Event> | undefined;
+  addedSeq: number;
+  writtenStatus: string;
+  writtenDue: number | undefined;
 }
 
-export interface StreamBatchesEdges<Event> {
+/** How far the log is committed, and who waits for more. */
+interface Commits {
+  /** The last event that is committed. */
+  committedSeq: number;
+  /** Why nothing is committed any more. */
+  lost: RuntimeError | undefined;
+  waiters: readonly Waiter[];
+}
+
+/** What the batches of a log ask of it and tell it. */
+export interface BatchCalls<Owner, Event> {
+  /** What the stream's status is now; the store is told where it differs from what it was told last. */
+  readonly status: (owner: Owner) => string;
+  /** When the stream is to be worked on again, where it waits for a time; told with the status. */
+  readonly due?: (owner: Owner) => number | undefined;
+  /** After each append was handed to the store. */
+  readonly onAppended?: (owner: Owner) => void;
+  readonly onCommitted: (owner: Owner, through: number, events: readonly Event[]) => void;
+  /** The stream was lost to another writer, or cannot be written. Called once. */
+  readonly onLost: (owner: Owner, error: RuntimeError) => void;
+  /** When what was added is handed to the store: at the end of the microtask, if absent. */
+  readonly later?: (owner: Owner, flush: () => void) => void;
+}
+
+export interface StreamBatchesEdges<Owner, Event> {
+  readonly owner: Owner;
+  readonly calls: BatchCalls<Owner, Event>;
   readonly writer: StreamWriter;
   /** The last event that is committed when this begins. */
   readonly seq: number;
-  /** What the stream's status is now; the store is told where it differs from what it was told last. */
-  readonly status: () => string;
   /** What the store was told last; unknown if absent. */
   readonly writtenStatus?: string | undefined;
-  /** When the stream is to be worked on again, where it waits for a time; told with the status. */
-  readonly due?: () => number | undefined;
-  /** After each append was handed to the store. */
-  readonly onAppended?: () => void;
-  readonly onCommitted: (through: number, events: readonly Event[]) => void;
-  /** The stream was lost to another writer, or cannot be written. Called once. */
-  readonly onLost: (error: RuntimeError) => void;
-  /** When what was added is handed to the store: at the end of the microtask, if absent. */
-  readonly later?: (flush: () => void) => void;
   /** Told `append:TYPE` of each event before the store gets it. */
-  readonly crashPoint?: ((name: string) => void) | undefined;
+  readonly crashPoint?: CrashPoint | undefined;
+}
+
+type CrashPoint = (name: string) => void;
+
+interface Waiter {
+  readonly seq: number;
+  readonly then: (error?: RuntimeError) => void;
 }
 
 interface Batch<Event> {
@@ -48,105 +76,125 @@ interface Batch<Event> {
   writes: TableWrite[] | undefined;
 }
 
-const emptyBatch = <Event>(): Batch<Event> => ({
-  lines: [],
-  events: [],
-  consumed: undefined,
-  writes: undefined,
+interface BatchedEvent {
+  readonly seq: number;
+  readonly type: string;
+}
+
+export const createStreamBatches = <Owner, Event extends BatchedEvent>({
+  owner,
+  calls,
+  writer,
+  seq,
+  writtenStatus = '',
+  crashPoint,
+}: StreamBatchesEdges<Owner, Event>): StreamBatches<Owner, Event> => ({
+  owner,
+  calls,
+  writer,
+  crashPoint,
+  waiters: NONE,
+  batch: undefined,
+  lost: undefined,
+  addedSeq: seq,
+  committedSeq: seq,
+  writtenStatus,
+  writtenDue: undefined,
 });
+
+export function addToBatch<Owner, Event extends BatchedEvent>(
+  batches: StreamBatches<Owner, Event>,
+  event: Event,
+  line: string,
+  beside: Beside | undefined,
+): void {
+  const { batch, owner, calls } = batches;
+  batches.addedSeq = event.seq;
+  if (batch !== undefined) {
+    batch.lines.push(line);
+    batch.events.push(event);
+    if (beside !== undefined) takeBeside(batch, beside);
+    return;
+  }
+  const fresh = { lines: [line], events: [event], consumed: undefined, writes: undefined };
+  if (beside !== undefined) takeBeside(fresh, beside);
+  batches.batch = fresh;
+  const flushNow = () => flush(batches);
+  if (calls.later === undefined) queueMicrotask(flushNow);
+  else calls.later(owner, flushNow);
+}
 
 function takeBeside(batch: Batch<unknown>, { consumed, writes }: Beside): void {
   if (consumed !== undefined) batch.consumed = [...(batch.consumed ?? []), ...consumed];
   if (writes !== undefined) batch.writes = [...(batch.writes ?? []), ...writes];
 }
 
-export function createStreamBatches<Event extends { readonly seq: number; readonly type: string }>({
-  writer,
-  seq,
-  status,
-  writtenStatus: known = '',
-  due = () => undefined,
-  onAppended,
-  onCommitted,
-  onLost,
-  later = queueMicrotask,
-  crashPoint,
-}: StreamBatchesEdges<Event>): StreamBatches<Event> {
-  let waiters: { seq: number; then: (error?: RuntimeError) => void }[] = [];
-  let batch = emptyBatch<Event>();
-  let scheduled = false;
-  let lost: RuntimeError | undefined;
-  let addedSeq = seq;
-  let committedSeq = seq;
-  let writtenStatus = known;
-  let writtenDue: number | undefined;
+/** Calls back once all events up to `seq` are committed, or with the reason why they never will be. */
+export function whenCommitted(batches: Commits, seq: number, then: (error?: RuntimeError) => void): void {
+  if (batches.lost !== undefined) then(batches.lost);
+  else if (seq <= batches.committedSeq) then();
+  else batches.waiters = added(batches.waiters, { seq, then });
+}
 
-  const wake = (error: RuntimeError | undefined) => {
-    if (waiters.length === 0) return;
-    const [first] = waiters;
-    if (waiters.length === 1 && first !== undefined && first.seq <= committedSeq) {
-      waiters = [];
-      first.then(error);
-      return;
-    }
-    const due = error === undefined ? waiters.filter((waiter) => waiter.seq <= committedSeq) : waiters;
-    waiters = error === undefined ? waiters.filter((waiter) => waiter.seq > committedSeq) : [];
-    for (const { then } of due) then(error);
-  };
+/** Resolves once all events up to `seq` are committed. */
+export const committedThrough = (batches: Commits, seq: number): Promise<void> =>
+  new Promise((resolve, reject) =>
+    whenCommitted(batches, seq, (error) => (error === undefined ? resolve() : reject(error))),
+  );
 
-  const settle = (through: number, events: readonly Event[], error: RuntimeError | undefined) => {
-    if (error === undefined) {
-      committedSeq = through;
-      onCommitted(through, events);
-    } else if (lost === undefined) {
-      lost = error;
-      onLost(error);
-    }
-    wake(error);
-  };
+function flush<Owner, Event extends BatchedEvent>(batches: StreamBatches<Owner, Event>): void {
+  const { owner, calls, writer, crashPoint, batch, addedSeq: through } = batches;
+  if (batch === undefined) return;
+  const { events, lines, consumed, writes } = batch;
+  const now = calls.status(owner);
+  const then = calls.due?.(owner);
+  const changed = now === batches.writtenStatus && then === batches.writtenDue ? undefined : now;
+  batches.batch = undefined;
+  batches.writtenStatus = now;
+  batches.writtenDue = then;
+  if (crashPoint !== undefined) for (const { type } of events) crashPoint(`append:${type}`);
+  const expectedSeq = through - lines.length;
+  const append: Append =
+    changed === undefined && consumed === undefined && writes === undefined
+      ? { expectedSeq, events: lines }
+      : {
+          expectedSeq,
+          events: lines,
+          ...(changed === undefined ? {} : { status: changed }),
+          ...(changed === undefined || then === undefined ? {} : { due: then }),
+          ...(consumed === undefined ? {} : { consumed }),
+          ...(writes === undefined ? {} : { writes }),
+        };
+  writer.append(append, (error) => settle(batches, through, events, error));
+  calls.onAppended?.(owner);
+}
 
-  const flush = () => {
-    scheduled = false;
-    const { events, lines, consumed, writes } = batch;
-    const through = addedSeq;
-    const now = status();
-    const then = due();
-    const changed = now === writtenStatus && then === writtenDue ? undefined : now;
-    batch = emptyBatch();
-    writtenStatus = now;
-    writtenDue = then;
-    if (crashPoint !== undefined) for (const { type } of events) crashPoint(`append:${type}`);
-    const expectedSeq = through - lines.length;
-    const append: Append =
-      changed === undefined && consumed === undefined && writes === undefined
-        ? { expectedSeq, events: lines }
-        : {
-            expectedSeq,
-            events: lines,
-            ...(changed === undefined ? {} : { status: changed }),
-            ...(changed === undefined || then === undefined ? {} : { due: then }),
-            ...(consumed === undefined ? {} : { consumed }),
-            ...(writes === undefined ? {} : { writes }),
-          };
-    writer.append(append, (error) => settle(through, events, error));
-    onAppended?.();
-  };
+function settle<Owner, Event>(
+  batches: StreamBatches<Owner, Event>,
+  through: number,
+  events: readonly Event[],
+  error: RuntimeError | undefined,
+): void {
+  const { owner, calls } = batches;
+  if (error === undefined) {
+    batches.committedSeq = through;
+    calls.onCommitted(owner, through, events);
+  } else if (batches.lost === undefined) {
+    batches.lost = error;
+    calls.onLost(owner, error);
+  }
+  if (batches.waiters.length > 0) wake(batches, error);
+}
 
-  return {
-    add(event, line, beside) {
-      batch.lines.push(line);
-      batch.events.push(event);
-      addedSeq = event.seq;
-      if (beside !== undefined) takeBeside(batch, beside);
-      if (scheduled) return;
-      scheduled = true;
-      later(flush);
-    },
-    committed(wanted, then) {
-      if (lost !== undefined) then(lost);
-      else if (wanted <= committedSeq) then();
-      else waiters.push({ seq: wanted, then });
-    },
-    committedSeq: () => committedSeq,
-  };
+function wake(batches: Commits, error: RuntimeError | undefined): void {
+  const { waiters, committedSeq } = batches;
+  const [first] = waiters;
+  if (waiters.length === 1 && first !== undefined && first.seq <= committedSeq) {
+    batches.waiters = NONE;
+    first.then(error);
+    return;
+  }
+  const due = error === undefined ? waiters.filter((waiter) => waiter.seq <= committedSeq) : waiters;
+  batches.waiters = error === undefined ? waiters.filter((waiter) => waiter.seq > committedSeq) : NONE;
+  for (const { then } of due) then(error);
 }

@@ -94,7 +94,7 @@ export interface StreamWriter {
   inbox(): Promise<readonly InboxMessage[]>;
   /** Calls `wake` whenever a message may have come. The returned function ends it. */
   onWake(wake: () => void): () => void;
-  /** Gives the stream up, after what is queued has been written. */
+  /** Gives the stream up, after what is queued, and in one commit with it. Where that failed, it is tried again. */
   release(): Promise<void>;
 }
 
@@ -102,7 +102,7 @@ export interface StreamWriter {
 export interface NewStream {
   /** Appends of it may be made at once. All are refused, with the same reason, where the stream could not be made. */
   readonly writer: StreamWriter;
-  /** Resolves after the stream's commit; rejects where it is refused, or fails. */
+  /** Resolves after the stream's commit; rejects where it, or the first append that comes with it, is refused or fails. */
   readonly made: Promise<void>;
 }
 

@@ -18,52 +18,94 @@ export interface UserCode {
 
 /**
  * Calls a user's function for one try of an action. Rejects with a RuntimeError, whatever the function throws. The result
- * is JSON, of what `judge` makes of it. One asynchronous function for all of it: each more costs a step its share.
+ * is JSON, of what `judge` makes of it. What comes without a promise is not waited for: an instant tool's step has none
+ * to spare.
  */
-export async function runUserCode(
+export function runUserCode(
   run: Run,
   parameters: unknown,
   call: TargetCall,
-  { what, maxBytes, stream }: UserCode,
+  code: UserCode,
   judge?: (result: unknown) => unknown,
 ): Promise<Json> {
   const { signal } = call;
-  if (signal.aborted) throw stopped(what, signal); // its code would wait for an abort that has been
-  let ended = false;
-  const context = new UserContext(call, (data) => {
-    if (!ended && stream) call.progress(plainJson(data, `the progress of ${what}`, maxBytes));
-  });
+  const { what, maxBytes } = code;
+  if (signal.aborted) return Promise.reject(stopped(what, signal)); // its code would wait for an abort that has been
+  const context = new UserContext(call, code);
   let result: unknown;
   try {
-    result = await run(parameters, context);
+    result = run(parameters, context);
+    if (judge !== undefined || isThenable(result)) return finished(result, context, call, code, judge);
   } catch (thrown) {
-    if (signal.aborted) throw stopped(what, signal);
-    throw thrown instanceof RuntimeError ? thrown : codeFailed(what, thrown);
+    UserContext.end(context);
+    return Promise.reject(failure(what, signal, thrown));
+  }
+  UserContext.end(context);
+  try {
+    return Promise.resolve(plainJson(result, what, maxBytes));
+  } catch (thrown) {
+    return Promise.reject(thrown);
+  }
+}
+
+async function finished(
+  running: unknown,
+  context: UserContext,
+  { signal }: TargetCall,
+  { what, maxBytes }: UserCode,
+  judge: ((result: unknown) => unknown) | undefined,
+): Promise<Json> {
+  let result: unknown;
+  try {
+    result = await running;
+  } catch (thrown) {
+    throw failure(what, signal, thrown);
   } finally {
-    ended = true;
+    UserContext.end(context);
   }
   return plainJson(judge === undefined ? result : await judge(result), what, maxBytes);
 }
 
+const isThenable = (value: unknown): boolean =>
+  (typeof value === 'object' || typeof value === 'function') && value !== null && 'then' in value;
+
+function failure(what: string, signal: AbortSignal, thrown: unknown): RuntimeError {
+  if (signal.aborted) return stopped(what, signal);
+  return thrown instanceof RuntimeError ? thrown : codeFailed(what, thrown);
+}
+
 /**
- * What a user's function gets beside its parameters. A class, because the snapshot is made only if it is looked at, and
- * a getter in a literal would be made anew for each call: that took a tenth of the time of a step.
+ * What a user's function gets beside its parameters. A class, because what few look at is made only if it is looked at,
+ * and a getter in a literal would be made anew for each call: that took a tenth of the time of a step.
  */
 class UserContext {
   readonly #call: TargetCall;
+  readonly #code: UserCode;
+  #ended = false;
   readonly signal: AbortSignal;
   readonly idempotencyKey: string;
   readonly progress: (data: unknown) => void;
 
-  constructor(call: TargetCall, progress: (data: unknown) => void) {
+  constructor(call: TargetCall, code: UserCode) {
     this.#call = call;
+    this.#code = code;
     this.signal = call.signal;
     this.idempotencyKey = call.idempotencyKey;
-    this.progress = progress;
+    this.progress = (data) => this.#show(data); // its own: whoever spreads the context has it
   }
 
   get agent() {
     return this.#call.agent();
+  }
+
+  #show(data: unknown): void {
+    const { what, maxBytes, stream } = this.#code;
+    if (!this.#ended && stream) this.#call.progress(plainJson(data, `the progress of ${what}`, maxBytes));
+  }
+
+  /** From here on its progress is not shown any more. Not a method: it is not for the user's code. */
+  static end(context: UserContext): void {
+    context.#ended = true;
   }
 }
 

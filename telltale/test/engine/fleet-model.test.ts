@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryHome } from '../../src/store/memory/memory-home.ts';
+import { addRow } from '../../src/store/memory/memory-rows.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
 import { type Played, play, type Spoil, scenario } from './fleet-model.ts';
 
@@ -21,7 +22,7 @@ const unfenced = (store: Store, home: MemoryHome): Store => {
     append({ events, status, due, consumed = [] }, settled) {
       const stream = home.streams.get(writer.stream);
       if (stream === undefined) throw new Error(`No stream is named ${writer.stream}.`);
-      stream.events.push(...events);
+      addRow(stream.events, events.join('\n'), events.length);
       if (status !== undefined) Object.assign(stream, { status, due });
       stream.inbox = stream.inbox.filter(({ id }) => !consumed.includes(id));
       queueMicrotask(settled);

@@ -3,6 +3,7 @@ import { createMemoryQueue } from '../../src/engine/fleet/memory-queue.ts';
 import type { WorkQueue } from '../../src/engine/fleet/work-queue.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { MemoryHome } from '../../src/store/memory/memory-home.ts';
+import { readRows } from '../../src/store/memory/memory-rows.ts';
 import type { SharedStore } from '../../src/store/shared-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createMemoryFleet } from './memory-fleet.ts';
@@ -179,8 +180,8 @@ export async function play(
   for (const each of [...workers, last])
     if (each.most() > CAPACITY)
       wrong.push(`${each.most()} runs were in hand of a worker with ${CAPACITY} places.`);
-  const lines = [...fleet.home.streams.values()].flatMap(({ events }) =>
-    events.map((line) => JSON.parse(line) as Line),
+  const lines = [...fleet.home.streams.keys()].flatMap((stream) =>
+    eventsOf(fleet.home, stream).map((line) => JSON.parse(line) as Line),
   );
   const count = (type: Line['t']) => lines.filter(({ t }) => t === type).length;
   return {
@@ -199,6 +200,11 @@ export async function play(
 /** Nothing here waits for the machine: after a turn of the event loop every promise has had its way. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+function eventsOf(home: MemoryHome, stream: string): readonly string[] {
+  const rows = home.streams.get(stream)?.events;
+  return rows === undefined ? [] : readRows(rows, 0, rows.length);
+}
+
 /** What the logs and the journal say that cannot be. */
 function check(
   home: MemoryHome,
@@ -207,8 +213,9 @@ function check(
 ): readonly string[] {
   const wrong: string[] = [];
   for (const { run, seq, line } of acknowledged)
-    if (home.streams.get(run)?.events[seq - 1] !== line) wrong.push(`${run} lost its event ${seq}: ${line}`);
-  for (const { stream: run, events, inbox } of home.streams.values()) {
+    if (eventsOf(home, run)[seq - 1] !== line) wrong.push(`${run} lost its event ${seq}: ${line}`);
+  for (const { stream: run, inbox } of home.streams.values()) {
+    const events = eventsOf(home, run);
     const lines = events.map((line) => JSON.parse(line) as Line);
     const say = (what: string) => wrong.push(`${run}: ${what}\n  ${events.join('\n  ')}`);
     if (!isOneHistory(lines, programs.get(run) ?? []))

@@ -90,8 +90,8 @@ export function createSimulatedWorker(edges: WorkerEdges) {
   const far = (writer: StreamWriter): StreamWriter => ({
     ...writer,
     append: (append, settled) => travel(() => writer.append(append, (error) => reply(() => settled(error)))),
-    inbox: () => ask(writer.inbox),
-    release: () => ask(writer.release),
+    inbox: () => ask(() => writer.inbox()),
+    release: () => ask(() => writer.release()),
   });
   const store: Pick<Store, 'create' | 'acquire' | 'read' | 'send' | 'info'> = {
     create: async (...args) => far(await ask(() => edges.store.create(...args))),

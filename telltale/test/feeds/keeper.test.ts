@@ -742,6 +742,7 @@ describe('enabled', () => {
         return { off: 0 };
       },
     });
+    bench.state.feeds = new Map(bench.state.feeds); // its own, which is looked at here
     const get = bench.state.feeds.get.bind(bench.state.feeds);
     bench.state.feeds.get = (id) => {
       looked.feeds++;

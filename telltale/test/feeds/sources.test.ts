@@ -106,13 +106,13 @@ test('metadata, history, metrics and figures come from the session', async () =>
     off: ['builtin:news'],
   };
   const news = { ...state.news, faults: [{ code: 'no_tags', message: 'm'.repeat(500) }] };
-  for (const turn of [1, 2])
-    state.turns.push({
-      ...{ turn, running: [], metadata: {}, output: `said ${turn} ${'x'.repeat(9_000)}` },
-      news: { ...news, messages: [{ from: 'user' as const, text: `told ${turn}` }] },
-    });
-  state.variables.set('tries', { value: 3, class: 'runtime', by: 'model' });
-  state.feeds.set('a', { id: 'a', last: { value: 1, tokens: 5, loadedAt: NOON - 1_000, seq: 1, turn: 2 } });
+  state.turns = [1, 2].map((turn) => ({
+    ...{ turn, running: [], metadata: {}, output: `said ${turn} ${'x'.repeat(9_000)}` },
+    news: { ...news, messages: [{ from: 'user' as const, text: `told ${turn}` }] },
+  }));
+  state.variables = new Map([['tries', { value: 3, class: 'runtime', by: 'model' }]]);
+  const last = { value: 1, tokens: 5, loadedAt: NOON - 1_000, seq: 1, turn: 2 };
+  state.feeds = new Map([['a', { id: 'a', last }]]);
   const { load } = await sources(
     { agent: '', options: { clock: createSimulatedClock(NOON) } },
     {

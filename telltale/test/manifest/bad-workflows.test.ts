@@ -39,6 +39,17 @@ async function said(workflow: string, files: Files = {}): Promise<string> {
 
 const metadata = (map: string) => `trigger: { type: metadata_match, conditions: ${map} }\n${STEP}`;
 const variable = (map: string) => `trigger: { type: variable_match, conditions: ${map} }\n${STEP}`;
+const test = (source: string, type = 'metadata_match') =>
+  `trigger: { type: ${type}, test: '${source}' }\n${STEP}`;
+const onPhase = (map: string): readonly [string, Files] => [
+  metadata(map),
+  {
+    'agent.yml': AGENT.replace(
+      'context: { type: object }',
+      'context: { type: object, schema: { properties: { phase: { enum: [a, b] }, at: { type: object, properties: { line: { type: integer } }, additionalProperties: false } } } }',
+    ),
+  },
+];
 const set = (values: string, type = 'set_metadata') =>
   `steps: [{ name: s, type: ${type}, values: ${values} }]\n`;
 const call = (target: string) => `steps: [{ name: s, type: workflow, target: ${target} }]\n`;
@@ -78,11 +89,51 @@ const TRIGGERS: readonly Mistake[] = [
   ['a variable that nobody declares', variable('{ atempts: 3 }')],
   ['a variable of another type', variable('{ attempts: many }')],
   ['a value that one of two agents has: a warning for the other', metadata('{ status: CODING }'), other],
+  [
+    'a variable in CEL that is not declared, and may be given at the start: a warning',
+    test('vars.attempt > 3'),
+  ],
+  ['the same as a bare name', test('attempt > 3', 'variable_match')],
+  [
+    'a field in the test of an event',
+    `trigger: { type: event, event: fault, test: "metadata.statu == 'IDLE'" }\n${STEP}`,
+  ],
+  ['an enum that CEL compares with a number', test('metadata.status > 3')],
+  ['the same from the other side', test('3 < metadata.status || progress')],
+  ['a value in CEL that is not in the enum', test('metadata.status == "CODNIG"')],
+  ['what a field is never, so that it always holds: a warning', test('metadata.status != "CODNIG"')],
+  ['a variable that CEL compares with text', test('attempts == "many"', 'variable_match')],
+  ['a value that the schema of a field does not have', ...onPhase('{ context.phase: c }')],
+  ['the same in a map', ...onPhase('{ context: { phase: { not: [a, c] } } }')],
+  ['text for a number of a schema', ...onPhase('{ context.at.line: { gt: "3" } }')],
+  ['a key that the schema of a field does not allow', ...onPhase('{ context.at.lien: 3 }')],
+  [
+    'a field that the event does not have',
+    `trigger: { type: event, event: action.failed, match: { any: [{ eror.code: x }] } }\n${STEP}`,
+  ],
+  [
+    'the same in CEL',
+    `trigger: { type: event, event: child.response, test: 'event.text == "done"' }\n${STEP}`,
+  ],
+  ['a day that no such month has', `trigger: { type: schedule, cron: "0 0 31 2 *" }\n${STEP}`],
+  ['the same in a list', `trigger: { type: schedule, cron: "0 0 31 4,6,9-11/2 *" }\n${STEP}`],
+  [
+    'a trigger that cancels when it should fire',
+    `trigger: { type: metadata_match, conditions: { status: IDLE }, fire: on_exit, cancel_on_exit: true }\n${STEP}`,
+  ],
 ];
 
 const STEPS: readonly Mistake[] = [
   ['a field to set that the agent does not declare', set('{ statsu: IDLE }')],
   ['values to set that the fields cannot have', set('{ status: BUSY, progress: 101 }')],
+  [
+    'a reference to a field that the agent does not declare',
+    steps('name: s, type: notify, message: "It is ${agent.metadata.statu} now."'),
+  ],
+  [
+    'the same with something else in its place: a warning',
+    steps('name: s, type: notify, message: "It is ${agent.metadata.statu ?? agent.variables.attempt} now."'),
+  ],
   ['a variable to set that nobody declares', set('{ atempts: 1 }', 'set_variable')],
   ['a tool that is not there', steps('name: s, type: tool, target: gti')],
   ['a workflow that is not there', call('flwo')],
@@ -167,6 +218,11 @@ const VARIABLES: readonly Mistake[] = [
     derived('{ name: a, expression: b }, { name: b, expression: "!a" }'),
   ],
   [
+    'a derived variable that waits for a field which the event does not have',
+    STEP,
+    derived('{ name: a, triggers: [{ type: event, event: fault, match: { kode: x } }] }'),
+  ],
+  [
     'a derived variable that waits for what a field never is',
     STEP,
     derived('{ name: a, triggers: [{ type: metadata_match, conditions: { status: DONE } }] }'),
@@ -207,6 +263,26 @@ describe('nothing is said of', () => {
       'conditions that can hold',
       metadata(
         '{ context: { phase: 1 }, context.a.b: x, note: null, progress: { gte: 0, lt: 5 }, tags: { contains: a }, status: { not: IDLE, matches: "^C" } }',
+      ),
+    ],
+    [
+      'tests that can hold',
+      test(
+        'metadata.status == "IDLE" && metadata.status != null && 3 <= attempts && vars.attempts > 1.5 && metadata.progress == 50 && ["a"].exists(status, status == "b") && metadata.context.phase == "x" && string(attempts) != "many"',
+      ),
+    ],
+    [
+      'what a schema leaves open',
+      ...onPhase('{ context.phase: [a, null], context.else: 3, context.at.line: { gte: 3 } }'),
+    ],
+    [
+      'days that come some year, or by the day of the week',
+      `triggers: [{ type: schedule, cron: "0 0 29 2 *" }, { type: schedule, cron: "0 0 31 2 MON" }, { type: schedule, cron: "0 0 31 * ?" }, { type: schedule, cron: "0 0 31 4-5 *" }, { type: schedule, cron: "0 0 */30 2 *" }]\n${STEP}`,
+    ],
+    [
+      'references to what is there',
+      steps(
+        'name: s, type: notify, message: "${agent.metadata.status} ${agent.variables.attempts} ${agent.metadata}"',
       ),
     ],
     ['variables that are there', variable('{ attempts: { gte: 3 } }')],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KEEP_TURNS, planCompaction, whenToCompact } from '../../src/prompt/compaction.ts';
-import { createConversation, openingOf } from '../../src/prompt/conversation.ts';
+import { createConversation } from '../../src/prompt/conversation.ts';
+import { openingOf } from '../../src/prompt/opening.ts';
 import { agentWith } from './agent.ts';
 import { completed, drivenSession } from './driven-session.ts';
 

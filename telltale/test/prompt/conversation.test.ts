@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { estimateTokens } from '../../src/kernel/estimate-tokens.ts';
-import { createConversation, openingOf } from '../../src/prompt/conversation.ts';
+import { createConversation } from '../../src/prompt/conversation.ts';
 import { createEscape } from '../../src/prompt/escape.ts';
+import { openingOf } from '../../src/prompt/opening.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';
 import { type BlockStyle, renderNews, type Told } from '../../src/prompt/render-block.ts';
 import { agentWith } from './agent.ts';

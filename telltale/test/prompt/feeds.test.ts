@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../src/events/event.ts';
 import type { Json } from '../../src/kernel/json.ts';
-import { createConversation, openingOf } from '../../src/prompt/conversation.ts';
+import { createConversation } from '../../src/prompt/conversation.ts';
+import { openingOf } from '../../src/prompt/opening.ts';
 import type { PartLimits } from '../../src/prompt/part-limits.ts';
 import { agentWith } from './agent.ts';
 import { completed, drivenSession } from './driven-session.ts';

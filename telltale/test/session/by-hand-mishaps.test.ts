@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { cancelUnownedRun } from '../../src/session/ending/cancel-unowned-run.ts';
+import { cancelUnownedRun } from '../../src/session/ending/cancel-unowned.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { readGate } from '../../src/session/outside/gate-row.ts';
 import { findWorkflow } from '../../src/session/runs/find-workflow.ts';

@@ -16,11 +16,13 @@ async function stage() {
   let listener: (event: ObservedEvent) => void = nobody;
   let seq = 0;
   const attach = () =>
-    queue.attach((each) => {
-      listener = each;
-      return () => {
-        listener = nobody;
-      };
+    queue.attach({
+      subscribe(each) {
+        listener = each;
+        return () => {
+          listener = nobody;
+        };
+      },
     });
   const durable = async (text: string) => {
     const head = {

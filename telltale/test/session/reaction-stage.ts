@@ -4,12 +4,14 @@ import { emptyState, type StartedRun } from '../../src/events/state.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';
+import { createSessionLog } from '../../src/session/create-session-log.ts';
 import {
   createTriggerReactions,
   type TriggerReactions,
 } from '../../src/session/reactions/trigger-reactions.ts';
 import { openSession, readEvents } from '../../src/session/read-session.ts';
-import { createSessionLog, type SessionLog } from '../../src/session/session-log.ts';
+import type { SessionLog } from '../../src/session/session-log.ts';
+import { createStop } from '../../src/session/stop.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { StreamWriter } from '../../src/store/store.ts';
 import type { DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
@@ -65,7 +67,7 @@ export async function openStage(
       },
     });
   };
-  const edges = { clock, onLost: () => undefined };
+  const edges = { clock, stop: createStop() };
   writer = await store.create('s', { kind: 'session', name: 'a', status: 'running', title: '' });
   log = createSessionLog({ ...edges, writer, state: emptyState(), snapshots: createSnapshotWriter() });
   log.append({

@@ -295,6 +295,31 @@ describe('runs side by side', () => {
     expect(stage.cancelled).toEqual(['run_1']);
   });
 
+  it('replace that had a run cancelled begins at the end of the session, also after a restart', async () => {
+    for (const restarts of [false, true]) {
+      const stage = await busy('replace');
+      stage.set({ status: 'CODING' });
+      stage.set({ progress: 1 });
+      if (restarts) await stage.restart();
+      stage.end();
+      expect(stage.cancelled).toEqual(['run_1']);
+      expect(await stage.fired()).toEqual(['w#0', 'w#0']);
+      expect(await stage.suppressed()).toEqual([]);
+      expect(stage.state().timers).toEqual([]);
+    }
+  });
+
+  it('replace begins no more runs at the end of the session than were cancelled', async () => {
+    const replace = onStatus({ fire: 'on_update', concurrency: { max: 1, when_busy: 'replace' } });
+    const stage = await openStage([workflowOf('w', replace, replace)]);
+    stage.set({ status: 'CODING' });
+    stage.set({ progress: 1 });
+    stage.end();
+    const fired = await stage.fired();
+    expect(fired.length - stage.cancelled.length).toBe(1);
+    expect(stage.state().timers).toEqual([]);
+  });
+
   it('cancel_on_exit ends the run and what waits when the condition is over', async () => {
     const stage = await openStage([
       workflowOf('w', onStatus({ cancel_on_exit: true })),

@@ -204,8 +204,9 @@ describe('a store that fails', PATIENT, () => {
     // As if it were killed between `trigger.fired` and the run's stream.
     const dying: Store = {
       ...store,
-      begin() {
-        throw new Error('dead');
+      begin(stream, head) {
+        if (head.kind === 'run') throw new Error('dead');
+        return store.begin(stream, head);
       },
     };
     const model = 'scripted:script.yml';

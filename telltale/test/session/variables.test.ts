@@ -11,9 +11,9 @@ import type { Json } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { createSessionLog } from '../../src/session/create-session-log.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { RuntimeOptions, StartOptions } from '../../src/session/runtime-types.ts';
-import { createSessionLog } from '../../src/session/session-log.ts';
 import { prepareDerived } from '../../src/session/variables/derived-triggers.ts';
 import type { DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
 import type { Invoke } from '../../src/targets/artifacts/invoker.ts';
@@ -186,8 +186,10 @@ import: { tools: [./tools/*.yml] }
       state: emptyState(),
       snapshots: createSnapshotWriter(),
       clock,
-      onLost: (error) => {
-        throw error;
+      stop: {
+        now(reason) {
+          throw new Error(`the log was lost: ${reason.kind}`);
+        },
       },
     });
     const triggers = [{ type: 'function', artifact: 'judge', method: 'mood', fallback: 'calm' }];

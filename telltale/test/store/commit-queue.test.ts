@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createCommitQueue } from '../../src/store/grouped/commit-queue.ts';
 import type { ToBackend } from '../../src/store/grouped/messages.ts';
 import type { Pace } from '../../src/store/grouped/pace.ts';
-import { createWriterState } from '../../src/store/grouped/writer-state.ts';
+import { createWriterState, newWriterState } from '../../src/store/grouped/writer-state.ts';
 
 const WRITERS = 32;
 const LAST_SEQ = 3;
@@ -44,6 +44,29 @@ async function appended(pays: boolean): Promise<readonly string[]> {
   await Promise.all(writers.map(goOn));
   return happened;
 }
+
+test('a stream that is begun is not sent before its first events, though others append before it', async () => {
+  const groups: Extract<ToBackend, { kind: 'group' }>['writes'][] = [];
+  const none = () => undefined;
+  const post = (message: ToBackend) => void (message.kind === 'group' && groups.push(message.writes));
+  const edges = { location: 'here', now: () => 0, hold: none, letGo: none, moved: none, post };
+  const queue = createCommitQueue(edges, paceThat(false));
+  const other = createWriterState('other', { id: 1, epoch: 1, head: 0 });
+  const begun = newWriterState('begun');
+  queue.append(other, { expectedSeq: 0, events: ['{}'] }, none);
+  void queue.create(begun, { kind: 'session', name: 'n', status: 'running', title: '' }, setImmediate);
+  queueMicrotask(() => queue.append(begun, { expectedSeq: 0, events: ['{"first":1}'] }, none));
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  expect(groups).toHaveLength(1);
+  expect(groups[0]).toEqual([
+    [1, 1, 0, 1, '{}', null, null, null, null],
+    expect.objectContaining({
+      op: 'create',
+      stream: 'begun',
+      first: [-2, 1, 0, 1, '{"first":1}', null, null, null, null],
+    }),
+  ]);
+});
 
 const sentIn = (happened: readonly string[]) => happened.filter((each) => each.startsWith('sent'));
 

@@ -2,7 +2,7 @@ import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { BackendListener, StoreBackend } from '../../src/store/grouped/backend.ts';
 import { fromJson } from '../../src/store/grouped/from-json.ts';
 import { createGroupedStore } from '../../src/store/grouped/grouped-store.ts';
-import type { FromBackend } from '../../src/store/grouped/messages.ts';
+import type { FromBackend, ToBackend } from '../../src/store/grouped/messages.ts';
 import { serveGraphHere } from '../../src/store/sqlite/graph/serve-graph-here.ts';
 import type { SqliteStoreOptions } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { createProcessView } from '../../src/store/sqlite/process-view.ts';
@@ -13,7 +13,13 @@ import type { Store } from '../../src/store/store.ts';
  * A store whose thread is this one, for tests of what is in the file: starting a thread costs more than most of them.
  * Throws what opening is refused with.
  */
-export function openInlineStore(options: Partial<SqliteStoreOptions> & { readonly path: string }): Store {
+export function openInlineStore(
+  options: Partial<SqliteStoreOptions> & {
+    readonly path: string;
+    /** Told of each message to the thread. */
+    readonly onPost?: (message: ToBackend) => void;
+  },
+): Store {
   const { path, clock = createSystemClock(), durability = 'process' } = options;
   const { lockTimeoutMs = 10_000, maxPages = null } = options;
   const view = createProcessView({ pid: process.pid, ...options });
@@ -30,7 +36,10 @@ export function openInlineStore(options: Partial<SqliteStoreOptions> & { readonl
     listen: (to) => {
       listener = to;
     },
-    post: (message) => void setImmediate(() => serve?.(structuredClone(message))),
+    post(message) {
+      options.onPost?.(message);
+      setImmediate(() => serve?.(structuredClone(message)));
+    },
     hold: () => undefined,
     letGo: () => undefined,
     close: () =>

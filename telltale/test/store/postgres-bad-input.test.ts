@@ -431,6 +431,23 @@ describe('a write', () => {
     await append(b, { expectedSeq: 0, events: ['{"n":2}'] });
   });
 
+  test('of a stream whose first events cannot be kept leaves no stream behind', PATIENT, async () => {
+    const store = await home.open();
+    const [good, bad, odd] = [store.begin('a', RUN), store.begin('b', RUN), store.begin('c', RUN)] as const;
+    const writes = [{ table: 't', key: 'k', value: 1 }];
+    const results = await Promise.all([
+      outcome(good.writer, { expectedSeq: 0, events: ['{"separated":"\x1e"}'], writes }),
+      outcome(bad.writer, { expectedSeq: 0, events: ['{"n":"\0"}'] }),
+      outcome(odd.writer, { expectedSeq: 0, events: ['{}'] }),
+    ]);
+    expect(results).toMatchObject([undefined, { code: 'store_failed' }, undefined]);
+    await expect(bad.made).rejects.toMatchObject({ code: 'store_failed' });
+    expect(await store.info('b')).toBeUndefined();
+    expect(await store.read('a')).toEqual(['{"separated":"\x1e"}']);
+    expect(await store.info('c')).toMatchObject({ head: 1 });
+    await append(await store.create('b', RUN), { expectedSeq: 0, events: ['{}'] });
+  });
+
   test('of more than one call takes comes through whole, and in order', PATIENT, async () => {
     const store = await home.open();
     const writer = await store.create('s', RUN);

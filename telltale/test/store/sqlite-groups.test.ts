@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PAGE_BYTES } from '../../src/store/sqlite/thread/page-bytes.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
 import { append, outcome } from './appending.ts';
 import { openInlineStore } from './open-inline-store.ts';
@@ -7,7 +8,7 @@ import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
 const HEAD = { kind: 'session', name: 'here', status: 'running', title: 'here' } as const;
 const PAGES = 60;
-const TOO_BIG = `{"x":"${'x'.repeat(PAGES * 4096)}"}`;
+const TOO_BIG = `{"x":"${'x'.repeat(PAGES * PAGE_BYTES)}"}`;
 
 let folder: TemporaryFolder;
 let path: string;
@@ -55,6 +56,16 @@ test('after a group that found no space, each of its writers goes on where it wa
   expect(await store.read('b')).toEqual(['{"n":3}']);
 });
 
+test('a stream that could not be let go of with its last events, which found no space, can be let go of', async () => {
+  const full = { code: 'store_full' };
+  const last = outcome(a, { expectedSeq: 0, events: [TOO_BIG] });
+  await expect(a.release()).rejects.toMatchObject(full);
+  expect(await last).toMatchObject(full);
+  expect(await outcome(a, { expectedSeq: 0, events: ['{}'] })).toMatchObject({ code: 'stream_lost' });
+  await a.release();
+  expect(await store.acquire('a')).toMatchObject({ head: 0, epoch: 2 });
+});
+
 test('a stream whose first events find no space is not there, and its writer is refused for good', async () => {
   const { writer, made } = store.begin('c', HEAD);
   const refused = { code: 'store_full' };
@@ -65,6 +76,26 @@ test('a stream whose first events find no space is not there, and its writer is 
   await writer.release();
   expect(await store.info('c')).toBeUndefined();
   await append(await store.create('c', HEAD), { expectedSeq: 0, events: ['{}'] });
+});
+
+test('a stream whose first events cannot be written is not there: its neighbours in the group go through', async () => {
+  const impossible = { odd: true } as unknown as string;
+  const [good, bad] = [store.begin('c', HEAD), store.begin('d', HEAD)] as const;
+  const results = await Promise.all([
+    outcome(good.writer, { expectedSeq: 0, events: ['{"n":1}'] }),
+    outcome(bad.writer, { expectedSeq: 0, events: ['{"n":2}'], status: impossible }),
+    outcome(bad.writer, {
+      expectedSeq: 1,
+      events: ['{"n":3}'],
+      writes: [{ table: 't', key: 'k', value: 1 }],
+    }),
+  ]);
+  const failed = { code: 'store_failed' };
+  expect(results).toMatchObject([undefined, failed, failed]);
+  await expect(bad.made).rejects.toMatchObject(failed);
+  expect(await store.info('d')).toBeUndefined();
+  expect(await store.tables.get('t', 'k')).toBeUndefined();
+  expect(await store.read('c')).toEqual(['{"n":1}']);
 });
 
 test('a stream that cannot be written fails with its events alone: its neighbours in the group go through', async () => {

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url));
+const SESSION_PROCESS = fileURLToPath(new URL('../session/fixtures/session-process.ts', import.meta.url));
 
 export interface StoreProcess {
   readonly pid: number;
@@ -16,14 +17,18 @@ export interface StoreProcess {
   kill(): Promise<void>;
 }
 
-export const startStoreProcess = (...args: readonly string[]): StoreProcess => start('store-process', args);
+export const startStoreProcess = (...args: readonly string[]): StoreProcess =>
+  start(fixture('store-process'), args);
 
 /** The same on a store in PostgreSQL. */
 export const startPostgresProcess = (...args: readonly string[]): StoreProcess =>
-  start('postgres-process', args);
+  start(fixture('postgres-process'), args);
 
-function start(name: string, args: readonly string[]): StoreProcess {
-  const child: ChildProcess = spawn(process.execPath, [fixture(name), ...args], {
+/** A session on a store of either kind. */
+export const startSessionProcess = (...args: readonly string[]): StoreProcess => start(SESSION_PROCESS, args);
+
+function start(file: string, args: readonly string[]): StoreProcess {
+  const child: ChildProcess = spawn(process.execPath, [file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [out, err] = ['', ''];

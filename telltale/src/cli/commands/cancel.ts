@@ -1,6 +1,5 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { cancelUnowned } from '../../session/ending/cancel-unowned.ts';
-import { cancelUnownedRun } from '../../session/ending/cancel-unowned-run.ts';
+import { cancelUnowned, cancelUnownedRun } from '../../session/ending/cancel-unowned.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { runsOf } from '../../session/ending/runs-of.ts';
 import { wayToEnd } from '../../session/ending/way-to-end.ts';
@@ -80,7 +79,13 @@ export async function cancelStream(
         if (way === 'by working on it') return { ...cancelled, isToUndo: true };
         await cancelUnownedRun(runtime.store, lead.stream, { ...ends, by: stream });
       }
-      if (await cancelUnowned(runtime, stream, ends)) return cancelled;
+      const toUndo: string[] = [];
+      const tellRun = async (run: StreamInfo, why: string) => {
+        await runtime.store.send(run.stream, { kind: RUN_CANCEL, from: 'session', body: why });
+        if (run.owner === undefined) toUndo.push(run.stream);
+      };
+      const force = options.force === true;
+      if (await cancelUnowned(runtime, stream, { ...ends, force, tellRun })) return { ...cancelled, toUndo };
     }
     if (owner === undefined && kind === 'run') {
       const way = options.force === true ? 'at once' : await wayToEnd(runtime.store, info);
@@ -99,6 +104,8 @@ export async function cancelStream(
   });
   const outcome =
     found.isToUndo === true ? { ...found, ...(await endByWorking(found, reason, options, context)) } : found;
+  for (const run of found.toUndo ?? [])
+    await endByWorking({ kind: 'run', stream: run }, undefined, options, context);
   const json = { [outcome.kind]: outcome.stream, outcome: outcome.outcome, pid: outcome.pid ?? null };
   await context.io.stdout.write(options.json === true ? jsonText(json, 2) : `${outcome.text}\n`);
   return EXIT.ok;
@@ -112,6 +119,8 @@ interface Outcome {
   readonly pid?: number;
   /** Whether it is still to be ended, by working on it. */
   readonly isToUndo?: boolean;
+  /** Its runs that were told to end and have to be worked on for it. */
+  readonly toUndo?: readonly string[];
 }
 
 /** A run that leads a session ends with it, and it with the run: ending the one is ending the other. */
@@ -129,18 +138,20 @@ const deliveredTo = (pid: number | undefined, stream: string): Pick<Outcome, 'ou
 
 /**
  * Takes it up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. A process that
- * watches it may take it up first, and end it in the same way: then what it resolves with is what to say.
+ * watches it may take it up first, and end it in the same way: then what it resolves with is what to say. One without
+ * `reason` has been told already.
  */
 async function endByWorking(
   { stream: run, kind }: Pick<Outcome, 'stream' | 'kind'>,
-  reason: string,
+  reason: string | undefined,
   { store }: CancelOptions,
   context: CommandContext,
 ): Promise<Partial<Outcome>> {
   const { io } = context;
   return withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
-    if (kind === 'run') await runtime.store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
-    else await runtime.cancel(run, reason, BY);
+    if (kind === 'session') await runtime.cancel(run, reason, BY);
+    else if (reason !== undefined)
+      await runtime.store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
     try {
       const taken = kind === 'run' ? await runtime.workflows.resume(run) : await runtime.resume(run);
       const stop = () => void taken.interrupt();
@@ -166,7 +177,9 @@ async function endByWorking(
     }
     for (const called of await runsOf(runtime.store, run))
       if (called.owner === undefined && !hasEnded(called.status))
-        await cancelUnownedRun(runtime.store, called.stream, { reason, by: run, clock: io.clock });
+        await cancelUnownedRun(runtime.store, called.stream, {
+          ...{ reason: reason ?? DEFAULT_REASON, by: run, clock: io.clock },
+        });
     return {};
   });
 }

@@ -19,10 +19,11 @@ export function readNames(node: ASTNode, bound: ReadonlySet<string> = new Set())
     const inside = new Set(bound).add(macro.variable);
     return [...readNames(macro.over, bound), ...macro.bodies.flatMap((body) => readNames(body, inside))];
   }
-  return children(node).flatMap((child) => readNames(child, bound));
+  return childrenOf(node).flatMap((child) => readNames(child, bound));
 }
 
-function readChain(node: ASTNode): NameUse | undefined {
+/** Undefined where it is no plain path. */
+export function readChain(node: ASTNode): NameUse | undefined {
   const path: PathSegment[] = [];
   let at = node;
   for (;;) {
@@ -41,7 +42,7 @@ function readChain(node: ASTNode): NameUse | undefined {
 }
 
 /** The nodes directly under `node`. */
-function children(node: ASTNode): readonly ASTNode[] {
+export function childrenOf(node: ASTNode): readonly ASTNode[] {
   switch (node.op) {
     case 'value':
     case 'id':

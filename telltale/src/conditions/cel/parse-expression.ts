@@ -42,7 +42,8 @@ export function parseExpression(source: string): Result<Expression, Issue<Expres
   }
 }
 
-function readTree(source: string): ASTNode {
+/** Throws a `Refusal` where it cannot be read. */
+export function readTree(source: string): ASTNode {
   try {
     return parser.parse(source).ast;
   } catch (thrown) {

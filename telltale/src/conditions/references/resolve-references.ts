@@ -100,13 +100,21 @@ function resolveReference(reference: Reference, lookup: Lookup): ResolvedReferen
 }
 
 /** Every reference in the strings of `value`: what an action with these parameters has to wait for. */
-export function referencesIn(value: Json, depth = 0): readonly Reference[] {
+export const referencesIn = (value: Json): readonly Reference[] => collect(value, 0, NO_REFERENCES);
+
+const NO_REFERENCES: readonly Reference[] = [];
+
+/** Those in `value` behind those before it. Most parameters hold none: then nothing is made. */
+function collect(value: Json, depth: number, before: readonly Reference[]): readonly Reference[] {
   if (typeof value === 'string') {
-    if (!value.includes('$')) return [];
-    return parseReferences(value).flatMap((piece) => (piece.kind === 'reference' ? [piece] : []));
+    if (!value.includes('$')) return before;
+    return [...before, ...parseReferences(value).filter((piece) => piece.kind === 'reference')];
   }
-  if (typeof value !== 'object' || value === null || depth === MAX_PARAMETER_DEPTH) return [];
-  return Object.values(value).flatMap((item: Json) => referencesIn(item, depth + 1));
+  if (typeof value !== 'object' || value === null || depth === MAX_PARAMETER_DEPTH) return before;
+  let found = before;
+  for (const key in value)
+    found = collect((value as Readonly<Record<string, Json>>)[key] as Json, depth + 1, found);
+  return found;
 }
 
 const tooDeep = (path: readonly PathSegment[]): Issue<ReferenceCode> => ({

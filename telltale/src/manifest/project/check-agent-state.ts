@@ -1,4 +1,3 @@
-import { parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
 import type { Issue } from '../issue.ts';
 import { quoted } from '../printable.ts';
@@ -15,6 +14,7 @@ import { declaredVariables } from '../schema/checks/check-variables.ts';
 import { type DocumentNode, documentNode, errorAt } from '../schema/checks/document-node.ts';
 import { stepLists } from '../schema/checks/workflow-steps.ts';
 import type { AgentScope } from './agent-scope.ts';
+import { checkAgentReferences, checkAgentTest } from './check-agent-names.ts';
 import type { ProjectDocument } from './project-document.ts';
 
 /**
@@ -79,6 +79,7 @@ function checkAgainst(workflow: DocumentNode, { agent }: AgentScope): readonly I
       if (type === 'set_metadata') return checkSet(step.at('values'), metadata);
       return type === 'set_variable' ? checkSet(step.at('values'), variables) : [];
     }),
+    ...steps.flatMap((step) => checkAgentReferences(step, metadata, variables)),
     ...checkGuards(workflow, manifest, steps),
   ];
 }
@@ -104,28 +105,17 @@ function checkGuards(
 }
 
 function checkTrigger(trigger: DocumentNode, metadata: Declared, variables: Declared): readonly Issue[] {
+  const test = checkAgentTest(trigger.at('test'), metadata, variables);
   switch (trigger.at('type').value) {
     case 'metadata_match':
-      return [
-        ...checkConditionValues(trigger.at('conditions'), metadata),
-        ...checkTest(trigger.at('test'), metadata),
-      ];
+      return [...checkConditionValues(trigger.at('conditions'), metadata), ...test];
     case 'variable_match':
-      return checkConditionValues(trigger.at('conditions'), variables);
+      return [...checkConditionValues(trigger.at('conditions'), variables), ...test];
+    case 'event':
+      return test;
     default:
       return [];
   }
-}
-
-/** `metadata.NAME` in CEL. */
-function checkTest(place: DocumentNode, metadata: Declared): readonly Issue[] {
-  const parsed = parseExpression(place.text() ?? '');
-  if (!parsed.ok) return [];
-  return parsed.value.names.flatMap(({ root, path: [member], offset }) =>
-    root !== 'metadata' || typeof member !== 'string' || metadata.named.has(member)
-      ? []
-      : [{ ...unknownName(place, member, metadata), at: 'value' as const, offset }],
-  );
 }
 
 /** Values that are not known before the run are checked there. */

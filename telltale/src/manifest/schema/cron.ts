@@ -44,7 +44,37 @@ function checkCron(source: string): Finding | undefined {
     if (!part.split(',').every((item) => fits(item, field)))
       return bad(`The schedule "${clip(source)}" has "${clip(part)}" as its ${field.name}.`);
   }
-  return undefined;
+  const [day = '', month = '', weekday = ''] = parts.slice(-3);
+  if (!/^[*?]$/.test(weekday) || comes(day, month)) return undefined;
+  return {
+    code: 'bad_schedule',
+    message: `The schedule "${clip(source)}" never comes: no such month has that day.`,
+    hint: 'Write a day that the month has.',
+  };
+}
+
+const LONGEST = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether a month has one of these days, in some year. Where the day of the week is given, too, either is enough. */
+function comes(day: string, month: string): boolean {
+  const [, , days, months] = FIELDS;
+  if (days === undefined || months === undefined) return true;
+  const first = Math.min(...valuesOf(day, days));
+  return valuesOf(month, months).some((each) => first <= (LONGEST[each - 1] ?? 0));
+}
+
+/** What a field that fits stands for. */
+function valuesOf(part: string, field: CronField): readonly number[] {
+  return part.split(',').flatMap((item) => {
+    const [range = '', every] = item.split('/');
+    const [from = '', to] =
+      range === '*' || range === '?' ? [String(field.min), String(field.max)] : range.split('-');
+    const start = numberOf(from, field) ?? field.min;
+    const end =
+      to === undefined ? (every === undefined ? start : field.max) : (numberOf(to, field) ?? field.max);
+    const step = Number(every ?? 1);
+    return Array.from({ length: Math.floor((end - start) / step) + 1 }, (_, index) => start + index * step);
+  });
 }
 
 function fits(item: string, field: CronField): boolean {

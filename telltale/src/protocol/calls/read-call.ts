@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { ID_FORM, isId } from '../envelope/action-id.ts';
 import { BODY_FIELDS, clip, readEnvelope } from '../envelope/envelope.ts';
-import { automaticId, type IdBook, isFree, takeId } from '../envelope/id-book.ts';
+import { type IdBook, takeAutomaticId, takeId } from '../envelope/id-book.ts';
 import { makeIntent } from '../envelope/make-intent.ts';
 import type { ActionIntent } from '../intents.ts';
 import { badCall, badRunValue, type Fault, idTaken } from './call-faults.ts';
@@ -61,9 +61,8 @@ export function readCall(call: Call, { names, ids, given }: CallBook): ActionInt
     (key) => strange(key, call),
   );
   if (typeof envelope === 'string') return badCall(name, envelope);
-  if (isThere(asked) && !isFree(ids, asked as string)) return idTaken(asked as string);
-  const id = isThere(asked) ? (asked as string) : automaticId(ids);
-  takeId(ids, id);
+  if (isThere(asked) && !takeId(ids, asked as string)) return idTaken(asked as string);
+  const id = isThere(asked) ? (asked as string) : takeAutomaticId(ids);
   given.push(id);
   const askedMode = isThere(mode) ? (mode as string) : undefined;
   return makeIntent(target.kind, askedMode, envelope, id, 'outside', call.repaired);

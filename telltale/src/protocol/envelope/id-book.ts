@@ -1,3 +1,5 @@
+import { added, NONE, withoutLast } from '../../kernel/grow.ts';
+
 /** Ids taken in the session, with the exception for the branches of an `<if>`. */
 export interface IdBook {
   /** The session's, added to. */
@@ -5,12 +7,12 @@ export interface IdBook {
   /**
    * Every taking inside an `<if>` or `<foreach>` has a position. An id may come again if its last position lies in the
    * first branch of an `<if>` whose second one is open. Those ranges are disjoint and in stack order, so one binary
-   * search decides, however deep the nesting is.
+   * search decides, however deep the nesting is. Made for the first.
    */
-  readonly positions: Map<string, number>;
-  readonly log: Taking[];
-  readonly ifs: Branches[];
-  readonly elses: Branches[];
+  positions: Map<string, number> | undefined;
+  log: readonly Taking[];
+  ifs: readonly Branches[];
+  elses: readonly Branches[];
   /** Where in the log the open `<foreach>` began; -1 outside one. */
   foreachFrom: number;
   /** Every automatic id with a lower number is taken. */
@@ -39,45 +41,57 @@ const REMEMBERED = 16;
 
 export function createIdBook(ids: Set<string>): IdBook {
   const next = firstFree.get(ids) ?? 1;
-  return { ids, positions: new Map(), log: [], ifs: [], elses: [], foreachFrom: -1, next };
+  return { ids, positions: undefined, log: NONE, ifs: NONE, elses: NONE, foreachFrom: -1, next };
 }
 
 /** For the next turn of the same session: no branch is open, and what was taken in any is taken. */
 export function renewIdBook(book: IdBook): void {
-  if (book.log.length > 0) {
-    book.log.length = 0;
-    book.positions.clear();
-  }
-  if (book.ifs.length > 0) {
-    book.ifs.length = 0;
-    book.elses.length = 0;
-  }
+  book.positions = undefined;
+  book.log = NONE;
+  book.ifs = NONE;
+  book.elses = NONE;
   book.foreachFrom = -1;
   book.next = firstFree.get(book.ids) ?? 1;
 }
 
-/** Whether `id` may be taken here: it is new, or it was taken only in the other branch of an `<if>` around here. */
-export function isFree({ ids, positions, elses }: IdBook, id: string): boolean {
-  if (!ids.has(id)) return true;
-  const position = positions.get(id);
-  return position !== undefined && isInOtherBranch(elses, position);
+/**
+ * Takes `id`, if it may be taken here: it is new, or it was taken only in the other branch of an `<if>` around here.
+ * False, and nothing done, where it may not.
+ */
+export function takeId(book: IdBook, id: string): boolean {
+  return takeNew(book, id) || takeAgain(book, id);
 }
 
-export function takeId({ ids, positions, log, ifs, foreachFrom }: IdBook, id: string): void {
-  if (ifs.length > 0 || foreachFrom >= 0) {
-    log.push({ id, before: positions.get(id), isNew: !ids.has(id) });
-    positions.set(id, log.length - 1);
-  }
-  ids.add(id);
-}
-
-/** The first of a1, a2, … that nothing in the session has taken, other branches included. */
-export function automaticId(book: IdBook): string {
-  const { ids } = book;
-  let id = `a${book.next}`;
-  while (ids.has(id)) id = `a${++book.next}`;
-  if (book.next % REMEMBERED === 0) firstFree.set(ids, book.next);
+/** Takes the first of a1, a2, … that nothing in the session has taken, other branches included. */
+export function takeAutomaticId(book: IdBook): string {
+  let id: string;
+  do id = `a${book.next++}`;
+  while (!takeNew(book, id));
+  if (book.next % REMEMBERED === 0) firstFree.set(book.ids, book.next);
   return id;
+}
+
+/** One search in the set rather than one to ask and one to add: its size tells whether the id was in it. */
+function takeNew(book: IdBook, id: string): boolean {
+  const { ids } = book;
+  const before = ids.size;
+  ids.add(id);
+  if (ids.size === before) return false;
+  if (book.ifs.length > 0 || book.foreachFrom >= 0) note(book, id, true);
+  return true;
+}
+
+function takeAgain(book: IdBook, id: string): boolean {
+  const position = book.positions?.get(id);
+  if (position === undefined || !isInOtherBranch(book.elses, position)) return false;
+  note(book, id, false);
+  return true;
+}
+
+function note(book: IdBook, id: string, isNew: boolean): void {
+  book.positions ??= new Map();
+  book.log = added(book.log, { id, before: book.positions.get(id), isNew });
+  book.positions.set(id, book.log.length - 1);
 }
 
 export function openForeach(book: IdBook): void {
@@ -90,20 +104,22 @@ export function closeForeach(book: IdBook, gaveBack: boolean): void {
   book.foreachFrom = -1;
 }
 
-export function openIf({ ifs, log }: IdBook): void {
-  ifs.push({ thenFrom: log.length, thenTo: -1 });
+export function openIf(book: IdBook): void {
+  book.ifs = added(book.ifs, { thenFrom: book.log.length, thenTo: -1 });
 }
 
-export function elseIf({ ifs, elses, log }: IdBook): void {
-  const innermost = ifs.at(-1);
+export function elseIf(book: IdBook): void {
+  const innermost = book.ifs.at(-1);
   if (innermost === undefined) return;
-  innermost.thenTo = log.length;
-  elses.push(innermost);
+  innermost.thenTo = book.log.length;
+  book.elses = added(book.elses, innermost);
 }
 
-export function closeIf({ ifs, elses }: IdBook): void {
-  const closed = ifs.pop();
-  if (closed !== undefined && closed === elses.at(-1)) elses.pop();
+export function closeIf(book: IdBook): void {
+  const closed = book.ifs.at(-1);
+  if (closed === undefined) return;
+  book.ifs = withoutLast(book.ifs);
+  if (closed === book.elses.at(-1)) book.elses = withoutLast(book.elses);
 }
 
 function isInOtherBranch(elses: readonly Branches[], position: number): boolean {
@@ -119,16 +135,17 @@ function isInOtherBranch(elses: readonly Branches[], position: number): boolean 
 }
 
 function giveBack(book: IdBook, from: number): void {
-  const { ids, positions, log } = book;
-  while (log.length > from) {
-    const last = log.pop();
+  const { ids, positions } = book;
+  while (book.log.length > from) {
+    const last = book.log.at(-1);
     if (last === undefined) return;
+    book.log = withoutLast(book.log);
     if (last.isNew) {
       ids.delete(last.id);
       book.next = Math.min(book.next, automaticNumber(last.id));
     }
-    if (last.before === undefined) positions.delete(last.id);
-    else positions.set(last.id, last.before);
+    if (last.before === undefined) positions?.delete(last.id);
+    else positions?.set(last.id, last.before);
   }
   if (book.next < (firstFree.get(ids) ?? 1)) firstFree.set(ids, book.next);
 }

@@ -1,6 +1,13 @@
 import type { ActionIntent, Place } from '../intents.ts';
 import type { Envelope } from './envelope.ts';
 
+/**
+ * An intent begins as a copy of this. As a literal it would be tied to the place that makes it: the engine learns that
+ * intents live long, makes them in the old generation from then on, and one that was dropped keeps all it holds until
+ * that is collected. 7 % of the time at 4 characters a chunk.
+ */
+const PLAIN = { type: 'action', id: '', kind: 'tool', mode: 'async', name: undefined, parameters: undefined };
+
 /** The event of an action that has been checked, fields always in the same order. */
 export function makeIntent(
   kind: string | undefined,
@@ -13,7 +20,12 @@ export function makeIntent(
   const { name, template, parameters = {} } = body;
   let intent: Record<string, unknown>;
   if (template === undefined) {
-    intent = { type: 'action', id, kind: kind ?? 'tool', mode: mode ?? 'async', name, parameters };
+    intent = { ...PLAIN };
+    intent.id = id;
+    if (kind !== undefined) intent.kind = kind;
+    if (mode !== undefined) intent.mode = mode;
+    intent.name = name;
+    intent.parameters = parameters;
   } else {
     intent = { type: 'action', id };
     if (kind !== undefined) intent.kind = kind;

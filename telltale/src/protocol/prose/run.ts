@@ -49,7 +49,7 @@ export function put(run: Run, text: string): string {
 
 /** Whether text that ends with this character may have to be held in part: a line break, half a surrogate pair. */
 export function mayBeHeld(last: number): boolean {
-  return last <= CR || (last >= 0xd800 && last <= 0xdbff);
+  return last <= 13 /* CR */ || (last >= 0xd800 && last <= 0xdbff);
 }
 
 /** What is held leaves, because text follows that is no tag; the run counts as started. */

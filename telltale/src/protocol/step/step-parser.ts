@@ -17,7 +17,7 @@ import {
 } from '../calls/call-parser.ts';
 import type { CallBook } from '../calls/read-call.ts';
 import { closeResponse, sayWhole } from '../calls/say.ts';
-import { automaticId, createIdBook, takeId } from '../envelope/id-book.ts';
+import { createIdBook, takeAutomaticId } from '../envelope/id-book.ts';
 import type { ActionIntent, ParserEvent, SpeechTag } from '../intents.ts';
 import { createMemberScan, endMembers, type Found, scanMembers } from '../json/member-scan.ts';
 import { createOutput, emit, takeEvents } from '../prose/output.ts';
@@ -81,8 +81,7 @@ const noEnd = (led: boolean): StepEnd => ({
 
 /** The same intent as the action of that name is in the other dialects. */
 function completion(parameters: JsonObject, { ids, given }: CallBook): ActionIntent {
-  const id = automaticId(ids);
-  takeId(ids, id);
+  const id = takeAutomaticId(ids);
   given.push(id);
   return { type: 'action', id, kind: 'internal', mode: 'async', name: 'complete_step', parameters };
 }

@@ -20,6 +20,7 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&',
 export function readAttributes(scan: TagScan, tag: string): Attributes {
   const { spans, spanCount } = scan;
   if (spanCount === 0) return NO_ATTRIBUTES;
+  const escapes = tag.includes('&');
   const values = noValues();
   let present = 0;
   let others: Set<string> | undefined;
@@ -35,27 +36,30 @@ export function readAttributes(scan: TagScan, tag: string): Attributes {
     else {
       const from = spans[i + 3] ?? -1;
       present |= 1 << code;
-      values[code] = from < 0 ? 'true' : decode(tag.slice(from, spans[i + 4]));
+      const value = from < 0 ? 'true' : tag.slice(from, spans[i + 4]);
+      values[code] = escapes ? decode(value) : value;
     }
   }
   return { values, present, other: others?.values().next().value, repeated };
 }
 
-/** One for each code. Written out: `Array(9).fill()` is a call into the engine's C++. */
-const noValues = (): (string | undefined)[] => [
-  undefined,
-  undefined,
-  undefined,
-  undefined,
-  undefined,
-  undefined,
-  undefined,
-  undefined,
-  undefined,
+/**
+ * One for each code. Written out: `Array(9).fill()` is a call into the engine's C++. Of a variable: a list of constants is
+ * shared until it is written to, and then copied.
+ */
+const noValues = (none?: string): (string | undefined)[] => [
+  none,
+  none,
+  none,
+  none,
+  none,
+  none,
+  none,
+  none,
+  none,
 ];
 
 /** The five entities, once: `&amp;lt;` is `&lt;`. */
 function decode(value: string): string {
-  if (!value.includes('&')) return value;
   return value.replace(/&(lt|gt|amp|quot|apos);/g, (_, name: string) => ENTITIES[name] ?? '');
 }

@@ -1,4 +1,4 @@
-import { isSpace, LF, LT, SLASH } from '../prose/chars.ts';
+import { isSpace, LF, SLASH } from '../prose/chars.ts';
 import { type BodyText, isInString, keep, OUTSIDE, parses, STRING } from './body-text.ts';
 import { indexOfTag, WORTH_A_CALL } from './index-of-mark.ts';
 import { type BodyTag, mayBeginTag } from './tag-names.ts';
@@ -85,20 +85,21 @@ export function isBetweenTags(body: BodyScan): boolean {
 
 /** Most pushes: a piece of the body without a tag. False, and nothing done, where it has to be scanned. */
 export function goesOn(body: BodyScan, chunk: string): boolean {
-  const end = chunk.length;
-  const length = body.length + end;
-  if (length > body.maxLength) return false;
-  if (end >= WORTH_A_CALL) {
-    if (mayHoldTag(chunk)) return false;
-  } else {
-    for (let i = 0; i < end; i++) if (chunk.charCodeAt(i) === LT && mayHoldTag(chunk)) return false;
-  }
+  const length = body.length + chunk.length;
+  if (length > body.maxLength || mayHoldTag(chunk)) return false;
   body.length = length;
   body.unscanned += chunk;
   return true;
 }
 
 function mayHoldTag(chunk: string): boolean {
+  const end = chunk.length;
+  if (end >= WORTH_A_CALL) return holdsPossibleTag(chunk);
+  for (let i = 0; i < end; i++) if (chunk.charCodeAt(i) === 60 /* < */) return holdsPossibleTag(chunk);
+  return false;
+}
+
+function holdsPossibleTag(chunk: string): boolean {
   const end = chunk.length;
   for (let i = indexOfTag(chunk, 0); i < end; i = indexOfTag(chunk, i + 1)) {
     if (mayBeginTag(chunk, i)) return true;

@@ -1,3 +1,4 @@
+import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 import type { ActionIntent, Place } from '../intents.ts';
 import type { ElementName } from './tag-names.ts';
 
@@ -13,7 +14,7 @@ export type Frame =
  */
 export interface Elements {
   /** Innermost last. */
-  readonly stack: Frame[];
+  stack: readonly Frame[];
   innermost: ElementName | undefined;
   /** What prose belongs to: the innermost thought or response, which stands at index `speech`; -1 outside. */
   place: Place;
@@ -22,25 +23,26 @@ export interface Elements {
   thoughts: number;
   /** The index of the innermost element of each name, -1 if none is open: no closing tag has to search. */
   readonly last: Record<ElementName, number>;
-  /** For each open element what was before it. */
-  readonly outer: Outer[];
+  /** What was before the innermost element, and so on outwards. */
+  outer: Outer | undefined;
 }
 
 interface Outer {
   readonly last: number;
   readonly place: Place;
   readonly speech: number;
+  readonly outer: Outer | undefined;
 }
 
 export function createElements(): Elements {
   return {
-    stack: [],
+    stack: NONE,
     innermost: undefined,
     place: 'outside',
     speech: -1,
     thoughts: 0,
     last: { thought: -1, response: -1, if: -1, foreach: -1, parallel: -1 },
-    outer: [],
+    outer: undefined,
   };
 }
 
@@ -70,28 +72,29 @@ export function openForeach(elements: Elements): Extract<Frame, { name: 'foreach
 }
 
 export function pushElement(elements: Elements, frame: Frame): void {
-  const { stack, last } = elements;
+  const { stack, last, place, speech, outer } = elements;
   const { name } = frame;
-  elements.outer.push({ last: last[name], place: elements.place, speech: elements.speech });
+  elements.outer = { last: last[name], place, speech, outer };
   last[name] = stack.length;
   if (name === 'thought' || name === 'response') {
     elements.place = name;
     elements.speech = stack.length;
     if (name === 'thought') elements.thoughts++;
   }
-  stack.push(frame);
+  elements.stack = added(stack, frame);
   elements.innermost = name;
 }
 
 export function popElement(elements: Elements): Frame | undefined {
-  const { stack } = elements;
-  const frame = stack.pop();
+  const { stack, outer } = elements;
+  const frame = frameAt(elements, stack.length - 1);
   if (frame === undefined) return undefined;
-  const outer = elements.outer.pop();
+  elements.stack = withoutLast(stack);
+  elements.outer = outer?.outer;
   elements.last[frame.name] = outer?.last ?? -1;
   elements.place = outer?.place ?? 'outside';
   elements.speech = outer?.speech ?? -1;
   if (frame.name === 'thought') elements.thoughts--;
-  elements.innermost = frameAt(elements, stack.length - 1)?.name;
+  elements.innermost = frameAt(elements, elements.stack.length - 1)?.name;
   return frame;
 }

@@ -1,5 +1,5 @@
 import { readEnvelope } from '../envelope/envelope.ts';
-import { automaticId, isFree, takeId } from '../envelope/id-book.ts';
+import { takeAutomaticId, takeId } from '../envelope/id-book.ts';
 import type { ParserEvent } from '../intents.ts';
 import { readObject } from '../json/read-object.ts';
 import { emit } from '../prose/output.ts';
@@ -48,8 +48,7 @@ function act({ elements, book, doubt }: Turn, tag: ReadTag, text: string, strict
   const envelope = readEnvelope(value);
   if (typeof envelope === 'string') return badAction(envelope);
   const asked = tag.attributes.values[ID];
-  if (asked !== undefined && !isFree(book, asked)) return duplicateId(asked);
-  const id = asked ?? automaticId(book);
-  takeId(book, id);
+  if (asked !== undefined && !takeId(book, asked)) return duplicateId(asked);
+  const id = asked ?? takeAutomaticId(book);
   return actionIntent(tag, envelope, id, elements, repaired);
 }

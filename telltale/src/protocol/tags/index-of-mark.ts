@@ -1,5 +1,3 @@
-import { LT } from '../prose/chars.ts';
-
 /** Below this a loop over the characters beats the call of a native search; measured with 4 to 64 characters. */
 export const WORTH_A_CALL = 8;
 /** The same where three marks are looked for. */
@@ -10,7 +8,7 @@ export function indexOfTag(text: string, from: number): number {
   const end = text.length;
   if (end - from >= WORTH_A_CALL) return earlier(text.indexOf('<', from), end);
   let i = from;
-  while (i < end && text.charCodeAt(i) !== LT) i++;
+  while (i < end && text.charCodeAt(i) !== 60 /* < */) i++;
   return i;
 }
 

@@ -54,7 +54,8 @@ export interface Markdown {
   /** The innermost open element: opening tags of its name inside a fence keep its closing tag from counting. */
   watched: ElementName | undefined;
   unclosed: number;
-  shadow: TagScan;
+  /** What reads them, made for the first. */
+  shadow: TagScan | undefined;
   shadowing: boolean;
 }
 
@@ -69,7 +70,7 @@ export function createMarkdown(): Markdown {
     closer: CLOSER_START,
     watched: undefined,
     unclosed: 0,
-    shadow: createTagScan(),
+    shadow: undefined,
     shadowing: false,
   };
 }
@@ -228,19 +229,21 @@ function leaveCode(md: Markdown): void {
 /** Counts the opening tags of the watched name that a fence holds, less the closing ones. */
 function watch(md: Markdown, c: number): void {
   if (md.watched === undefined || md.fenceLength < FENCE) return;
+  md.shadow ??= createTagScan();
+  const { shadow } = md;
   if (!md.shadowing) {
     if (c === LT) {
-      startTag(md.shadow);
+      startTag(shadow);
       md.shadowing = true;
     }
     return;
   }
-  const verdict = stepTag(md.shadow, c);
+  const verdict = stepTag(shadow, c);
   if (verdict === PENDING) return;
   md.shadowing = false;
   if (verdict === COMPLETE) {
-    if (md.shadow.name !== md.watched) return;
-    if (md.shadow.closing) md.unclosed = Math.max(0, md.unclosed - 1);
-    else if (!md.shadow.selfClosing) md.unclosed++;
+    if (shadow.name !== md.watched) return;
+    if (shadow.closing) md.unclosed = Math.max(0, md.unclosed - 1);
+    else if (!shadow.selfClosing) md.unclosed++;
   } else if (c === LT) watch(md, c);
 }

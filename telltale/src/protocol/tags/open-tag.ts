@@ -1,5 +1,5 @@
 import { ID_FORM, isId } from '../envelope/action-id.ts';
-import { elseIf, isFree, openForeach, openIf, takeId } from '../envelope/id-book.ts';
+import { elseIf, openForeach, openIf, takeId } from '../envelope/id-book.ts';
 import { emit } from '../prose/output.ts';
 import { type ReadTag, unknownName } from './action-intent.ts';
 import { AS, FINAL, ID, IN, KEY, TEST } from './attribute-names.ts';
@@ -102,10 +102,7 @@ function controlFault({ key }: Turn, { name, attributes, readable }: ReadTag): F
 function groupId({ output, book }: Turn, id: string | undefined, at: number): string | undefined {
   if (id === undefined) return undefined;
   if (!isId(id)) emit(output, badValue('parallel', 'id', id, ID_FORM), at);
-  else if (!isFree(book, id)) emit(output, duplicateGroupId(id), at);
-  else {
-    takeId(book, id);
-    return id;
-  }
+  else if (takeId(book, id)) return id;
+  else emit(output, duplicateGroupId(id), at);
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { BACKTICK, LF, LT } from '../prose/chars.ts';
+import { LT } from '../prose/chars.ts';
 import { endPair, putText } from '../prose/output.ts';
 import { mayBeHeld } from '../prose/run.ts';
 import { closable } from './close-tag.ts';
@@ -29,7 +29,7 @@ export function passes(chunk: string): boolean {
   if (end < WORTH_THREE_CALLS) {
     for (let i = 0; i < end; i++) {
       const c = chunk.charCodeAt(i);
-      if (c === LT || c === LF || c === BACKTICK) return false;
+      if (c === 60 /* < */ || c === 10 || c === 96 /* ` */) return false;
     }
   } else if (chunk.includes('\n') || chunk.includes('<') || chunk.includes('`')) return false;
   return !mayBeHeld(chunk.charCodeAt(end - 1));

@@ -18,14 +18,15 @@ export const TAIL = 2;
 export const PRELUDE = 3;
 export const BODY = 4;
 
-// What the next chunk may be taken for at a glance.
-export const UNKNOWN = 0;
-/** Prose in which only `<`, a backtick or a line break changes anything, with nothing held before it. */
-export const CALM_PROSE = 1;
-/** A body, outside a possible tag. */
-export const CALM_BODY = 2;
-/** Nothing: the stream is over. */
-export const ENDED = 3;
+/** What the next chunk may be taken for at a glance. Words, since they need no look into another module. */
+export type Outlook =
+  | 'unknown'
+  /** Prose in which only `<`, a backtick or a line break changes anything, with nothing held before it. */
+  | 'calm prose'
+  /** A body, outside a possible tag. */
+  | 'calm body'
+  /** Nothing: the stream is over. */
+  | 'ended';
 
 // Where a possible tag stands. In code only the closing tag of the innermost element can count (rule 2.3).
 export const IN_PROSE = 1;
@@ -53,7 +54,7 @@ export interface Reader {
   readonly body: BodyScan;
   mode: number;
   /** What `mode` and the parts come to for the next chunk: one look instead of eight. */
-  outlook: number;
+  outlook: Outlook;
   /** Where the chunk being read begins in the stream, and how much had been pushed after the last that was read. */
   offset: number;
   length: number;
@@ -85,7 +86,7 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
     prelude: createPrelude(),
     body: createBodyScan(maxBody),
     mode: TEXT,
-    outlook: UNKNOWN,
+    outlook: 'unknown',
     offset: 0,
     length: 0,
     bodyFrom: 0,
@@ -109,7 +110,7 @@ export function renewReader(r: Reader): void {
   renewMarkdown(r.md);
   dropBody(r.body);
   r.mode = TEXT;
-  r.outlook = UNKNOWN;
+  r.outlook = 'unknown';
   r.offset = 0;
   r.length = 0;
   r.bodyFrom = 0;

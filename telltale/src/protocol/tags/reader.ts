@@ -10,19 +10,7 @@ import { endText, isCalm } from './markdown.ts';
 import { readBody, readPrelude } from './read-action.ts';
 import { readText } from './read-prose.ts';
 import { closeFromCode, readTag, readTail } from './read-tag.ts';
-import {
-  BODY,
-  CALM_BODY,
-  CALM_PROSE,
-  ENDED,
-  PRELUDE,
-  type Reader,
-  release,
-  TAG,
-  TAIL,
-  TEXT,
-  UNKNOWN,
-} from './reader-state.ts';
+import { BODY, type Outlook, PRELUDE, type Reader, release, TAG, TAIL, TEXT } from './reader-state.ts';
 import type { BodyTag } from './tag-names.ts';
 
 /** A long push is read in parts, so that a search for a mark that is far away is not made again and again. */
@@ -30,7 +18,7 @@ const WINDOW = 1024;
 
 /** Reads on and returns the events. `consumed` is how far those before it went. */
 export function read(r: Reader, chunk: string, consumed: number): ParserEvent[] {
-  if (r.outlook === ENDED) throw pushedAfterEnd();
+  if (r.outlook === 'ended') throw pushedAfterEnd();
   const at = catchUp(r, consumed);
   r.length = at + chunk.length;
   if (chunk.length <= WINDOW) feed(r, chunk, at);
@@ -41,25 +29,25 @@ export function read(r: Reader, chunk: string, consumed: number): ParserEvent[] 
 
 /** Counts the chunks that were taken at a glance since the last one that was read; returns where the next begins. */
 function catchUp(r: Reader, consumed: number): number {
-  if (r.outlook === CALM_PROSE) r.length = consumed;
-  else if (r.outlook === CALM_BODY) r.length = r.bodyFrom + r.body.length;
+  if (r.outlook === 'calm prose') r.length = consumed;
+  else if (r.outlook === 'calm body') r.length = r.bodyFrom + r.body.length;
   r.output.consumed = consumed;
   return r.length;
 }
 
-function lookAhead(r: Reader): number {
+function lookAhead(r: Reader): Outlook {
   const { mode, body } = r;
   if (mode === BODY) {
     r.bodyFrom = r.length - body.length;
-    return isBetweenTags(body) ? CALM_BODY : UNKNOWN;
+    return isBetweenTags(body) ? 'calm body' : 'unknown';
   }
-  return mode === TEXT && isCalm(r.md) && holdsNothing(r.output) ? CALM_PROSE : UNKNOWN;
+  return mode === TEXT && isCalm(r.md) && holdsNothing(r.output) ? 'calm prose' : 'unknown';
 }
 
 export function endStream(r: Reader, consumed: number): ParserEvent[] {
   const { mode, turn, body } = r;
   const length = catchUp(r, consumed);
-  r.outlook = ENDED;
+  r.outlook = 'ended';
   if (mode === TAG) release(r, r.held, length, 0);
   else if (mode === TAIL) closeFromCode(r, length);
   else if (mode === PRELUDE) release(r, r.held, length, 0, noBody(r.tag?.name as BodyTag));

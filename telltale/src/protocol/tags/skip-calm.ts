@@ -1,4 +1,3 @@
-import { BACKTICK, LF, LT } from '../prose/chars.ts';
 import { earlier, WORTH_THREE_CALLS } from './index-of-mark.ts';
 import { enterLine, isCalm, type Markdown, SPAN, stepMarkdown } from './markdown.ts';
 
@@ -14,7 +13,7 @@ export function skipCalm(md: Markdown, text: string, from: number): number {
   }
   for (let i = from; i < end; i++) {
     const c = text.charCodeAt(i);
-    if (c === LT || c === LF || c === BACKTICK) return i;
+    if (c === 60 /* < */ || c === 10 || c === 96 /* ` */) return i;
   }
   return end;
 }

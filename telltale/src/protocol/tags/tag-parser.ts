@@ -4,7 +4,7 @@ import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
 import { goesOn } from './body-scan.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
-import { CALM_BODY, CALM_PROSE, createReader, ENDED, renewReader } from './reader-state.ts';
+import { createReader, type Reader, renewReader } from './reader-state.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */
@@ -38,18 +38,16 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
     push(chunk: string): ParserEvent[] {
       // What most chunks are comes first, and touches no record that lives as long as the turn but the counters: what
       // is stored there costs the collector's book-keeping.
-      if (reader.outlook === CALM_BODY) {
+      if (reader.outlook === 'calm body') {
         if (goesOn(body, chunk)) return [];
-      } else if (reader.outlook === CALM_PROSE && passes(chunk)) {
+      } else if (reader.outlook === 'calm prose' && passes(chunk)) {
         parser.consumed += chunk.length;
         return [textEvent(output.place, chunk)];
       }
-      const events = read(reader, chunk, parser.consumed);
-      parser.consumed = output.consumed;
-      return events;
+      return readClosely(parser, reader, chunk);
     },
     end(): ParserEvent[] {
-      if (reader.outlook === ENDED) return [];
+      if (reader.outlook === 'ended') return [];
       const events = endStream(reader, parser.consumed);
       parser.consumed = output.consumed;
       return events;
@@ -60,4 +58,11 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
     },
   };
   return parser;
+}
+
+/** Apart from `push`, so that what most chunks need is small enough to become part of the caller's loop. */
+function readClosely(parser: { consumed: number }, reader: Reader, chunk: string): ParserEvent[] {
+  const events = read(reader, chunk, parser.consumed);
+  parser.consumed = reader.output.consumed;
+  return events;
 }

@@ -19,39 +19,52 @@ export interface Exchange {
   end(): void;
 }
 
+interface OwnTalk extends Talk {
+  // A field, not a getter: an object with a getter of its own is a table, 450 bytes more.
+  finished: boolean;
+  finishing: Set<() => void> | undefined;
+  current: Stop | undefined;
+}
+
 export function createTalk(): Talk {
-  let finishing: Set<() => void> | undefined;
-  let finished = false;
-  let current: Stop | undefined;
+  const talk: OwnTalk = {
+    finished: false,
+    finishing: undefined,
+    current: undefined,
+    breakOff,
+    finish,
+    onFinish,
+    beginExchange,
+  };
+  return talk;
+}
+
+function breakOff(this: OwnTalk): void {
+  this.current?.now({ kind: 'cancel', reason: 'broken off', by: 'user' });
+}
+
+function finish(this: OwnTalk): void {
+  this.finished = true;
+  const told = this.finishing;
+  this.finishing = undefined;
+  for (const then of told ?? []) then();
+}
+
+function onFinish(this: OwnTalk, then: () => void): () => void {
+  this.finishing ??= new Set();
+  this.finishing.add(then);
+  return () => this.finishing?.delete(then);
+}
+
+function beginExchange(this: OwnTalk, outer: Stop): Exchange {
+  const stop = createStop();
+  const forget = outer.onStop(() => outer.reason !== undefined && stop.now(outer.reason));
+  this.current = stop;
   return {
-    breakOff() {
-      current?.now({ kind: 'cancel', reason: 'broken off', by: 'user' });
-    },
-    finish() {
-      finished = true;
-      const told = finishing;
-      finishing = undefined;
-      for (const then of told ?? []) then();
-    },
-    get finished() {
-      return finished;
-    },
-    onFinish(then) {
-      finishing ??= new Set();
-      finishing.add(then);
-      return () => finishing?.delete(then);
-    },
-    beginExchange(outer) {
-      const stop = createStop();
-      const forget = outer.onStop(() => outer.reason !== undefined && stop.now(outer.reason));
-      current = stop;
-      return {
-        stop,
-        end() {
-          forget();
-          if (current === stop) current = undefined;
-        },
-      };
+    stop,
+    end: () => {
+      forget();
+      if (this.current === stop) this.current = undefined;
     },
   };
 }

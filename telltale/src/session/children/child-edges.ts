@@ -1,3 +1,4 @@
+import type { Clock } from '../../kernel/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApplyMetadata } from '../metadata-writer.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
@@ -14,6 +15,7 @@ export interface ChildEdges {
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly store: Store;
+  readonly clock: Clock;
   readonly spawn: Spawn;
   readonly applyMetadata: ApplyMetadata;
   readonly setVariable: SetVariable;

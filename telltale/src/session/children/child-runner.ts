@@ -33,10 +33,10 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
   if (agent === undefined) throw notInSession(action.name);
   const agents = [...(state.parent?.agents ?? []), state.agent];
   if (agents.length > MAX_DEPTH) throw tooDeep([...agents, action.name]);
-  // Nothing of it is written before the action that it stands for: a sub-agent that nobody remembers would be lost.
-  await log.flushed();
-  signal.throwIfAborted();
   const session = childId(state, action.id);
+  // Nothing of it is written before the action that it stands for: a sub-agent that nobody remembers would be lost.
+  const [known] = await Promise.all([store.info(session), log.flushed()]);
+  signal.throwIfAborted();
   const { manifest } = agent;
   const parent = { session: state.id, action: action.id, agents };
   const begin = { id: session, agent, lineage: childLineage(edges, manifest, parent, call.cause) };
@@ -47,7 +47,6 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
     { child: manifest, session, action: action.id },
   );
   const follow = (begun: Begin) => followChild(edges, begun, copy.take, call);
-  const known = await store.info(session);
   if (known === undefined || known.head === 0) {
     const { input, vars } = call.input as { readonly input: string; readonly vars?: JsonObject };
     const start = { input, ...model, ...(vars === undefined ? {} : { vars }) };
@@ -55,9 +54,33 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
   }
   const { parent: works } = await readSession(store, session);
   if (works?.session !== state.id || works.action !== action.id) throw idTaken(manifest.name, session);
-  await copy.catchUp();
-  const end = await endedBefore(store, session);
-  return resultOf(manifest.name, end ?? (await follow({ kind: 'resume', ...begin, resume: model })));
+  const goOn = async (): Promise<ChildEnd> => {
+    await copy.catchUp();
+    return (await endedBefore(store, session)) ?? follow({ kind: 'resume', ...begin, resume: model });
+  };
+  return resultOf(manifest.name, await whenFree(edges, goOn, signal));
+}
+
+/** How long whoever has a sub-agent's log is waited for. */
+const OWNED_MS = 5_000;
+const AGAIN_MS = 50;
+
+/** Whoever answers a question of the sub-agent, or ends it, has its log for a moment: nothing fails for that. */
+async function whenFree<Given>(
+  { clock }: Pick<ChildEdges, 'clock'>,
+  ask: () => Promise<Given>,
+  signal: AbortSignal,
+): Promise<Given> {
+  const until = clock.monotonic() + OWNED_MS;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (thrown) {
+      const isOwned = thrown instanceof RuntimeError && thrown.code === 'stream_owned';
+      if (!isOwned || signal.aborted || clock.monotonic() >= until) throw thrown;
+    }
+    await new Promise<void>((resolve) => void clock.after(AGAIN_MS, resolve));
+  }
 }
 
 /** Resolves when it has ended, and not before: whoever cancels its caller waits for it. */

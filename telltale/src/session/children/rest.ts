@@ -4,24 +4,36 @@ import { openChildren } from './child-id.ts';
 /** Where a session says to whoever called it that there is nothing to do in it but wait for people. */
 export interface Rest {
   /** The reviews that it waits for, those of what it calls included; undefined where there is something to do. */
-  reviews: () => readonly Review[] | undefined;
+  reviews(): readonly Review[] | undefined;
+  /** How that is found out: set by the session once it is at work. */
+  resting: { waitsNow(): readonly Review[] | undefined } | undefined;
   /** It may have come to rest, or begun again. */
   moved(): void;
   onMoved(then: () => void): () => void;
 }
 
+interface OwnRest extends Rest {
+  /** Made for the first. */
+  listeners: Set<() => void> | undefined;
+}
+
 export function createRest(): Rest {
-  const listeners = new Set<() => void>();
-  return {
-    reviews: () => undefined,
-    moved() {
-      for (const then of [...listeners]) then();
-    },
-    onMoved(then) {
-      listeners.add(then);
-      return () => listeners.delete(then);
-    },
-  };
+  const rest: OwnRest = { listeners: undefined, resting: undefined, reviews, moved, onMoved };
+  return rest;
+}
+
+function reviews(this: OwnRest): readonly Review[] | undefined {
+  return this.resting?.waitsNow();
+}
+
+function moved(this: OwnRest): void {
+  for (const then of [...(this.listeners ?? [])]) then();
+}
+
+function onMoved(this: OwnRest, then: () => void): () => void {
+  this.listeners ??= new Set();
+  this.listeners.add(then);
+  return () => this.listeners?.delete(then);
 }
 
 /** What says of itself that it rests. */
@@ -40,22 +52,43 @@ export interface CalledAtRest {
   reviews(): readonly Review[];
 }
 
-/** `moved` is told when one may have come to rest. */
-export function createCalledAtRest(moved: () => void): CalledAtRest {
-  const called = new Map<string, Resting>();
-  return {
-    add(action, session) {
-      called.set(action, session);
-      const deaf = session.rest.onMoved(moved);
-      return () => {
-        deaf();
-        if (called.get(action) === session) called.delete(action);
-      };
-    },
-    has: (action) => called.get(action)?.rest.reviews() !== undefined,
-    isEmpty: () => called.size === 0,
-    reviews: () => [...called.values()].flatMap(({ rest }) => rest.reviews() ?? []),
+/** Who is told when one may have come to rest. */
+interface Above {
+  readonly reviews: { moved(): void };
+}
+
+interface OwnCalled extends CalledAtRest {
+  readonly above: Above;
+  /** Most sessions call no agent: made for the first. */
+  called: Map<string, Resting> | undefined;
+}
+
+export function createCalledAtRest(above: Above): CalledAtRest {
+  const own: OwnCalled = { above, called: undefined, add, has, isEmpty, reviews: reviewsOfCalled };
+  return own;
+}
+
+function add(this: OwnCalled, action: string, session: Resting): () => void {
+  this.called ??= new Map();
+  const { called, above } = this;
+  called.set(action, session);
+  const deaf = session.rest.onMoved(() => above.reviews.moved());
+  return () => {
+    deaf();
+    if (called.get(action) === session) called.delete(action);
   };
+}
+
+function has(this: OwnCalled, action: string): boolean {
+  return this.called?.get(action)?.rest.reviews() !== undefined;
+}
+
+function isEmpty(this: OwnCalled): boolean {
+  return this.called === undefined || this.called.size === 0;
+}
+
+function reviewsOfCalled(this: OwnCalled): readonly Review[] {
+  return [...(this.called?.values() ?? [])].flatMap(({ rest }) => rest.reviews() ?? []);
 }
 
 /** What the log of a session that is let go of says that it waits for. */

@@ -70,7 +70,7 @@ export function createDistantSession(
       onTold();
     });
   const queue = createEventQueue(store, id, Promise.resolve());
-  queue.attach(subscribe);
+  queue.attach({ subscribe });
 
   return {
     id,

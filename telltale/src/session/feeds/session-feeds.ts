@@ -1,3 +1,4 @@
+import { takeSlotFor } from '../../engine/slots.ts';
 import type { EventBody } from '../../events/event.ts';
 import { LLM_USAGE } from '../../events/reduce.ts';
 import type { SessionState } from '../../events/state.ts';
@@ -29,7 +30,7 @@ export interface SessionFeeds {
 }
 
 export interface SessionFeedsEdges
-  extends Pick<SessionEdges, 'prepared' | 'store' | 'clock' | 'random' | 'tokenizer' | 'takeSlot'> {
+  extends Pick<SessionEdges, 'prepared' | 'store' | 'clock' | 'random' | 'tokenizer' | 'slots' | 'group'> {
   readonly state: SessionState;
   /** Folds into the state before it returns. */
   readonly append: (body: EventBody) => unknown;
@@ -55,7 +56,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     ...{ agent: manifest, targets, state, tokenizer },
     agentView: edges.view,
     runWorkflow: edges.runWorkflow,
-    takeSlot: edges.takeSlot,
+    takeSlot: takeSlotFor(edges.slots, edges.group),
     agentMetadata: (name, onlyCalled) => agentMetadata(store, state, name, onlyCalled),
     stateMetrics: edges.metrics,
     isModels: (feed) => modelHasPart(feed, state, byId),

@@ -1,9 +1,8 @@
-import { takeSlotFor } from '../../engine/slots.ts';
 import type { EventBody } from '../../events/event.ts';
 import { reduce } from '../../events/reduce.ts';
 import { emptyState } from '../../events/state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { createAgentView } from '../agent-view.ts';
+import { agentView } from '../agent-view.ts';
 import { firstEvent } from '../first-event.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { workflowUnknown } from '../runs/find-workflow.ts';
@@ -31,16 +30,17 @@ export async function tryFeeds(
   append(started);
   for (const [name, value] of Object.entries(given))
     append({ type: 'variable.changed', name, class: 'runtime', from: null, to: value, by: 'user' });
-  const view = createAgentView({ state, prepared, env, parent: undefined });
+  const view = () => agentView({ state, prepared, env, parent: undefined });
+  const tests = createTestContext(state, view);
   const { keeper } = createSessionFeeds({
     ...edges,
     ...{ prepared, state, append, view },
-    testContext: createTestContext(state, view),
+    testContext: () => tests,
     lookup: (name) =>
       state.variables.get(name)?.value ??
       (Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined),
     metrics: async () => [],
-    takeSlot: takeSlotFor(edges.slots, id),
+    group: id,
     async runWorkflow(name, input, signal) {
       const manifest = prepared.workflows.get(name);
       if (manifest === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);

@@ -56,7 +56,7 @@ function inHand({ task }: SessionState): TaskState {
 
 /** Those that ended ones set off included; what waits for the step itself is not waited for. */
 async function othersEnded(
-  { tracked, whenEnded }: Pick<Scheduler, 'tracked' | 'whenEnded'>,
+  scheduler: Pick<Scheduler, 'tracked' | 'whenEnded'>,
   own: string,
   { actions }: SessionState,
   signal: AbortSignal,
@@ -65,13 +65,13 @@ async function othersEnded(
     id === own ||
     (!seen.includes(id) &&
       (actions.get(id)?.action.depends_on ?? []).some((before) => behind(before, [...seen, id])));
-  const others = () => tracked().filter((id) => !behind(id));
+  const others = () => scheduler.tracked().filter((id) => !behind(id));
   for (let ids = others(); ids.length > 0; ids = others())
     await new Promise<void>((resolve, reject) => {
       const stop = () => reject(signal.reason);
       if (signal.aborted) stop();
       signal.addEventListener('abort', stop, { once: true });
-      whenEnded(ids, () => {
+      scheduler.whenEnded(ids, () => {
         signal.removeEventListener('abort', stop);
         resolve();
       });

@@ -50,7 +50,7 @@ export function createSessionHooks(edges: SessionHookEdges): SessionHooks | unde
       invoke: edges.invoke,
       marks: () => state.hooks,
       balance: () => state.balance,
-      append: log.append,
+      append: (body, cause) => log.append(body, cause),
       context: () => sessionContext(state),
       surroundings: () => ({
         agent: state.agent,

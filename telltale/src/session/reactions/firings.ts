@@ -157,9 +157,19 @@ export function createFirings(edges: FiringEdges): Firings {
     const { stage, as, seen, chain } = waiting;
     const cause = append({ type: 'timer.fired', id }, { cause: timer.cause, chain });
     const attempt: Attempt = { trigger, stage, as, seen, chain, cause, isEcho: false };
-    if (stage === 'queued' && isOver()) suppress(attempt, 'busy', 'The session ended before its turn came.');
+    if (stage === 'queued' && isOver() && !takesPlace(trigger))
+      suppress(attempt, 'busy', 'The session ended before its turn came.');
     else decide(attempt);
   };
+
+  /**
+   * Whether the session completes and a run was cancelled to make room for it: else neither would have run. It does not
+   * wait for that one to have stopped, since nobody would begin it then.
+   */
+  const takesPlace = (trigger: SessionTrigger) =>
+    isEnding &&
+    trigger.pacing.concurrency?.whenBusy === 'replace' &&
+    toReplace(trigger, { state, cancelled }) === undefined;
 
   const timers = createWaitTimers({ state, clock, onDue: goOn });
 

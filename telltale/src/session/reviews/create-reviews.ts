@@ -1,25 +1,34 @@
 import { openReviews, reviewOf } from '../../events/fold-reviews.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { ClearCall, PerformCall, SchedulerEdges } from '../../scheduler/edges.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { ClearCall, PerformCall } from '../../scheduler/edges.ts';
 import type { Approve, Target } from '../../targets/target.ts';
 import type { Stop } from '../stop.ts';
 import { createAsking } from './ask-people.ts';
 import type { Asking } from './asking.ts';
-import { createComingToRest, type RestEdges } from './come-to-rest.ts';
+import {
+  answered,
+  type ComingToRest,
+  createComingToRest,
+  lookIfWaiting,
+  lookSoon,
+  mayWait,
+  type RestEdges,
+  setIdle,
+} from './come-to-rest.ts';
 import { refusedBy } from './review-errors.ts';
 
 /** What a session asks people, and how it waits for them. */
 export interface Reviews {
   /** For the scheduler: asks before an action starts, once, whatever happens to the process. */
-  readonly clear: NonNullable<SchedulerEdges['clear']>;
+  clear(call: ClearCall): Promise<RuntimeError | undefined> | undefined;
   /**
    * What a person approved for an action that is about to be called; undefined where nobody was asked. Rejects where
    * what would be called is something else: the scheduler then asks for leave again.
    */
   granted(call: Pick<PerformCall, 'action' | 'input'>): Promise<readonly string[]> | undefined;
-  readonly decide: Asking['decide'];
+  decide(...decision: Parameters<Asking['decide']>): boolean;
   /**
    * As `stop.until`, where nothing but actions, or a message, can end the wait. Once all of them wait for a person, the
    * log says so, and the session is let go of unless it is to be held.
@@ -37,84 +46,119 @@ export interface Reviews {
   tidy(): void;
 }
 
-export interface ReviewEdges extends Omit<RestEdges, 'isBusy'> {
+export interface ReviewEdges extends RestEdges {
   readonly clock: Clock;
-  readonly find: (action: ClearCall['action']) => Target | undefined;
-  readonly agent: () => JsonObject;
+  traits(action: ClearCall['action']): Target | undefined;
+  view(): JsonObject;
   readonly approve?: Approve | undefined;
 }
 
-export function createReviews(edges: ReviewEdges): Reviews {
-  const { log, stop, clock, approve } = edges;
-  const { state } = log;
-  /** Most sessions ask nobody. */
-  let made: Asking | undefined;
-  const asking = () => {
-    made ??= createAsking({ log, clock, agent: edges.agent, approve, changed: rest.lookSoon });
-    return made;
-  };
-  const rest = createComingToRest({ ...edges, isBusy: () => made?.isBusy() === true });
+interface OwnReviews extends Reviews {
+  readonly edges: ReviewEdges;
+  readonly rest: ComingToRest;
+  /** What ends its waits. */
+  readonly stop: Stop;
+}
 
-  const waitUntil = (given: Stop, start: (done: () => void) => void): Promise<void> | undefined => {
-    const waits = given.until((done) => {
-      rest.setIdle(true);
-      start(() => {
-        rest.setIdle(false);
-        done();
-      });
+export const createReviews = (edges: ReviewEdges): Reviews =>
+  reviewsUntil(edges, createComingToRest(edges), edges.stop);
+
+const reviewsUntil = (edges: ReviewEdges, rest: ComingToRest, stop: Stop): OwnReviews => ({
+  edges,
+  rest,
+  stop,
+  goesOnElsewhere: edges.atRest !== 'hold',
+  clear,
+  granted,
+  decide,
+  until,
+  within,
+  isOnlyWaiting,
+  moved,
+  tidy,
+});
+
+/** Most sessions ask nobody. */
+function askingOf({ edges, rest }: OwnReviews): Asking {
+  const { log, clock, approve } = edges;
+  const agent = () => edges.view();
+  rest.asking ??= createAsking({ log, clock, agent, approve, changed: () => lookSoon(rest) });
+  return rest.asking;
+}
+
+function moved(this: OwnReviews): void {
+  lookIfWaiting(this.rest);
+}
+
+function clear(this: OwnReviews, call: ClearCall): Promise<RuntimeError | undefined> | undefined {
+  const { edges } = this;
+  const known = reviewOf(edges.log.state, call.action.id);
+  if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
+  const target = edges.traits(call.action);
+  if (target === undefined) return undefined;
+  if (known !== undefined) return askingOf(this).askAgain(known, { ...call, target });
+  try {
+    const need = target.needs?.(call.input, { agent: () => edges.view() });
+    return need === undefined ? undefined : askingOf(this).ask({ ...call, target }, need);
+  } catch (thrown) {
+    return Promise.resolve(toRuntimeError(thrown));
+  }
+}
+
+function granted(
+  this: OwnReviews,
+  { action, input }: Pick<PerformCall, 'action' | 'input'>,
+): Promise<readonly string[]> | undefined {
+  const { edges } = this;
+  const { state } = edges.log;
+  if (state.reviews.length === 0) return undefined;
+  const review = reviewOf(state, action.id);
+  const target = review?.answer === 'approved' ? edges.traits(action) : undefined;
+  return review === undefined || target === undefined
+    ? undefined
+    : askingOf(this).confirm(review, { action, input, target });
+}
+
+function decide(this: OwnReviews, ...decision: Parameters<Asking['decide']>): boolean {
+  const ends = this.edges.stop.reason?.kind;
+  if (ends === 'cancel' || ends === 'fail') return false;
+  answered(this.rest);
+  return askingOf(this).decide(...decision);
+}
+
+function until(this: OwnReviews, start: (done: () => void) => void): Promise<void> | undefined {
+  const { rest, stop } = this;
+  const waits = stop.until((done) => {
+    setIdle(rest, true);
+    start(() => {
+      setIdle(rest, false);
+      done();
     });
-    if (waits !== undefined) rest.moved();
-    return waits;
-  };
+  });
+  if (waits !== undefined) lookIfWaiting(rest);
+  return waits;
+}
 
-  const reviews: Reviews = {
-    moved: rest.moved,
-    goesOnElsewhere: edges.atRest !== 'hold',
-    clear(call) {
-      const known = reviewOf(state, call.action.id);
-      if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
-      const target = edges.find(call.action);
-      if (target === undefined) return undefined;
-      if (known !== undefined) return asking().askAgain(known, { ...call, target });
-      try {
-        const need = target.needs?.(call.input, { agent: edges.agent });
-        return need === undefined ? undefined : asking().ask({ ...call, target }, need);
-      } catch (thrown) {
-        return Promise.resolve(toRuntimeError(thrown));
-      }
-    },
-    granted({ action, input }) {
-      if (state.reviews.length === 0) return undefined;
-      const review = reviewOf(state, action.id);
-      const target = review?.answer === 'approved' ? edges.find(action) : undefined;
-      return review === undefined || target === undefined
-        ? undefined
-        : asking().confirm(review, { action, input, target });
-    },
-    decide(...decision) {
-      const ends = stop.reason?.kind;
-      if (ends === 'cancel' || ends === 'fail') return false;
-      rest.answered();
-      return asking().decide(...decision);
-    },
-    until: (start) => waitUntil(stop, start),
-    within(exchange) {
-      // The session goes on behind it, and is busy then.
-      exchange.onStop(() => rest.setIdle(false));
-      return { ...reviews, until: (start) => waitUntil(exchange, start) };
-    },
-    isOnlyWaiting() {
-      const { results, faults, rejected } = state.news;
-      const isNew = results.length + faults.length + rejected.length > 0;
-      return rest.mayWait() && !isNew && edges.scheduler().atRest();
-    },
-    tidy() {
-      for (const { review, action } of openReviews(state)) {
-        const known = state.actions.get(action);
-        const needs = known === undefined ? undefined : edges.find(known.action)?.needs;
-        if (needs === undefined) asking().decide(review, { answer: 'withdrawn', by: 'runtime' });
-      }
-    },
-  };
-  return reviews;
+function within(this: OwnReviews, exchange: Stop): Reviews {
+  const { edges, rest } = this;
+  // The session goes on behind it, and is busy then.
+  exchange.onStop(() => setIdle(rest, false));
+  return reviewsUntil(edges, rest, exchange);
+}
+
+function isOnlyWaiting(this: OwnReviews): boolean {
+  const { log, scheduler } = this.edges;
+  const { results, faults, rejected } = log.state.news;
+  const isNew = results.length + faults.length + rejected.length > 0;
+  return mayWait(this.rest) && !isNew && scheduler.atRest();
+}
+
+function tidy(this: OwnReviews): void {
+  const { edges } = this;
+  const { state } = edges.log;
+  for (const { review, action } of openReviews(state)) {
+    const known = state.actions.get(action);
+    const needs = known === undefined ? undefined : edges.traits(known.action)?.needs;
+    if (needs === undefined) askingOf(this).decide(review, { answer: 'withdrawn', by: 'runtime' });
+  }
 }

@@ -2,7 +2,7 @@ import { decodeEvent } from '../../events/codec.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { frozenCopy } from '../../manifest/schema/frozen-copy.ts';
 import type { Store } from '../../store/store.ts';
-import { createAgentView } from '../agent-view.ts';
+import { agentView } from '../agent-view.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import { readSession } from '../read-session.ts';
 
@@ -46,7 +46,7 @@ async function readSnapshot(
 ): Promise<JsonObject> {
   const state = await readSession(store, session, seq);
   return Object.freeze({
-    ...frozenCopy(createAgentView({ state, prepared, env, parent: undefined })()),
+    ...frozenCopy(agentView({ state, prepared, env, parent: undefined })),
     ...(await lastSaid(store, session, seq)),
     manifest: prepared.shownManifest(),
   });

@@ -1,6 +1,6 @@
 import type { RunState } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { cancelUnownedRun } from '../ending/cancel-unowned-run.ts';
+import { cancelUnownedRun } from '../ending/cancel-unowned.ts';
 import { wayToEnd } from '../ending/way-to-end.ts';
 import { type GroundEdges, readGround } from './realm.ts';
 import type { RunBoard } from './run-board.ts';

@@ -10,8 +10,8 @@ import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { mayBeLost } from '../../store/may-be-lost.ts';
 import type { StreamHead, StreamWriter } from '../../store/store.ts';
+import { takeEmptyStream, titleOf } from '../begin-stream.ts';
 import { isInCode } from '../define/agent-code.ts';
-import { takeEmptyStream, titleOf } from '../take-new-stream.ts';
 import type { Ground } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 

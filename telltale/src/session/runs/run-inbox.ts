@@ -1,7 +1,7 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { InboxMessage, StreamWriter } from '../../store/store.ts';
-import { type Drain, drainInbox } from '../drain-inbox.ts';
+import { closeDrain, drainInbox, drainNow } from '../drain-inbox.ts';
 import { takeRunAnswer } from './answer-run.ts';
 import { takeClaim } from './client-claim.ts';
 import { RUN_CANCEL, RUN_CHILD, RUN_CLAIM, RUN_REVIEW, RUN_SIGNAL, RUN_TURN } from './run-messages.ts';
@@ -15,7 +15,10 @@ export interface RunInboxEdges {
 }
 
 /** Moves what others put into a run's inbox onto its log, in order, each once. */
-export interface RunInbox extends Drain {
+export interface RunInbox {
+  /** Resolves when all that waits has been received. */
+  now(): Promise<void>;
+  close(): void;
   /** The last event that a step may wait for. */
   lastNews(): number;
   /** Takes a message of this process, past the inbox. */
@@ -28,7 +31,13 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
     takeMessage(message, journal, cancel);
     if (message.kind !== RUN_CHILD) news = journal.state.seq;
   };
-  return { ...drainInbox(writer, receive, onError), lastNews: () => news, take: receive };
+  const drain = drainInbox(writer, { receive, onError });
+  return {
+    now: () => drainNow(drain),
+    close: () => closeDrain(drain),
+    lastNews: () => news,
+    take: receive,
+  };
 }
 
 /** Puts a message on the run's log. */

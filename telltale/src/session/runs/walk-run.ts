@@ -12,7 +12,7 @@ import type { SessionLink } from '../../workflows/session-link.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
 import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
 import { createTemplateReader } from '../../workflows/template-reader.ts';
-import { createAgentView } from '../agent-view.ts';
+import { agentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
 import type { Lead } from '../guide/lead.ts';
 import { createStepHooks } from '../hooks/create-step-hooks.ts';
@@ -220,7 +220,7 @@ function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject 
   const { manifest } = agent;
   const state = { ...emptyState(), agent: manifest.name };
   return {
-    ...createAgentView({ state, prepared, env, parent: undefined })(),
+    ...agentView({ state, prepared, env, parent: undefined }),
     ...{ session_id: null, started_at: null, thoughts: [], responses: [] },
     manifest: prepared.shownManifest(),
   };

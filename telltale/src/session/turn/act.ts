@@ -1,5 +1,6 @@
 import { completesStep, type DeclaredAction, isTracked } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
+import { added, withoutLast } from '../../kernel/grow.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { closeBranch, decideTest, openBranch, otherBranch } from './branches.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
@@ -40,7 +41,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'metadata':
       writeOutput(spoken, consumed);
-      context.applyMetadata(event.value, 'model');
+      context.works.applyMetadata(event.value, 'model');
       return;
     case 'variables':
       writeOutput(spoken, consumed);
@@ -51,7 +52,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       else if (event.body === 'close') closeBranch(branches);
       else
         openBranch(branches, () => {
-          const decided = decideTest(event.test, context.testContext);
+          const decided = decideTest(event.test, () => context.works.context());
           writeLater(spoken, { type: 'if.decided', test: event.test, ...decided }, consumed);
           return decided.held;
         });
@@ -61,10 +62,12 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'parallel': {
       if (event.body === 'open') {
-        hearing.groups.push(event.id ?? `parallel:${context.state.turn}.${++hearing.parallels}`);
+        const id = event.id ?? `parallel:${context.state.turn}.${++hearing.parallels}`;
+        hearing.groups = added(hearing.groups, id);
         return;
       }
-      const group = hearing.groups.pop();
+      const group = hearing.groups.at(-1);
+      hearing.groups = withoutLast(hearing.groups);
       if (group !== undefined) waitFor(hearing, group);
       return;
     }
@@ -162,12 +165,9 @@ function loop(hearing: Hearing, event: Extract<ParserEvent, { type: 'foreach' }>
 const IN_LOOP = 'complete_step stands in a <foreach>, so nothing of it was run: a step is completed once.';
 
 function openResponse(hearing: Hearing, final: boolean): void {
-  const { log, scheduler, state } = hearing.context;
-  const show = (text: string) => {
-    if (log.watched) log.show({ type: 'response.delta', session: state.id, turn: state.turn, text, final });
-  };
+  const { log, scheduler } = hearing.context;
   hearing.responseFinal = final;
-  hearing.response = createResponseStream(scheduler, show, hearing.responses.at(-1)?.stream);
+  hearing.response = createResponseStream(scheduler, log, final, hearing.responses.at(-1)?.stream);
 }
 
 function closeResponse(
@@ -175,12 +175,13 @@ function closeResponse(
   close: Extract<ParserEvent, { type: 'close' }>,
   consumed: number,
 ): void {
-  const { response: stream, responses, spoken, context } = hearing;
+  const { response: stream, spoken, context } = hearing;
   if (stream === undefined) return;
   const meant = (close.final ?? hearing.responseFinal) && close.truncated !== true;
   const final = meant && context.guide === undefined;
   hearing.response = undefined;
-  responses.push({ stream, final, ...(meant && !final ? { inVain: true as const } : {}) });
+  const inVain = meant && !final ? { inVain: true as const } : {};
+  hearing.responses = added(hearing.responses, { stream, final, ...inVain });
   writeOutput(spoken, consumed);
   endResponse(stream);
   if (final) {

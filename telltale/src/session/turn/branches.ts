@@ -1,20 +1,27 @@
 import { evaluateTest } from '../../conditions/cel/evaluate.ts';
 import { parseExpression } from '../../conditions/cel/parse-expression.ts';
+import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 
 /** Which of the `<if>`s that are open hold. What stands in a branch that does not hold counts for nothing. */
 export interface Branches {
   /** Whether all of them hold. */
   live: boolean;
   /** For each open `<if>`: whether its branch counts, and whether the other one would. */
-  readonly stack: { live: boolean; readonly other: boolean }[];
+  stack: readonly { live: boolean; readonly other: boolean }[];
 }
 
-export const createBranches = (): Branches => ({ live: true, stack: [] });
+export const createBranches = (): Branches => ({ live: true, stack: NONE });
+
+/** For the next turn: an `<if>` that was not closed ends with its own. */
+export function renewBranches(branches: Branches): void {
+  branches.live = true;
+  branches.stack = NONE;
+}
 
 /** `decide` is asked only where the `<if>` itself counts. */
 export function openBranch(branches: Branches, decide: () => boolean): void {
   const held = branches.live && decide();
-  branches.stack.push({ live: held, other: branches.live && !held });
+  branches.stack = added(branches.stack, { live: held, other: branches.live && !held });
   branches.live = held;
 }
 
@@ -26,7 +33,7 @@ export function otherBranch(branches: Branches): void {
 }
 
 export function closeBranch(branches: Branches): void {
-  branches.stack.pop();
+  branches.stack = withoutLast(branches.stack);
   branches.live = branches.stack.every(({ live }) => live);
 }
 

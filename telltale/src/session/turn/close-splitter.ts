@@ -11,6 +11,11 @@ export interface CloseSplitter {
 
 export const createCloseSplitter = (): CloseSplitter => ({ closing: false, endsWithLess: false });
 
+export function renewCloseSplitter(splitter: CloseSplitter): void {
+  splitter.closing = false;
+  splitter.endsWithLess = false;
+}
+
 /** The pieces of a chunk; undefined where it is one piece. */
 export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly string[] | undefined {
   if (chunk === '') return undefined;

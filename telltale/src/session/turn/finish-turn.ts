@@ -9,14 +9,25 @@ import type { Heard } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
 import type { Next } from './next.ts';
 import { noTags, remind, tellOnce } from './remind.ts';
-import { allEnded, letSettle, responsesOut } from './settle-actions.ts';
+import { allEnded, aMoment, responsesOut, stillOnly } from './settle-actions.ts';
 
 /** Turns without any tag after which the text counts as the final response. */
 const MAX_BARE_TURNS = 3;
 /** Turns in a row without an action, a change of metadata or a response. */
 const MAX_IDLE_TURNS = 3;
-/** Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. */
-export async function finishTurn(context: SessionContext, heard: Heard): Promise<Next> {
+
+/**
+ * Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. A promise where
+ * something has to be waited for: a turn that only acted, and whose actions have ended, needs none.
+ */
+export function finishTurn(context: SessionContext, heard: Heard): Promise<Next> | Next {
+  const { stop, guide } = context;
+  const isPlain = heard.tagged && heard.responses.length === 0 && heard.observed === undefined;
+  if (!isPlain || guide !== undefined) return finishWith(context, heard);
+  return stop.reason === undefined ? goOn(context) : STOPPED;
+}
+
+async function finishWith(context: SessionContext, heard: Heard): Promise<Next> {
   const { stop, scheduler, log, state } = context;
   if (heard.responses.length > 0) await responsesOut(context, heard.responses);
   const final = heard.responses.findLast((response) => response.final);
@@ -41,14 +52,34 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
     tellOnce(context, 'no_tags', noTags(context, heard.text).message);
     return { kind: 'turn' };
   }
-  const running = scheduler.tracked();
-  await letSettle(context, running);
-  if (stop.reason !== undefined) return { kind: 'stopped' };
+  return goOn(context);
+}
+
+const STOPPED: Next = { kind: 'stopped' };
+const TURN: Next = { kind: 'turn' };
+
+/** The model is asked again, once what is about to end has ended. */
+function goOn(context: SessionContext): Promise<Next> | Next {
+  const running = context.scheduler.tracked();
+  const moment = aMoment(context, running);
+  return moment === undefined
+    ? afterMoment(context, running)
+    : moment.then(() => afterMoment(context, running));
+}
+
+function afterMoment(context: SessionContext, running: readonly string[]): Promise<Next> | Next {
+  const more = stillOnly(context, running);
+  return more === undefined ? afterAll(context, running) : more.then(() => afterAll(context, running));
+}
+
+function afterAll(context: SessionContext, running: readonly string[]): Next {
+  const { stop, state } = context;
+  if (stop.reason !== undefined) return STOPPED;
   if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
     return { kind: 'stalled', error: stalled(state) };
   const reminder = keptFromActing(state.news.faults).length > 0 ? IN_VAIN : REMINDER;
   remind(context, running, reminder);
-  return { kind: 'turn' };
+  return TURN;
 }
 
 /** The session ends with this response, unless something happened that the model had not seen when it wrote it. */

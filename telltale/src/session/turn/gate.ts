@@ -1,3 +1,4 @@
+import { added, NONE } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 
 /** What may queue up behind a sync action before the generation is cut. */
@@ -13,25 +14,28 @@ const EVENT_WEIGHT = 64;
 export interface Gate {
   /** Whether something is held back. */
   held: boolean;
-  queue: { readonly event: ParserEvent; readonly consumed: number }[];
+  /** Whether something ever was. */
+  used: boolean;
+  queue: readonly { readonly event: ParserEvent; readonly consumed: number }[];
   at: number;
   weight: number;
   full: boolean;
-  waiting: (() => void)[];
+  waiting: readonly (() => void)[];
 }
 
 export const createGate = (): Gate => ({
   held: false,
-  queue: [],
+  used: false,
+  queue: NONE,
   at: 0,
   weight: 0,
   full: false,
-  waiting: [],
+  waiting: NONE,
 });
 
 /** Keeps an event for later. Returns whether there is too much of it now: once. */
 export function queueAt(gate: Gate, event: ParserEvent, consumed: number): boolean {
-  gate.queue.push({ event, consumed });
+  gate.queue = added(gate.queue, { event, consumed });
   gate.weight += weigh(event);
   if (gate.weight <= MAX_HELD_CHARS || gate.full) return false;
   gate.full = true;
@@ -45,6 +49,7 @@ export function holdAt(
   act: (event: ParserEvent, consumed: number) => void,
 ): void {
   gate.held = true;
+  gate.used = true;
   let opened = false;
   release(() => {
     if (opened) return;
@@ -60,17 +65,17 @@ function open(gate: Gate, act: (event: ParserEvent, consumed: number) => void): 
     act(next.event, next.consumed);
   }
   if (gate.held) return;
-  gate.queue = [];
+  gate.queue = NONE;
   gate.at = 0;
   gate.weight = 0;
   const due = gate.waiting;
-  gate.waiting = [];
+  gate.waiting = NONE;
   for (const then of due) then();
 }
 
 /** Calls back once nothing is held back; at once if nothing is. */
 export function whenOpen(gate: Gate, then: () => void): void {
-  if (gate.held) gate.waiting.push(then);
+  if (gate.held) gate.waiting = added(gate.waiting, then);
   else then();
 }
 

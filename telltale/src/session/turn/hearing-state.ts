@@ -2,12 +2,12 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import type { TurnParser } from '../../protocol/turn-parser.ts';
 import type { SessionContext } from '../context.ts';
-import { type Branches, createBranches } from './branches.ts';
-import { type CloseSplitter, createCloseSplitter } from './close-splitter.ts';
-import { createGate, type Gate } from './gate.ts';
+import type { OpenSpeech } from '../speech.ts';
+import type { Branches } from './branches.ts';
+import type { CloseSplitter } from './close-splitter.ts';
+import type { Gate } from './gate.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { createSpoken, type Spoken } from './spoken.ts';
-import { takeTurnParser } from './turn-parser.ts';
+import type { Spoken } from './spoken.ts';
 
 /** Why the runtime ends the model's stream before the model does. */
 export type CutReason = 'final' | 'sync' | 'buffer_full';
@@ -34,21 +34,27 @@ export interface Heard {
 
 /** One turn of the model, as it is read and acted on. */
 export interface Hearing {
-  readonly context: SessionContext;
+  context: SessionContext;
   /** Ends the model's stream. */
-  readonly abort: AbortController;
+  abort: AbortController;
+  /** Whether the model is being asked. */
+  streaming: boolean;
+  /** Once the model is asked: gives it its grace, after which nobody waits for it. */
+  giveUp: (() => void) | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
-  readonly parser: TurnParser;
+  parser: TurnParser;
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
-  readonly calls: CallParser | undefined;
+  calls: CallParser | undefined;
   readonly splitter: CloseSplitter;
   readonly gate: Gate;
   readonly branches: Branches;
   readonly spoken: Spoken;
-  readonly responses: HeardResponse[];
+  /** What it has said of elements that are open. */
+  openSpeech(): OpenSpeech | undefined;
+  responses: readonly HeardResponse[];
   /** The `<parallel>`s that are open; one without an id gets one that no model can write. */
-  readonly groups: string[];
+  groups: readonly string[];
   parallels: number;
   response: ResponseStream | undefined;
   responseFinal: boolean;
@@ -63,35 +69,15 @@ export interface Hearing {
 }
 
 /** One for all turns: what an error costs is its stack, and this one's tells nothing. */
-export const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
+const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
 
 export function cut(hearing: Hearing, reason: CutReason): void {
   hearing.cutFor ??= reason;
-  hearing.abort.abort(TURN_CUT);
+  endStream(hearing);
 }
 
-export function createHearing(context: SessionContext): Hearing {
-  const parser = takeTurnParser(context);
-  return {
-    context,
-    abort: new AbortController(),
-    cutFor: undefined,
-    parser,
-    calls: 'advance' in parser ? parser : undefined,
-    splitter: createCloseSplitter(),
-    gate: createGate(),
-    branches: createBranches(),
-    spoken: createSpoken(context.log),
-    responses: [],
-    groups: [],
-    parallels: 0,
-    response: undefined,
-    responseFinal: false,
-    over: false,
-    tagged: false,
-    afterFinal: false,
-    observed: undefined,
-    completed: false,
-    afterStep: false,
-  };
+/** Tells the model to end its stream. */
+export function endStream({ abort, giveUp }: Hearing): void {
+  abort.abort(TURN_CUT);
+  giveUp?.();
 }

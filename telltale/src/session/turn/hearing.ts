@@ -48,16 +48,26 @@ function pass(hearing: Hearing, events: readonly ParserEvent[]): void {
   }
 }
 
-/** The stream is over. Calls back once all that was heard has been acted on. */
-export function endHearing(hearing: Hearing, then: () => void): void {
-  const { gate, parser, spoken } = hearing;
+/** The stream is over: reads what is left. Undefined where all that was heard has been acted on, else once that is so. */
+export function endHearing(hearing: Hearing): Promise<void> | undefined {
+  const { gate, parser, context } = hearing;
   if (hearing.observed === undefined) pass(hearing, parser.end());
-  whenOpen(gate, () => {
-    endRun(spoken, parser.consumed);
-    writeRest(spoken);
-    if (hearing.calls !== undefined) freeUnused(hearing, hearing.calls);
-    then();
-  });
+  if (gate.held)
+    return context.reviews.until((done) =>
+      whenOpen(gate, () => {
+        writeEnd(hearing);
+        done();
+      }),
+    );
+  writeEnd(hearing);
+  return undefined;
+}
+
+function writeEnd(hearing: Hearing): void {
+  const { parser, spoken } = hearing;
+  endRun(spoken, parser.consumed);
+  writeRest(spoken);
+  if (hearing.calls !== undefined) freeUnused(hearing, hearing.calls);
 }
 
 /** Ids of calls that became no action are free again, so that the turn, read again, gives out the same ones. */

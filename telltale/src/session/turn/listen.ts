@@ -1,27 +1,27 @@
-import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { ModelEnd, ModelSink } from '../../models/model.ts';
+import type { Result } from '../../kernel/result.ts';
+import type { ModelEnd, ModelRequest, ModelSink } from '../../models/model.ts';
 import type { Prompt } from '../../prompt/prompt.ts';
-import { streamModel } from '../stream-model.ts';
+import type { SessionContext } from '../context.ts';
+import { startStream } from '../stream-model.ts';
 import { hear } from './hearing.ts';
-import { type Hearing, TURN_CUT } from './hearing-state.ts';
+import { endStream, type Hearing } from './hearing-state.ts';
 
 /** How the model's stream ended. */
 export interface Streamed {
-  readonly ended:
-    | { readonly ok: true; readonly value: ModelEnd }
-    | { readonly ok: false; readonly error: RuntimeError };
+  readonly ended: Result<ModelEnd>;
   readonly streamMs: number;
   readonly firstMs: number | undefined;
   /** Characters that came. */
   readonly heard: number;
 }
 
-/** Asks the model, and hears what it says until its stream has ended, however that is. Never rejects. */
+/**
+ * Asks the model, and hears what it says until its stream has ended, however that is. Never rejects. Whoever stops the
+ * session ends the stream.
+ */
 export function listen(hearing: Hearing, prompt: Prompt): Promise<Streamed> {
-  const { context, abort } = hearing;
+  const { context } = hearing;
   const { log, state, clock, model, stop } = context;
-  const { asked } = state;
-  const forget = stop.onStop(() => abort.abort(TURN_CUT));
   const started = clock.monotonic();
   let firstMs: number | undefined;
   let heard = 0;
@@ -41,22 +41,25 @@ export function listen(hearing: Hearing, prompt: Prompt): Promise<Streamed> {
         log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
     },
   };
-  // What is held back behind a sync action is acted on later: that is no time of the model's.
-  const end = (ended: Streamed['ended']): Streamed => {
-    over = true;
-    forget();
-    return { ended, streamMs: clock.monotonic() - started, firstMs, heard };
-  };
-  const request = {
-    system: prompt.system,
-    messages: prompt.messages,
-    turn: asked.turn,
-    ...(asked.said === 0 ? {} : { said: asked.said }),
-    signal: abort.signal,
-    ...context.calls?.request,
-  };
-  return streamModel(model, request, sink, clock).then(
-    (value) => end({ ok: true, value }),
-    (thrown: unknown) => end({ ok: false, error: toRuntimeError(thrown) }),
-  );
+  return new Promise((resolve) => {
+    const { signal } = hearing.abort;
+    hearing.streaming = true;
+    if (stop.reason !== undefined) endStream(hearing);
+    const request = requestOf(context, prompt, signal);
+    hearing.giveUp = startStream(model, request, sink, clock, (ended) => {
+      over = true;
+      hearing.streaming = false;
+      hearing.giveUp = undefined;
+      // What is held back behind a sync action is acted on later: that is no time of the model's.
+      resolve({ ended, streamMs: clock.monotonic() - started, firstMs, heard });
+    });
+    if (signal.aborted) hearing.giveUp(); // cut while it was called
+  });
+}
+
+function requestOf({ state, calls }: SessionContext, prompt: Prompt, signal: AbortSignal): ModelRequest {
+  const { system, messages } = prompt;
+  const { turn, said } = state.asked;
+  if (said === 0 && calls === undefined) return { system, messages, turn, signal };
+  return { system, messages, turn, ...(said === 0 ? {} : { said }), signal, ...calls?.request };
 }

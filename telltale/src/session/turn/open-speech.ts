@@ -1,14 +1,26 @@
+import type { SessionState } from '../../events/state.ts';
 import type { OpenSpeech } from '../speech.ts';
-import type { Hearing } from './hearing-state.ts';
+import type { ResponseStream } from './response-stream.ts';
+import type { Spoken } from './spoken.ts';
+
+/** What of a turn is looked at. */
+interface Speaking {
+  readonly context: { readonly state: SessionState };
+  readonly spoken: Spoken;
+  readonly responses: readonly { readonly stream: ResponseStream }[];
+  readonly response: ResponseStream | undefined;
+}
 
 /** Undefined where nothing is open. */
-export function openSpeech({ context, spoken, responses, response }: Hearing): OpenSpeech | undefined {
+export function openSpeech(this: Speaking): OpenSpeech | undefined {
+  const { context, spoken, responses, response } = this;
   const { turn, signs } = context.state;
   const streams = responses.map(({ stream }) => stream);
   if (response !== undefined) streams.push(response);
   // They come onto the log in the order in which they were opened.
   const said = streams.slice(signs.responses).map((stream) => stream.text);
   const open = said.join('');
-  if (open === '' && spoken.thoughts.length === 0) return undefined;
-  return { turn, thoughts: spoken.thoughts.map(({ depth, text }) => ({ depth, text })), response: open };
+  const { thoughts } = spoken;
+  if (open === '' && thoughts.length === 0) return undefined;
+  return { turn, thoughts: thoughts.map(({ depth, text }) => ({ depth, text })), response: open };
 }

@@ -63,7 +63,7 @@ export function rehear(context: SessionContext): Reheard {
     else if (event.type === 'open' && event.tag === 'thought')
       thoughts.push({ text: '', depth: event.depth });
     else if (event.type === 'open') {
-      const stream = createResponseStream(scheduler, () => undefined, responses.at(-1)?.stream);
+      const stream = createResponseStream(scheduler, undefined, event.final, responses.at(-1)?.stream);
       open = { stream, final: event.final };
     } else if (event.type === 'delta' && event.tag === 'thought') {
       const thought = thoughts.at(-1);

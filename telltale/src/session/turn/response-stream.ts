@@ -1,7 +1,11 @@
 import { asText } from '../../conditions/as-text.ts';
 import type { ReferencePiece } from '../../conditions/references/reference.ts';
 import { createReferenceReader, type ReferenceReader } from '../../conditions/references/reference-reader.ts';
+import { added, NONE } from '../../kernel/grow.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
+import type { SessionLog } from '../session-log.ts';
+
+type ShownOn = Pick<SessionLog, 'state' | 'watched' | 'show'>;
 
 type Resolving = Pick<Scheduler, 'resolve' | 'whenEnded'>;
 
@@ -12,30 +16,43 @@ type Resolving = Pick<Scheduler, 'resolve' | 'whenEnded'>;
  */
 export interface ResponseStream {
   readonly scheduler: Resolving;
-  readonly emit: (text: string) => void;
+  /** Where what goes out is shown; nowhere, if undefined. */
+  readonly log: ShownOn | undefined;
+  /** Whether it is meant to end the session, as far as its opening says. */
+  readonly final: boolean;
   /** What has gone out. */
   text: string;
   /** What the model wrote. */
   source: string;
   /** Made at the first dollar: most responses have none. */
   reader: ReferenceReader | undefined;
-  queue: ReferencePiece[];
+  queue: readonly ReferencePiece[];
   at: number;
   /** Whether what comes next waits. */
   held: boolean;
   ended: boolean;
-  waiting: (() => void)[];
+  waiting: readonly (() => void)[];
 }
 
 /** `after` is the response before it in the turn: what it waits for is waited for here, too, so that they go out in order. */
 export function createResponseStream(
   scheduler: Resolving,
-  emit: (text: string) => void,
+  log: ShownOn | undefined,
+  final: boolean,
   after?: ResponseStream,
 ): ResponseStream {
   const stream: ResponseStream = {
-    ...{ scheduler, emit, text: '', source: '', reader: undefined, queue: [], at: 0 },
-    ...{ held: after !== undefined, ended: false, waiting: [] },
+    scheduler,
+    log,
+    final,
+    text: '',
+    source: '',
+    reader: undefined,
+    queue: NONE,
+    at: 0,
+    held: after !== undefined,
+    ended: false,
+    waiting: NONE,
   };
   if (after !== undefined) whenOut(after, () => goOn(stream));
   return stream;
@@ -61,13 +78,16 @@ export function endResponse(stream: ResponseStream): void {
 /** Calls back once all of it has gone out; at once if it has. */
 export function whenOut(stream: ResponseStream, then: () => void): void {
   if (stream.ended && !stream.held && stream.queue.length === 0) then();
-  else stream.waiting.push(then);
+  else stream.waiting = added(stream.waiting, then);
 }
 
 function out(stream: ResponseStream, text: string): void {
   if (text === '') return;
   stream.text += text;
-  stream.emit(text);
+  const { log, final } = stream;
+  if (log?.watched !== true) return;
+  const { id: session, turn } = log.state;
+  log.show({ type: 'response.delta', session, turn, text, final });
 }
 
 /** Whether the piece has gone out; otherwise its action is waited for. */
@@ -91,15 +111,17 @@ function put(stream: ResponseStream, piece: ReferencePiece): boolean {
 }
 
 function drain(stream: ResponseStream): void {
-  const { queue } = stream;
-  for (let piece = queue[stream.at]; piece !== undefined && put(stream, piece); piece = queue[stream.at])
-    stream.at++;
-  if (stream.at < queue.length) return;
-  queue.length = 0;
+  for (let piece = next(stream); piece !== undefined && put(stream, piece); piece = next(stream)) stream.at++;
+  if (stream.at < stream.queue.length) return;
+  stream.queue = NONE;
   stream.at = 0;
   if (!stream.ended) return;
-  for (const then of stream.waiting.splice(0)) then();
+  const { waiting } = stream;
+  stream.waiting = NONE;
+  for (const then of waiting) then();
 }
+
+const next = ({ queue, at }: ResponseStream): ReferencePiece | undefined => queue[at];
 
 function goOn(stream: ResponseStream): void {
   stream.held = false;
@@ -107,6 +129,6 @@ function goOn(stream: ResponseStream): void {
 }
 
 function take(stream: ResponseStream, pieces: readonly ReferencePiece[]): void {
-  stream.queue.push(...pieces);
+  for (const piece of pieces) stream.queue = added(stream.queue, piece);
   if (!stream.held) drain(stream);
 }

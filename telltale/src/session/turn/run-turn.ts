@@ -5,10 +5,10 @@ import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
-import { abandonHearing, endHearing, heardIn } from './hearing.ts';
-import { createHearing, type Heard, type Hearing } from './hearing-state.ts';
-import { listen, type Streamed } from './listen.ts';
-import { openSpeech } from './open-speech.ts';
+import { abandonHearing, heardIn } from './hearing.ts';
+import type { Heard, Hearing } from './hearing-state.ts';
+import type { Streamed } from './listen.ts';
+import { takeHearing } from './take-hearing.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
 export type TurnEnd =
@@ -22,13 +22,14 @@ export type TurnEnd =
     }
   | { readonly kind: 'stopped' };
 
-/** One request to the model: streams it, acts on what it says, and writes down how it ended. */
-export async function runTurn(
+/** Begins a turn: one request to the model, which is still to be made. `before` is the turn before, which is over. */
+export function openTurn(
   context: SessionContext,
   prompt: Prompt,
   previous: Prompt | undefined,
-): Promise<TurnEnd> {
-  const { log, state, stop } = context;
+  before: Hearing | undefined,
+): Hearing {
+  const { log, state } = context;
   log.append(
     {
       type: 'turn.started',
@@ -36,17 +37,13 @@ export async function runTurn(
     },
     state.task?.place ?? context.sessionOrigin(),
   );
-  const hearing = createHearing(context);
-  log.speaking = () => openSpeech(hearing);
-  const streamed = await listen(hearing, prompt);
-  const acting =
-    stop.reason === undefined ? context.reviews.until((done) => endHearing(hearing, done)) : undefined;
-  if (acting !== undefined) await acting;
-  return endTurn(hearing, prompt, streamed);
+  const hearing = takeHearing(context, before);
+  log.speaking = hearing;
+  return hearing;
 }
 
 /** Writes down how the turn ended, once all that was heard has been acted on. */
-function endTurn(hearing: Hearing, prompt: Prompt, streamed: Streamed): TurnEnd {
+export function endTurn(hearing: Hearing, prompt: Prompt, streamed: Streamed): TurnEnd {
   const { context, cutFor } = hearing;
   const { log, state, model, scheduler, stop } = context;
   if (stop.reason !== undefined) {

@@ -10,29 +10,38 @@ const SETTLE_MS = 100;
 
 /** Waits a moment for what is about to end, or for more where the model has nothing to do but wait. */
 export async function letSettle(context: SessionContext, running: readonly string[]): Promise<void> {
-  const { state, scheduler, stop } = context;
-  if (state.idleTurns > 0 && running.length > 0) {
-    // The model has nothing to do but wait: so the runtime waits, unless somebody has a word for it.
-    if (state.news.messages.length === 0) await firstEnd(context, running);
-  } else if (running.length > 0) {
-    await stop.until((done) => {
-      const disarm = context.clock.after(SETTLE_MS, done);
-      scheduler.whenEnded(running, () => {
-        disarm();
-        done();
-      });
+  await aMoment(context, running);
+  await stillOnly(context, running);
+}
+
+/** A moment for what is about to end; undefined where nothing has to be waited for. */
+export function aMoment(context: SessionContext, running: readonly string[]): Promise<void> | undefined {
+  const { state, scheduler, stop, clock } = context;
+  if (running.length === 0) return undefined;
+  // The model has nothing to do but wait: so the runtime waits, unless somebody has a word for it.
+  if (state.idleTurns > 0) return state.news.messages.length === 0 ? firstEnd(context, running) : undefined;
+  return stop.until((done) => {
+    const disarm = clock.after(SETTLE_MS, done);
+    scheduler.whenEnded(running, () => {
+      disarm();
+      done();
     });
-    // Asking the model again would only cost: there is nothing that it does not know.
-    if (context.reviews.isOnlyWaiting() && state.news.messages.length === 0) await firstEnd(context, running);
-  }
+  });
+}
+
+/** After that moment: asking the model again would only cost where there is nothing that it does not know. */
+export function stillOnly(context: SessionContext, running: readonly string[]): Promise<void> | undefined {
+  const { reviews, state } = context;
+  if (running.length === 0 || !reviews.isOnlyWaiting() || state.news.messages.length > 0) return undefined;
+  return firstEnd(context, running);
 }
 
 /** Waits until one of these has ended, or a message has come. */
-async function firstEnd(
+function firstEnd(
   { reviews, scheduler, inbox }: SessionContext,
   ids: readonly string[],
-): Promise<void> {
-  await reviews.until((done) => {
+): Promise<void> | undefined {
+  return reviews.until((done) => {
     const forget = inbox.onMessage(done);
     const ended = () => {
       forget();

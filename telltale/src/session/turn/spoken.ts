@@ -1,4 +1,5 @@
 import type { EventBody } from '../../events/event.ts';
+import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 import type { SessionLog } from '../session-log.ts';
 
 /** Events that wait for the raw stream around them to be written; with more, it is written at once. */
@@ -17,9 +18,9 @@ export interface Spoken {
   run: string;
   /** All text outside tags. */
   bare: string;
-  deferred: EventBody[];
+  deferred: readonly EventBody[];
   /** Thoughts that are open, innermost last. */
-  thoughts: { text: string; readonly depth: number }[];
+  thoughts: readonly { text: string; readonly depth: number }[];
 }
 
 export const createSpoken = (log: SessionLog): Spoken => ({
@@ -28,9 +29,18 @@ export const createSpoken = (log: SessionLog): Spoken => ({
   offset: 0,
   run: '',
   bare: '',
-  deferred: [],
-  thoughts: [],
+  deferred: NONE,
+  thoughts: NONE,
 });
+
+export function renewSpoken(spoken: Spoken): void {
+  spoken.pending = '';
+  spoken.offset = 0;
+  spoken.run = '';
+  spoken.bare = '';
+  spoken.deferred = NONE;
+  spoken.thoughts = NONE;
+}
 
 /** Writes the raw stream up to `consumed`, if it is not on the log yet, and what was put off until then. */
 export function writeOutput(spoken: Spoken, consumed: number): void {
@@ -42,9 +52,9 @@ export function writeOutput(spoken: Spoken, consumed: number): void {
     spoken.pending = pending.slice(text.length);
     spoken.offset = offset + text.length;
   }
-  if (spoken.deferred.length === 0) return;
   const due = spoken.deferred;
-  spoken.deferred = [];
+  if (due.length === 0) return;
+  spoken.deferred = NONE;
   for (const body of due) log.append(body);
 }
 
@@ -53,7 +63,7 @@ export function writeOutput(spoken: Spoken, consumed: number): void {
  * log does not end inside an element that has only been opened: after a crash the model goes on from there.
  */
 export function writeLater(spoken: Spoken, body: EventBody, consumed: number): void {
-  spoken.deferred.push(body);
+  spoken.deferred = added(spoken.deferred, body);
   if (spoken.deferred.length >= MAX_DEFERRED) writeOutput(spoken, consumed);
 }
 
@@ -76,11 +86,8 @@ export function endRun(spoken: Spoken, consumed: number): void {
   writeLater(spoken, { type: 'text', text }, consumed);
 }
 
-/** An array of one is a fifth of the size of one that is pushed to, and few thoughts hold another. */
 export function openThought(spoken: Spoken, depth: number): void {
-  const thought = { text: '', depth };
-  if (spoken.thoughts.length === 0) spoken.thoughts = [thought];
-  else spoken.thoughts.push(thought);
+  spoken.thoughts = added(spoken.thoughts, { text: '', depth });
 }
 
 export function think(spoken: Spoken, text: string): void {
@@ -94,8 +101,9 @@ export function think(spoken: Spoken, text: string): void {
 }
 
 export function closeThought(spoken: Spoken, consumed: number): void {
-  const thought = spoken.thoughts.pop();
+  const thought = spoken.thoughts.at(-1);
   if (thought === undefined) return;
+  spoken.thoughts = withoutLast(spoken.thoughts);
   writeOutput(spoken, consumed);
   spoken.log.append({ type: 'thought', text: thought.text, depth: thought.depth });
 }

@@ -1,15 +1,16 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Append } from '../store.ts';
 import type { AppendOp, ReadRequest, Results, WriteRequest } from './messages.ts';
-import { type AppendEntry, type WriterState, whyNot } from './writer-state.ts';
+import { type AppendEntry, type Making, type WriterState, whyNot } from './writer-state.ts';
 
 export type Settled = (error?: RuntimeError) => void;
 
 export interface RequestEntry<Request> {
   readonly kind: 'request';
   readonly request: Request;
-  /** Of the stream that it makes. */
+  /** Of the stream that it makes, and what goes with it. */
   readonly makes?: WriterState;
+  readonly making?: Making;
   readonly resolve: (value: Results[keyof Results] | Promise<Results[keyof Results]>) => void;
   readonly reject: (error: RuntimeError) => void;
 }
@@ -39,7 +40,8 @@ const JOINED_CHARS = 256 * 1024;
 
 /**
  * Puts an append into the batch. One that follows another of the same writer becomes part of it, since both go through
- * or neither does; one that writes to tables stays apart, so that such writes happen in the order of the calls.
+ * or neither does; one that writes to tables stays apart, so that such writes happen in the order of the calls. The
+ * first of a new stream becomes part of its making.
  */
 export function addAppend(
   batch: Batch,
@@ -83,7 +85,8 @@ export function addAppend(
     error: undefined,
   };
   writer.open = entry;
-  batch.writes.push(entry);
+  if (writer.making !== undefined && writer.making.first === undefined) writer.making.first = entry;
+  else batch.writes.push(entry);
   batch.settledBy.push(entry);
 }
 

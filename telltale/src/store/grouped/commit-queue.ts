@@ -1,5 +1,5 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { checkAppend, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
+import { joinAppend, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
 import type { Append, StreamHead } from '../store.ts';
 import { storeOverloaded } from '../store-errors.ts';
 import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
@@ -16,7 +16,10 @@ export interface CommitQueue {
   append(writer: WriterState, append: Append, settled: Settled): void;
   /** Settles with an error, in turn behind the appends before it. */
   refuse(writer: WriterState, error: RuntimeError, settled: Settled): void;
-  /** Makes the writer's stream, with what is appended until `later` comes. The writer is refused where this is. */
+  /**
+   * Makes the writer's stream, with what is appended until `later` comes. The writer is refused where this is, and this
+   * where the first of its appends is.
+   */
   create(writer: WriterState, head: StreamHead, later: Later): Promise<void>;
   write<R extends WriteRequest>(request: R): Promise<Results[R['op']]>;
   /** Answered after all writes that were asked for before it. */
@@ -52,6 +55,8 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   let batch = emptyBatch();
   let flight: Flight | undefined;
   let isScheduled = false;
+  /** A stream was begun in this turn of the event loop, in which its first events come. */
+  let isBeginning = false;
   let dead: RuntimeError | undefined;
   let idlers: (() => void)[] = [];
 
@@ -61,11 +66,17 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     if (isScheduled || flight !== undefined) return;
     isScheduled = true;
     edges.hold();
-    later(flush);
+    later(later === queueMicrotask ? flushSoon : flush);
+  };
+
+  const flushSoon = () => {
+    if (isBeginning) setImmediate(flush);
+    else flush();
   };
 
   const flush = () => {
     isScheduled = false;
+    isBeginning = false;
     if (flight !== undefined) return;
     if (isEmpty()) {
       edges.letGo();
@@ -144,16 +155,18 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   return {
     append(writer, append, settled) {
       try {
-        checkAppend(writer.stream, append);
-        // One line an event: JSON has no line break of its own.
-        const [first = ''] = append.events;
-        const body = append.events.length < 2 ? first : append.events.join('\n');
+        const body = joinAppend(writer.stream, append);
         const why = dead ?? whyNot(writer, append.expectedSeq, writer.queued) ?? overload(body.length);
         if (why !== undefined) throw why;
         addAppend(batch, writer, append, body, settled);
       } catch (error) {
         const why = toRuntimeError(error);
-        writer.failure ??= why;
+        const { making } = writer;
+        if (making === undefined || making.first !== undefined) writer.failure ??= why;
+        else {
+          making.failure ??= why;
+          writer.refusal = why;
+        }
         addFailed(batch, writer, why, settled);
       }
       schedule(queueMicrotask);
@@ -174,8 +187,11 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
         };
         const why = dead ?? overload(0);
         if (why !== undefined) return reject(why);
-        const asked = { op: 'create', stream: writer.stream, head } as const;
-        batch.writes.push({ kind: 'request', request: asked, makes: writer, resolve, reject });
+        const request = { op: 'create', stream: writer.stream, head, first: null } as const;
+        const making = { first: undefined, failure: undefined };
+        writer.making = making;
+        batch.writes.push({ kind: 'request', request, makes: writer, making, resolve, reject });
+        if (later !== queueMicrotask) isBeginning = true;
         schedule(later);
       });
     },

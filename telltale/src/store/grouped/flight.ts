@@ -1,8 +1,8 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
-import { type Batch, toOp, type WriteEntry } from './batch.ts';
+import { type Batch, type RequestEntry, toOp, type WriteEntry } from './batch.ts';
 import { fromJson } from './from-json.ts';
 import type { AppendOp, FromBackend, ReadRequest, WriteRequest } from './messages.ts';
-import { noteFailure } from './writer-state.ts';
+import { type AppendEntry, noteFailure } from './writer-state.ts';
 
 /** A batch on its way to the thread and back. */
 export interface Flight {
@@ -22,13 +22,26 @@ export function takeOff(batch: Batch): Flight {
   const sent: WriteEntry[] = [];
   const writes: (AppendOp | WriteRequest)[] = [];
   for (const entry of batch.writes) {
-    const op = entry.kind === 'append' ? toOp(entry) : entry.request;
+    const op = entry.kind === 'append' ? toOp(entry) : toRequest(entry, writes.length);
     if (op === undefined) continue;
-    if (entry.kind === 'request' && entry.makes !== undefined) entry.makes.id = -1 - writes.length;
     sent.push(entry);
     writes.push(op);
   }
   return { batch, sent, writes, reads: batch.reads.map(({ request }) => request) };
+}
+
+/** The request as it is sent at this place; undefined where its stream is not to be made after all. */
+function toRequest(entry: RequestEntry<WriteRequest>, place: number): WriteRequest | undefined {
+  const { request, makes, making } = entry;
+  if (makes === undefined || making === undefined || request.op !== 'create') return request;
+  makes.making = undefined;
+  if (making.failure !== undefined) {
+    entry.reject(making.failure);
+    return undefined;
+  }
+  makes.id = -1 - place;
+  const { first } = making;
+  return first === undefined ? request : { ...request, first: toOp(first) ?? null };
 }
 
 /** Notes what became of a flight, and answers its requests. Those who appended are told later, in order. */
@@ -42,8 +55,10 @@ export function conclude({ batch, sent }: Flight, reply: GroupReply): void {
       for (const [place, entry] of sent.entries()) {
         const outcome = outcomes.get(place);
         if (outcome !== undefined && 'error' in outcome) failEntry(entry, fromJson(outcome.error));
-        else if (entry.kind === 'append') succeed(entry);
-        else if (outcome !== undefined) entry.resolve(outcome.value);
+        else {
+          succeed(entry);
+          if (entry.kind === 'request' && outcome !== undefined) entry.resolve(outcome.value);
+        }
       }
       return;
     }
@@ -69,20 +84,25 @@ export function abandon({ writes, reads, settledBy }: Batch, error: RuntimeError
 
 /** Tells of the streams that have new events; of one perhaps twice. */
 export function tellMoved({ sent }: Flight, moved: (stream: string) => void): void {
-  for (const entry of sent)
-    if (entry.kind === 'append' && entry.count > 0 && entry.error === undefined) moved(entry.writer.stream);
+  for (const entry of sent) {
+    const append = appendOf(entry);
+    if (append !== undefined && append.count > 0 && append.error === undefined) moved(append.writer.stream);
+  }
 }
 
+const appendOf = (entry: WriteEntry): AppendEntry | undefined =>
+  entry.kind === 'append' ? entry : entry.making?.first;
+
 function succeed(entry: WriteEntry): void {
-  if (entry.kind === 'append') entry.writer.committed = entry.expectedSeq + entry.count;
+  const append = appendOf(entry);
+  if (append !== undefined) append.writer.committed = append.expectedSeq + append.count;
 }
 
 function failEntry(entry: WriteEntry, error: RuntimeError): void {
-  if (entry.kind === 'request') {
-    entry.reject(error);
-    return;
-  }
-  entry.error = error;
-  entry.writer.open = undefined;
-  noteFailure(entry.writer, error);
+  if (entry.kind === 'request') entry.reject(error);
+  const append = appendOf(entry);
+  if (append === undefined) return;
+  append.error = error;
+  append.writer.open = undefined;
+  noteFailure(append.writer, error);
 }

@@ -82,7 +82,7 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
   let hasBuried = false;
 
   const writerOf = (state: WriterState, made?: Promise<void>): StreamWriter =>
-    createGroupedWriter({ queue, state, made, onWake: (wake) => wakers.add(state.stream, wake) });
+    createGroupedWriter({ queue, state, made, wakers });
 
   const haveBuried = () => {
     if (hasBuried) return;

@@ -1,6 +1,8 @@
+import { added, NONE } from '../../kernel/grow.ts';
 import type { Json } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { InboxMessage, StreamWriter } from '../store.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Listeners } from '../listeners.ts';
+import type { Append, InboxMessage, StreamWriter } from '../store.ts';
 import { streamReleased } from '../store-errors.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Results } from './messages.ts';
@@ -11,65 +13,93 @@ export interface GroupedWriterEdges {
   readonly state: WriterState;
   /** Of a stream that is on its way: until then it has no number. */
   readonly made: Promise<void> | undefined;
-  readonly onWake: StreamWriter['onWake'];
+  readonly wakers: Listeners<string>;
 }
 
 const RELEASE_AGAIN_MS = 1_000;
 
-export function createGroupedWriter({ queue, state, made, onWake }: GroupedWriterEdges): StreamWriter {
-  const { stream, epoch, committed: head } = state;
-  const wakes = new Set<() => void>();
-  let releasing: Promise<void> | undefined;
+/** All that changes is in `state`, so that a copy with another method is the same writer. */
+interface GroupedWriter extends StreamWriter, GroupedWriterEdges {}
 
-  const giveUp = async (): Promise<void> => {
-    for (const end of wakes) end();
-    wakes.clear();
-    if (state.id <= 0) await made?.catch(() => undefined); // one that was not made is nobody's
-    if (state.id > 0) await letGo();
+export function createGroupedWriter({ queue, state, made, wakers }: GroupedWriterEdges): StreamWriter {
+  const writer: GroupedWriter = {
+    stream: state.stream,
+    epoch: state.epoch,
+    head: state.committed,
+    queue,
+    state,
+    made,
+    wakers,
+    append,
+    snapshot,
+    inbox,
+    onWake,
+    release,
   };
+  return writer;
+}
 
-  /** Where the store is full or locked it is tried until it works: else nobody could take the stream as long as this process lives. */
-  const letGo = async (): Promise<void> => {
-    try {
-      await queue.write({ op: 'release', stream: state.id, epoch });
-    } catch (thrown) {
-      if (toRuntimeError(thrown).retryable)
-        setTimeout(() => letGo().catch(() => undefined), RELEASE_AGAIN_MS).unref(); // it goes on by itself
-      throw thrown;
-    }
-  };
+function append(this: GroupedWriter, lines: Append, settled: (error?: RuntimeError) => void): void {
+  const { queue, state } = this;
+  if (!state.released) queue.append(state, lines, settled);
+  else queue.refuse(state, streamReleased(state.stream), settled);
+}
 
-  return {
-    stream,
-    epoch,
-    head,
-    append(append, settled) {
-      if (releasing === undefined) queue.append(state, append, settled);
-      else queue.refuse(state, streamReleased(stream), settled);
-    },
-    snapshot(seq, body) {
-      // It only saves time: without it recovery begins at an older one, and a file that cannot be written shows at
-      // the appends around it.
-      const keep = async () => {
-        if (state.id <= 0) await made;
-        await queue.write({ op: 'snapshot', stream: state.id, epoch, seq, body });
-      };
-      keep().catch(() => undefined);
-    },
-    inbox: async () => (await queue.read({ op: 'inbox', stream })).map(toMessage),
-    onWake(wake) {
-      const end = onWake(wake);
-      wakes.add(end);
-      return () => {
-        end();
-        wakes.delete(end);
-      };
-    },
-    release() {
-      releasing ??= giveUp();
-      return releasing;
-    },
+/**
+ * It only saves time: without it recovery begins at an older one, and a file that cannot be written shows at the appends
+ * around it.
+ */
+function snapshot(this: GroupedWriter, seq: number, body: string): void {
+  keepSnapshot(this, seq, body).catch(() => undefined);
+}
+
+async function keepSnapshot({ queue, state, made }: GroupedWriterEdges, seq: number, body: string) {
+  if (state.id <= 0) await made;
+  await queue.write({ op: 'snapshot', stream: state.id, epoch: state.epoch, seq, body });
+}
+
+async function inbox(this: GroupedWriter): Promise<readonly InboxMessage[]> {
+  return (await this.queue.read({ op: 'inbox', stream: this.stream })).map(toMessage);
+}
+
+function onWake(this: GroupedWriter, wake: () => void): () => void {
+  const { state, wakers } = this;
+  const end = wakers.add(state.stream, wake);
+  state.wakes = added(state.wakes, end);
+  return () => {
+    end();
+    state.wakes = state.wakes.filter((each) => each !== end);
   };
+}
+
+function release(this: GroupedWriter): Promise<void> {
+  const { state } = this;
+  state.released = true;
+  state.releasing ??= giveUp(this).catch((thrown: unknown) => {
+    state.releasing = undefined; // whoever asks again has it tried again
+    throw thrown;
+  });
+  return state.releasing;
+}
+
+async function giveUp(edges: GroupedWriterEdges): Promise<void> {
+  const { state, made } = edges;
+  for (const end of state.wakes) end();
+  state.wakes = NONE;
+  if (state.id <= 0) await made?.catch(() => undefined); // one that was not made is nobody's
+  if (state.id > 0) await letGo(edges);
+}
+
+/** Where the store is full or locked it is tried until it works: else nobody could take the stream as long as this process lives. */
+async function letGo(edges: GroupedWriterEdges): Promise<void> {
+  const { queue, state } = edges;
+  try {
+    await queue.write({ op: 'release', stream: state.id, epoch: state.epoch });
+  } catch (thrown) {
+    if (toRuntimeError(thrown).retryable)
+      setTimeout(() => letGo(edges).catch(() => undefined), RELEASE_AGAIN_MS).unref(); // it goes on by itself
+    throw thrown;
+  }
 }
 
 export function toMessage({ id, at, message }: Results['inbox'][number]): InboxMessage {

@@ -25,7 +25,13 @@ export type AppendOp = readonly [
 ];
 
 export type WriteRequest =
-  | { readonly op: 'create'; readonly stream: string; readonly head: StreamHead }
+  /** `first`: the stream's first events, which are there with it, or neither is. */
+  | {
+      readonly op: 'create';
+      readonly stream: string;
+      readonly head: StreamHead;
+      readonly first: AppendOp | null;
+    }
   /** `dead`: the owner that was found dead and may be put aside. `restoring`: also where it is being restored. */
   | {
       readonly op: 'acquire';

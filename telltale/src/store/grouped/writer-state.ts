@@ -1,3 +1,4 @@
+import { NONE } from '../../kernel/grow.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { streamMoved } from '../store-errors.ts';
 import type { EncodedWrite, Taken } from './messages.ts';
@@ -16,12 +17,20 @@ export interface AppendEntry {
   error: RuntimeError | undefined;
 }
 
+/** The first events of a stream that is to be made, or why they cannot be written, and it is not to be made. */
+export interface Making {
+  first: AppendEntry | undefined;
+  failure: RuntimeError | undefined;
+}
+
 /**
  * Where a writer stands. A refusal (somebody else writes the stream) is for good. After a failure (a full disk), what
  * was built on the failed append fails alike, and an append that goes on from the last committed event may pass.
  */
 export interface WriterState {
   readonly stream: string;
+  /** While the stream is to be made and that is not sent: what goes with it. */
+  making: Making | undefined;
   /** 0 while the stream is not made, -1 - N while the write at place N of the group on its way makes it. */
   id: number;
   readonly epoch: number;
@@ -33,13 +42,29 @@ export interface WriterState {
   refusal: RuntimeError | undefined;
   /** Its newest append that is gathered and not sent: the next may become part of it. */
   open: AppendEntry | undefined;
+  /** What ends the calls of those who want to be woken. */
+  wakes: readonly (() => void)[];
+  /** Once it is being given up. */
+  released: boolean;
+  releasing: Promise<void> | undefined;
 }
 
 export function createWriterState(stream: string, { id, epoch, head }: Taken): WriterState {
   const [committed, sent, queued] = [head, head, head];
   return {
-    ...{ stream, id, epoch, committed, sent, queued },
-    ...{ failure: undefined, refusal: undefined, open: undefined },
+    stream,
+    id,
+    epoch,
+    committed,
+    sent,
+    queued,
+    making: undefined,
+    failure: undefined,
+    refusal: undefined,
+    open: undefined,
+    wakes: NONE,
+    released: false,
+    releasing: undefined,
   };
 }
 

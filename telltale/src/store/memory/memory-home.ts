@@ -1,6 +1,7 @@
 import type { GraphStore } from '../graph.ts';
 import { createListeners, type Listeners } from '../listeners.ts';
 import type { InboxMessage, StoredSnapshot, StreamHead, StreamOwner } from '../store.ts';
+import type { MemoryRows } from './memory-rows.ts';
 
 /** A stream and all that belongs to it. */
 export interface MemoryStream {
@@ -12,7 +13,7 @@ export interface MemoryStream {
   updatedAt: number;
   epoch: number;
   owner: StreamOwner | undefined;
-  readonly events: string[];
+  readonly events: MemoryRows;
   snapshots: StoredSnapshot[];
   inbox: InboxMessage[];
 }

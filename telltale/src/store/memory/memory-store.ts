@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkMessage, checkName, MAX_INBOX_MESSAGES } from '../limits.ts';
 import type { Store, StreamHead, StreamInfo, StreamOwner, StreamWriter } from '../store.ts';
 import {
@@ -14,9 +14,10 @@ import {
 import { RESTORING } from '../upkeep/upkeep.ts';
 import { guardGraphs, openHomeGraphs } from './memory-graphs.ts';
 import { createMemoryHome, type MemoryHome, type MemoryStream } from './memory-home.ts';
+import { createMemoryRows, readRows } from './memory-rows.ts';
 import { createMemoryTables } from './memory-tables.ts';
 import { createMemoryUpkeep } from './memory-upkeep.ts';
-import { createMemoryWriter, refusedWriter } from './memory-writer.ts';
+import { createMemoryWriter, refusedWriter, type Unmake } from './memory-writer.ts';
 import { createSettling } from './settling.ts';
 
 export interface MemoryStoreOptions {
@@ -48,12 +49,12 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     if (stream === undefined) throw streamUnknown(name);
     return stream;
   };
-  const take = (stream: MemoryStream): StreamWriter => {
+  const take = (stream: MemoryStream, unmake?: Unmake): StreamWriter => {
     stream.epoch++;
     const owner: StreamOwner = { pid, startedAt: 0, epoch: stream.epoch };
     stream.owner = owner;
     owned.set(stream, owner);
-    return createMemoryWriter({ home, clock, stream, owner, settling, closed });
+    return createMemoryWriter({ home, clock, stream, owner, settling, closed, unmake });
   };
   const make = (name: string, head: StreamHead): MemoryStream => {
     refuse();
@@ -69,7 +70,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       updatedAt: now,
       epoch: 0,
       owner: undefined,
-      events: [],
+      events: createMemoryRows(),
       snapshots: [],
       inbox: [],
     };
@@ -115,7 +116,26 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     create: async (name, head) => take(make(name, head)),
     begin(name, head) {
       try {
-        return { writer: take(make(name, head)), made: settling.settled() };
+        const stream = make(name, head);
+        let end: RuntimeError | 'made' | undefined;
+        const writer = take(stream, (why) => {
+          if (end !== undefined) return false;
+          end = why;
+          home.streams.delete(name);
+          owned.delete(stream);
+          return true;
+        });
+        const made = new Promise<void>((resolve, reject) => {
+          const told = () => {
+            if (end !== undefined) return reject(end);
+            end = 'made';
+            resolve();
+          };
+          // Behind its first append, which comes in a microtask of its own.
+          settling.settle(() => settling.settle(told, undefined, undefined), undefined, undefined);
+        });
+        made.catch(() => undefined); // the appends say so as well
+        return { writer, made };
       } catch (thrown) {
         const error = toRuntimeError(thrown);
         const made = Promise.reject(error);
@@ -130,7 +150,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     upkeep: createMemoryUpkeep({ home, clock, find, refuse, isAlive, acquire }),
     async read(name, { from = 1, limit = Number.MAX_SAFE_INTEGER } = {}) {
       const first = Math.max(1, from) - 1;
-      return find(name).events.slice(first, first + Math.max(0, limit));
+      return readRows(find(name).events, first, Math.max(0, limit));
     },
     snapshots: async (name) => [...find(name).snapshots],
     async info(name) {

@@ -6,6 +6,7 @@ import { inboxFull, listMoved, streamLost } from '../store-errors.ts';
 import type { DescribedOwner, Upkeep } from '../upkeep/upkeep.ts';
 import { byBytes } from './by-bytes.ts';
 import type { MemoryHome, MemoryStream } from './memory-home.ts';
+import { readRows } from './memory-rows.ts';
 
 export interface MemoryUpkeepEdges {
   readonly home: MemoryHome;
@@ -67,7 +68,7 @@ export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
     async page(stream, from) {
       const { events } = find(stream);
       const first = Math.max(1, from);
-      const page = events.slice(first - 1, first - 1 + PAGE_EVENTS);
+      const page = readRows(events, first - 1, PAGE_EVENTS);
       const next = first + page.length;
       return { events: page, ...(next <= events.length ? { next } : {}) };
     },
@@ -75,7 +76,7 @@ export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
     async weigh(stream) {
       const { events, snapshots, inbox } = find(stream);
       const bodies = inbox.map(({ kind, from, body }) => JSON.stringify({ kind, from, body }));
-      const texts = [...events, ...snapshots.map(({ body }) => body), ...bodies];
+      const texts = [...readRows(events, 0, events.length), ...snapshots.map(({ body }) => body), ...bodies];
       return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     },
     async settle(name, epoch, { status, due, createdAt, updatedAt, messages }) {

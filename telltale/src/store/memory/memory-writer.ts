@@ -1,11 +1,15 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { checkAppend } from '../limits.ts';
+import { joinAppend } from '../limits.ts';
 import type { Append, StreamOwner, StreamWriter } from '../store.ts';
 import { streamLost, streamMoved, streamReleased } from '../store-errors.ts';
 import type { MemoryHome, MemoryStream } from './memory-home.ts';
+import { addRow } from './memory-rows.ts';
 import { writeValue } from './memory-tables.ts';
 import type { Settling } from './settling.ts';
+
+/** Of a stream that is being begun: it is not there where its first append is refused. False once it is begun. */
+export type Unmake = (why: RuntimeError) => boolean;
 
 export interface MemoryWriterEdges {
   readonly home: MemoryHome;
@@ -13,6 +17,7 @@ export interface MemoryWriterEdges {
   readonly stream: MemoryStream;
   readonly owner: StreamOwner;
   readonly settling: Settling;
+  readonly unmake: Unmake | undefined;
   /** Why the store takes nothing more. */
   readonly closed: () => RuntimeError | undefined;
 }
@@ -22,15 +27,16 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
   const wakes = new Set<() => void>();
   let refusal: RuntimeError | undefined;
   let released = false;
+  let { unmake } = edges;
 
   const write = (append: Append) => {
     const { expectedSeq, events, status, due, consumed, writes } = append;
-    checkAppend(stream.stream, append);
+    const body = joinAppend(stream.stream, append);
     if (stream.epoch !== owner.epoch) refusal = streamLost(stream.stream, owner.epoch);
     else if (stream.events.length !== expectedSeq)
       refusal = streamMoved(stream.stream, expectedSeq, stream.events.length);
     if (refusal !== undefined) throw refusal;
-    for (const event of events) stream.events.push(event);
+    addRow(stream.events, body, events.length);
     stream.updatedAt = clock.now();
     if (status !== undefined) {
       stream.status = status;
@@ -55,9 +61,12 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
         const why = refusal ?? (released ? streamReleased(stream.stream) : closed());
         if (why !== undefined) throw why;
         write(append);
+        unmake = undefined;
         settling.settle(settled, undefined, append.events.length > 0 ? stream.stream : undefined);
       } catch (error) {
-        settling.settle(settled, toRuntimeError(error), undefined);
+        const why = toRuntimeError(error);
+        if (unmake?.(why) === true) refusal = why;
+        settling.settle(settled, why, undefined);
       }
     },
     snapshot(seq, body) {

@@ -55,8 +55,11 @@ export function createOwnStreams(): OwnStreams {
           own.head = expectedSeq + count;
           moved.set(own.stream, own.head);
         } else if (outcome !== undefined && 'value' in outcome) {
-          if (write.op === 'create') add(write.stream, outcome.value as Taken);
-          else if (write.op === 'acquire' && 'id' in (outcome.value as Taken))
+          if (write.op === 'create') {
+            const head = write.first?.[3] ?? 0;
+            add(write.stream, { ...(outcome.value as Taken), head });
+            if (head > 0) moved.set(write.stream, head);
+          } else if (write.op === 'acquire' && 'id' in (outcome.value as Taken))
             add(write.stream, outcome.value as Taken);
           else if (write.op === 'release') drop(write.stream);
           else if (write.op === 'settle' || write.op === 'remove') drop(byName.get(write.stream) ?? 0);

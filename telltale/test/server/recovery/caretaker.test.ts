@@ -246,7 +246,10 @@ describe('what is alive is worked on', () => {
     const daemon = await open({
       store: {
         ...store,
-        create: async (stream, head) => bounded(await store.create(stream, head)),
+        begin(stream, head) {
+          const { writer, made } = store.begin(stream, head);
+          return { writer: bounded(writer), made };
+        },
         acquire: async (stream) => bounded(await store.acquire(stream)),
       },
     });

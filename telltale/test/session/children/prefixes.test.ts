@@ -37,19 +37,20 @@ interface Cut {
 /** A store that notes where appends of each stream end: where a kill can leave its log. */
 function noting(store: Store): { readonly store: Store; readonly boundaries: Map<string, number[]> } {
   const boundaries = new Map<string, number[]>();
-  const create = async (stream: string, head: StreamHead) => {
-    const writer = await store.create(stream, head);
+  const begin = (stream: string, head: StreamHead) => {
+    const { writer, made } = store.begin(stream, head);
     const ends: number[] = [];
     boundaries.set(stream, ends);
-    return {
+    const noted: typeof writer = {
       ...writer,
       append(append, settled) {
         ends.push(append.expectedSeq + append.events.length);
         writer.append(append, settled);
       },
-    } satisfies typeof writer;
+    };
+    return { writer: noted, made };
   };
-  return { store: { ...store, create }, boundaries };
+  return { store: { ...store, begin }, boundaries };
 }
 
 /** Every pair of prefixes that a kill can leave: nothing is on either log before what brought it about. */

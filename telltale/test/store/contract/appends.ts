@@ -64,6 +64,30 @@ export function appendsContract(contract: Contract): void {
       await append(owner, { expectedSeq: 1, events: ['{"by":"first"}'] });
     });
 
+    test('a stream whose first append is refused is not there, and its name can be given again', async () => {
+      const { store } = contract;
+      const { writer, made } = store.begin('s', SESSION);
+      const refused = { code: 'event_malformed' };
+      const first = outcome(writer, { expectedSeq: 0, events: ['{\n}'] });
+      const second = outcome(writer, { expectedSeq: 0, events: ['{}'] });
+      await expect(made).rejects.toMatchObject(refused);
+      expect(await Promise.all([first, second])).toMatchObject([refused, refused]);
+      await writer.release();
+      expect(await store.info('s')).toBeUndefined();
+      await append(await store.create('s', SESSION), { expectedSeq: 0, events: ['{"n":1}'] });
+      expect(await store.read('s')).toEqual(['{"n":1}']);
+    });
+
+    test('a stream that is begun and given nothing is there, and goes on after an append that is refused', async () => {
+      const { store } = contract;
+      const { writer, made } = store.begin('s', SESSION);
+      await made;
+      const malformed = await outcome(writer, { expectedSeq: 0, events: ['{\n}'] });
+      expect(malformed).toMatchObject({ code: 'event_malformed' });
+      await append(writer, { expectedSeq: 0, events: ['{}'] });
+      expect(await store.info('s')).toMatchObject({ head: 1 });
+    });
+
     test('a stream that is begun with a name that cannot be stored is refused in the same way', async () => {
       const { store } = contract;
       const { writer, made } = store.begin('a\0b', SESSION);

@@ -1,3 +1,5 @@
+import type { Comparison } from '../../../conditions/cel/read-comparisons.ts';
+import type { PathSegment } from '../../../conditions/issue.ts';
 import { COMBINATORS, OPERATORS } from '../../../conditions/maps/conditions.ts';
 import { parseConditions } from '../../../conditions/maps/parse-conditions.ts';
 import { FIELD_NAME, parsePath } from '../../../conditions/path.ts';
@@ -7,6 +9,7 @@ import type { Issue } from '../../issue.ts';
 import { isMap } from '../is-map.ts';
 import { fieldViolation } from './check-field-value.ts';
 import { type DocumentNode, errorAt } from './document-node.ts';
+import { insideSchema } from './inside-schema.ts';
 
 /** What conditions may name: metadata fields or context variables, by name, with what their manifest says of them. */
 export interface Declared {
@@ -17,7 +20,7 @@ export interface Declared {
   readonly named: ReadonlyMap<string, DocumentNode>;
 }
 
-interface Asked {
+export interface Asked {
   readonly name: string;
   readonly field: DocumentNode;
   readonly declared: Declared;
@@ -38,7 +41,7 @@ function inMap(place: DocumentNode, declared: Declared): readonly Issue[] {
     const field = declared.named.get(name);
     if (field === undefined) return [unknownName(entry, name, declared)];
     const asked = { name, field, declared };
-    return path.value.length > 1 ? inside(entry, asked) : inTest(entry, asked);
+    return path.value.length > 1 ? inField(entry, asked, path.value.slice(1)) : inTest(entry, asked);
   });
 }
 
@@ -55,6 +58,9 @@ export function unknownName(place: DocumentNode, name: string, { what, agent, na
 export const titleOf = (name: string, { what, agent }: Declared): string =>
   `The ${what} "${name}"${agent === undefined ? '' : ` of the agent ${agent}`}`;
 
+const lowerTitle = (name: string, declared: Declared): string =>
+  titleOf(name, declared).replace('The', 'the');
+
 const isWord = (words: readonly string[], key: string) => words.includes(key);
 
 function inTest(place: DocumentNode, asked: Asked): readonly Issue[] {
@@ -62,7 +68,7 @@ function inTest(place: DocumentNode, asked: Asked): readonly Issue[] {
   if (Array.isArray(value)) return place.items().flatMap((each) => inTest(each, asked));
   if (!isMap(value)) return equal(place, asked);
   const isNested = Object.keys(value).some((key) => !isWord(OPERATORS, key) && !isWord(COMBINATORS, key));
-  if (isNested) return inside(place, asked);
+  if (isNested) return inNested(place, asked);
   return place.entries().flatMap(([operator, operand]) => inOperator(operator, operand, asked));
 }
 
@@ -92,6 +98,35 @@ function inOperator(operator: string, operand: DocumentNode, asked: Asked): read
   }
 }
 
+/** What is asked of a place inside a field: there may be none, or a schema says what it can be. */
+function inField(place: DocumentNode, asked: Asked, path: readonly PathSegment[]): readonly Issue[] {
+  const issues = inside(place, asked);
+  if (issues.length > 0) return issues;
+  const { name, field, declared } = asked;
+  const found = insideSchema(field, path);
+  if (found === undefined) return [];
+  if (found.kind === 'missing') {
+    const { key, known } = found;
+    return [
+      errorAt(place, 'unknown_field', `The schema of ${lowerTitle(name, declared)} has no "${key}".`, {
+        hint: () => suggest(key, known, 'It has'),
+        at: 'key',
+      }),
+    ];
+  }
+  return inTest(place, { name: `${name}.${path.join('.')}`, field: found.field, declared });
+}
+
+/** A map of what is inside: its keys may be paths. */
+function inNested(place: DocumentNode, asked: Asked): readonly Issue[] {
+  const issues = inside(place, asked);
+  if (issues.length > 0) return issues;
+  return place.entries().flatMap(([key, entry]) => {
+    const path = parsePath(key, FIELD_NAME);
+    return path.ok && !isWord(COMBINATORS, key) ? inField(entry, asked, path.value) : [];
+  });
+}
+
 /** Never is this value. `null` is what a field has that is not set. */
 function equal(place: DocumentNode, asked: Asked): readonly Issue[] {
   const { value } = place;
@@ -99,6 +134,22 @@ function equal(place: DocumentNode, asked: Asked): readonly Issue[] {
   const why = fieldViolation(asked.field)(value);
   if (why === undefined) return [];
   return [never(place, asked, `${why}.`, hintFor(asked, value))];
+}
+
+/** What a CEL test compares a name with. */
+export function checkComparison(
+  place: DocumentNode,
+  { operator, value }: Pick<Comparison, 'operator' | 'value'>,
+  asked: Asked,
+): readonly Issue[] {
+  const operand = { ...place, value };
+  switch (operator) {
+    case '==':
+    case '!=':
+      return equal(operand, asked);
+    default:
+      return value === null ? [] : compared(operator, operand, asked);
+  }
 }
 
 function compared(operator: string, place: DocumentNode, asked: Asked): readonly Issue[] {

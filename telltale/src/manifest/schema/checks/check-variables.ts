@@ -2,6 +2,7 @@ import type { Json } from '../../../kernel/json.ts';
 import type { Issue } from '../../issue.ts';
 import { isMap } from '../is-map.ts';
 import { showValue } from '../show-value.ts';
+import { checkEventMatch } from './check-event-match.ts';
 import { variablesRead } from './check-names.ts';
 import { checkUnique } from './check-unique.ts';
 import { type DocumentNode, errorAt } from './document-node.ts';
@@ -60,6 +61,7 @@ export function checkVariables(contextVariables: DocumentNode): readonly Issue[]
     ),
     ...variables.flatMap(checkReserved),
     ...variables.flatMap(checkDefault),
+    ...variables.flatMap(({ node }) => triggersOf(node).flatMap(checkEventMatch)),
     ...checkExpressionCycles(variables),
   ];
 }

@@ -7,7 +7,7 @@ import { AGENT_MEMBERS } from './agent-members.ts';
 import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
 
 /** What every step sees; items of the loops around it come on top. */
-const STEP_ROOTS = ['agent', 'trigger', 'steps', 'vars', 'input', 'run'];
+export const STEP_ROOTS = ['agent', 'trigger', 'steps', 'vars', 'input', 'run'];
 
 export interface NameScope {
   readonly steps: readonly string[];
@@ -75,18 +75,24 @@ const NOT_TEMPLATES = [
   'while',
 ];
 
+/** The texts of a step that may hold `${…}`, with the key that each stands under; not those of steps inside of it. */
+export function templatesOf(
+  step: DocumentNode,
+): readonly { readonly key: string; readonly text: string; readonly place: DocumentNode }[] {
+  const own = step.entries().filter(([key]) => !NOT_TEMPLATES.includes(key));
+  // CEL has no templates; the arguments of an invocation in its place have.
+  const asked = ['if', 'condition', 'while'].map((key) => [key, step.at(key).at('args')] as const);
+  return [...own, ...asked].flatMap(([key, node]) =>
+    [...textsUnder(node)].map(([text, place]) => ({ key, text, place })),
+  );
+}
+
 /** The `${…}` in a step's texts: what is left of them after the environment was filled in is resolved when it runs. */
 export function checkStepReferences(step: DocumentNode, scope: NameScope): readonly Issue[] {
-  const own = step.entries().flatMap(([key, node]) => {
-    if (NOT_TEMPLATES.includes(key)) return [];
-    // What undoes a step sees what the step has brought.
-    const seen = key === 'compensate' ? { ...scope, items: [...scope.items, 'output'] } : scope;
-    return [{ node, seen }];
-  });
-  // CEL has no templates; the arguments of an invocation in its place have.
-  const asked = ['if', 'condition', 'while'].map((key) => ({ node: step.at(key).at('args'), seen: scope }));
-  return [...own, ...asked].flatMap(({ node, seen }) =>
-    [...textsUnder(node)].flatMap(([text, place]) => checkReferences(text, place, seen)),
+  // What undoes a step sees what the step has brought.
+  const undoing = { ...scope, items: [...scope.items, 'output'] };
+  return templatesOf(step).flatMap(({ key, text, place }) =>
+    checkReferences(text, place, key === 'compensate' ? undoing : scope),
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Issue } from '../../issue.ts';
 import { checkComponents } from './check-components.ts';
+import { checkEventMatch } from './check-event-match.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkStates } from './check-states.ts';
@@ -9,7 +10,7 @@ import { checkObjectSchema } from './check-tool.ts';
 import { checkUnique } from './check-unique.ts';
 import { checkVariables, declaredVariables } from './check-variables.ts';
 import { checkConditionNames, checkStepConditions, checkStepReferences } from './check-workflow-names.ts';
-import type { DocumentNode } from './document-node.ts';
+import { type DocumentNode, errorAt } from './document-node.ts';
 import { stepLists, stepNames } from './workflow-steps.ts';
 
 /** What no schema of one step can see: names, order, reachability, and who controls what. */
@@ -38,6 +39,7 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
       webhooks.map((trigger) => trigger.at('hook')),
       'webhooks',
     ),
+    ...triggers.flatMap((trigger) => [...checkFiring(trigger), ...checkEventMatch(trigger)]),
     ...checkSteps(workflow, lists),
     ...checkHooks(workflow.at('hooks')),
     ...checkStates(workflow, lists),
@@ -55,3 +57,16 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
     ...checkTasks(steps, variables),
   ];
 }
+
+/** One that fires as its condition ends has no run that could be cancelled then. */
+const checkFiring = (trigger: DocumentNode): readonly Issue[] =>
+  trigger.at('fire').value !== 'on_exit' || trigger.at('cancel_on_exit').value !== true
+    ? []
+    : [
+        errorAt(
+          trigger.at('cancel_on_exit'),
+          'exclusive',
+          'This trigger never starts anything: it fires on_exit, when "cancel_on_exit" cancels.',
+          { hint: 'Leave "cancel_on_exit" out, or fire on_enter.', at: 'key' },
+        ),
+      ];

@@ -19,7 +19,8 @@ export function checkWrite(write: Write): RuntimeError | undefined {
       return (
         tooLong('A stream', write.stream) ??
         tooLong('The name of what a stream is of', write.head.name) ??
-        tooLong('The parent of a stream', write.head.parent ?? '')
+        tooLong('The parent of a stream', write.head.parent ?? '') ??
+        (write.first === null ? undefined : checkWrite(write.first))
       );
     case 'set':
     case 'delete':

@@ -56,10 +56,6 @@ export function decodeAnswer(
     if (id === null) fail(place, streamExists(request.stream));
     else outcomes.set(place, { value: { id, epoch: 1, head: 0 } });
   }
-  for (const [place, birth] of call.merged) {
-    const made = outcomes.get(birth);
-    if (made !== undefined && 'error' in made) outcomes.set(place, made);
-  }
   for (const [n, ...refused] of answer.refused ?? []) {
     const placed = call.appends[n];
     if (placed !== undefined) fail(placed.place, refusal(placed.write as AppendOp, refused));
@@ -67,10 +63,12 @@ export function decodeAnswer(
   for (const [place, raw] of answer.out) {
     const write = byPlace.get(place);
     if (write === undefined) continue;
-    if (isAppend(write)) {
-      const made = outcomes.get(-1 - write[0]);
+    if (isAppend(write) || write.op === 'create') {
+      const append = isAppend(write) ? write : write.first;
+      const made = append === null ? undefined : outcomes.get(-1 - append[0]);
       if (made !== undefined && 'error' in made) outcomes.set(place, made);
-      else if (raw !== null) fail(place, refusal(write, (raw as { readonly refused: Refused }).refused));
+      else if (append !== null && raw !== null)
+        fail(place, refusal(append, (raw as { readonly refused: Refused }).refused));
       continue;
     }
     const value = resultOf(write, raw);

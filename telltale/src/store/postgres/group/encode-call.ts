@@ -12,11 +12,10 @@ export interface PlacedWrite {
   readonly write: Write;
 }
 
-/** Where a stream is made in the same call: `stream` of its appends is its place below zero, less one. */
+/** A stream that is made, and its first append where that is a plain one. */
 interface Birth {
-  readonly place: number;
   readonly request: Extract<WriteRequest, { readonly op: 'create' }>;
-  first: AppendOp | undefined;
+  readonly first: AppendOp | null;
 }
 
 /** What `write_group` is called with, from `p_locks` on, and what its answers are about. */
@@ -25,8 +24,6 @@ export interface EncodedCall {
   /** Places of the group by place in `made` and in the appends. */
   readonly births: readonly number[];
   readonly appends: readonly PlacedWrite[];
-  /** Of an append that went along with the making of its stream: the place of that. */
-  readonly merged: ReadonlyMap<number, number>;
   /** Whether it writes streams, for which an owner is needed that is not taken for dead. */
   readonly owns: boolean;
 }
@@ -39,36 +36,39 @@ export function encodeCall(writes: readonly PlacedWrite[], schema: string): Enco
   const apart = new Set<number>();
   for (const { place, write } of writes) {
     if (!isAppend(write)) {
-      if (write.op === 'create') births.set(place, { place, request: write, first: undefined });
+      if (write.op !== 'create') continue;
+      const { first } = write;
+      const goesAlong = first !== null && isPlain(first) && first[6] === null;
+      births.set(place, { request: write, first: goesAlong ? first : null });
       continue;
     }
-    const [stream, , expectedSeq, , body, , consumed, tables] = write;
+    const [stream] = write;
     const seen = perStream.get(stream) ?? 0;
     perStream.set(stream, seen + 1);
-    const isOdd = tables !== null || seen > 0 || body.includes(SEPARATOR);
-    if (isOdd || (stream < 0 && (consumed !== null || expectedSeq !== 0))) apart.add(stream);
+    // To one that is made in the same call: its number is not known here.
+    if (!isPlain(write) || seen > 0 || stream < 0) apart.add(stream);
   }
   const appends: PlacedWrite[] = [];
-  const merged = new Map<number, number>();
   const ops: Op[] = [];
   const locks: bigint[] = [];
   const order = [...births.keys()];
+  const putApart = (place: number, append: AppendOp) => {
+    ops.push({ place, ...appendOp(append, order) });
+    for (const [table, key] of append[7] ?? []) locks.push(keyLock(schema, table, key));
+  };
   let owns = births.size > 0 || perStream.size > 0;
   for (const placed of writes) {
     const { place, write } = placed;
     if (!isAppend(write)) {
-      if (write.op === 'create') continue;
+      if (write.op === 'create') {
+        if (write.first !== null && births.get(place)?.first === null) putApart(place, write.first);
+        continue;
+      }
       ops.push({ place, ...requestOp(write) });
       lockFor(write, schema, locks);
       owns ||= write.op === 'acquire';
-    } else if (apart.has(write[0])) {
-      ops.push({ place, ...appendOp(write, order) });
-      for (const [table, key] of write[7] ?? []) locks.push(keyLock(schema, table, key));
-    } else if (write[0] < 0) {
-      const birth = births.get(-1 - write[0]);
-      if (birth !== undefined) birth.first = write;
-      merged.set(place, -1 - write[0]);
-    } else appends.push(placed);
+    } else if (apart.has(write[0])) putApart(place, write);
+    else appends.push(placed);
   }
   // The order in which rows are locked: by two groups alike.
   appends.sort((a, b) => (a.write as AppendOp)[0] - (b.write as AppendOp)[0]);
@@ -81,10 +81,13 @@ export function encodeCall(writes: readonly PlacedWrite[], schema: string): Enco
     ],
     births: order,
     appends,
-    merged,
     owns,
   };
 }
+
+/** One that is written with many others by one statement. */
+const isPlain = ([, , , , body, , , tables]: AppendOp): boolean =>
+  tables === null && !body.includes(SEPARATOR);
 
 function birthValues(births: readonly Birth[]): readonly unknown[] {
   if (births.length === 0) return Array(9).fill(null);

@@ -39,6 +39,7 @@ export function splitGroup(writes: readonly Write[]): readonly Part[] {
 
 function sizeOf(item: Write): number {
   if (isAppend(item)) return item[4].length;
+  if (item.op === 'create') return item.first?.[4].length ?? 0;
   if (item.op === 'snapshot') return item.body.length;
   if (item.op === 'send') return item.message.length;
   if (item.op === 'settle') return item.messages.reduce((sum, [, message]) => sum + message.length, 0);

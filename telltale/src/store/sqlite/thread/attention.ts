@@ -59,6 +59,11 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
     }
   };
 
+  // Before anything is owned: a message may come right behind the commit that makes the first stream.
+  patiently(() => {
+    seenMessage = newestMessage();
+  })();
+
   const look = patiently(() => {
     const now = Number(version.get()?.data_version);
     if (now === seenVersion) return;
@@ -105,9 +110,6 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
     startOwning() {
       if (isOwning) return;
       isOwning = true;
-      patiently(() => {
-        seenMessage = newestMessage();
-      })();
       ownTimers.push(setInterval(look, INBOX_POLL_MS), setInterval(patiently(ownership.beat), BEAT_MS));
     },
     look,

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { PAGE_BYTES } from './page-bytes.ts';
 
 /** Bytes in the WAL, about, from which a pause is used to bring them into the file. */
 const WORTHWHILE = 1024 * 1024;
@@ -9,7 +10,7 @@ const WORTHWHILE = 1024 * 1024;
 const OVERDUE = 4 * 1024 * 1024;
 const PAUSE_MS = 50;
 /** A page of the heads and one of the log, even for a small append. */
-const BYTES_A_COMMIT = 8192;
+const BYTES_A_COMMIT = 2 * PAGE_BYTES;
 
 /** Brings the WAL into the file when nobody waits for a commit: the work of a thousand pages is ten milliseconds. */
 export interface Checkpoints {

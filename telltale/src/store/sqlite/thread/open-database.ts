@@ -6,6 +6,7 @@ import type { ThreadSettings } from '../thread-settings.ts';
 import { isBusy } from './describe-failure.ts';
 import { inspectFile, pause } from './inspect-file.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
+import { PAGE_BYTES } from './page-bytes.ts';
 
 const RETRY_MS = 10;
 
@@ -58,7 +59,9 @@ function refuseReadOnly(path: string): void {
 
 /** Two processes may do this at once: the second waits for the first's transaction and then finds nothing to do. */
 function migrate(db: DatabaseSync, path: string): void {
-  if (versionOf(db, path) === MIGRATIONS.length) return;
+  const found = versionOf(db, path);
+  if (found === MIGRATIONS.length) return;
+  if (found === 0) db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
   db.exec('BEGIN IMMEDIATE');
   try {
     const from = versionOf(db, path);

@@ -1,5 +1,5 @@
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
-import type { Outcome, ReadRequest, Results, WriteRequest } from '../../grouped/messages.ts';
+import type { AppendOp, Outcome, ReadRequest, Results, WriteRequest } from '../../grouped/messages.ts';
 import { streamUnknown } from '../../store-errors.ts';
 import type { AppendRows } from './append-rows.ts';
 import type { ListStreams } from './list-streams.ts';
@@ -20,6 +20,9 @@ export interface Rows {
   readonly messaged: (owner: number) => void;
 }
 
+/** The append, to the stream that was just made for it. */
+export const toStream = ([, ...rest]: AppendOp, id: number): AppendOp => [id, ...rest];
+
 /** A write other than an append. */
 export function performWrite(rows: Rows, request: WriteRequest, now: number): Outcome {
   const { appends, streams, tables, upkeep, messaged } = rows;
@@ -27,6 +30,7 @@ export function performWrite(rows: Rows, request: WriteRequest, now: number): Ou
     case 'create': {
       const taken = streams.create(request.stream, request.head, now);
       appends.made(taken.id);
+      if (request.first !== null) appends.append(toStream(request.first, taken.id), now);
       return { value: taken };
     }
     case 'acquire': {

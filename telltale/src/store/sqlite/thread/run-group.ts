@@ -4,6 +4,7 @@ import type { AppendOp, Outcome, Taken, WriteRequest } from '../../grouped/messa
 import type { AppendRows } from './append-rows.ts';
 import { isOfOneStatement } from './describe-failure.ts';
 import type { Ownership } from './ownership.ts';
+import { toStream } from './perform.ts';
 
 /** What became of the writes of a group, by their place in it; an append that went through is left out. */
 export type GroupOutcomes = ReadonlyMap<number, Outcome>;
@@ -46,8 +47,8 @@ export function createRunGroup(edges: GroupEdges): (writes: readonly Write[], no
   };
 
   /** To a stream that an earlier write of the group makes: `made` is what became of that. */
-  const appendToNew = ([, ...rest]: AppendOp, made: Outcome | undefined, now: number) =>
-    made === undefined || 'error' in made ? made : append([(made.value as Taken).id, ...rest], now);
+  const appendToNew = (op: AppendOp, made: Outcome | undefined, now: number) =>
+    made === undefined || 'error' in made ? made : append(toStream(op, (made.value as Taken).id), now);
 
   /** Returns the place of the write that broke the transaction, if one did. */
   const attempt = (
@@ -96,6 +97,6 @@ export function createRunGroup(edges: GroupEdges): (writes: readonly Write[], no
   };
 }
 
-function isAppend(item: Write): item is AppendOp {
+export function isAppend(item: Write): item is AppendOp {
   return Array.isArray(item);
 }

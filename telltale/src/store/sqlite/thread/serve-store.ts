@@ -15,7 +15,7 @@ import { openDatabase } from './open-database.ts';
 import { createOwnership } from './ownership.ts';
 import { performRead, performWrite, type Rows } from './perform.ts';
 import { createReadStream } from './read-stream.ts';
-import { createRunGroup } from './run-group.ts';
+import { createRunGroup, isAppend } from './run-group.ts';
 import { createStreamRows } from './stream-rows.ts';
 import { createTableRows } from './table-rows.ts';
 import { createUpkeepRows } from './upkeep-rows.ts';
@@ -93,7 +93,10 @@ function open(
   /** After the answer is out: nobody waits for these. */
   const tidy = ({ writes }: Group) => {
     let chars = 0;
-    for (const item of writes) if (Array.isArray(item)) chars += item[4].length;
+    for (const item of writes) {
+      const append = isAppend(item) ? item : item.op === 'create' ? item.first : null;
+      if (append !== null) chars += append[4].length;
+    }
     for (const path of toRing) bell.ring(path);
     toRing.clear();
     if (ownership.id !== null) {

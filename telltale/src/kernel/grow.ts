@@ -1,0 +1,58 @@
+/**
+ * What a list and a table are until something is put into them: one for all. Most sessions never have a timer, a review
+ * or a variable, and an empty array of one's own is 32 bytes, an empty Map 190, an empty Set 160.
+ */
+export const NONE: readonly never[] = Object.freeze([]);
+export const NOTHING: ReadonlyMap<never, never> = Object.freeze(new Map<never, never>());
+export const NOBODY: ReadonlySet<never> = Object.freeze(new Set<never>());
+
+/** Up to here a list is copied to get one more: the engine gives one that is pushed to room for 16 more, 128 bytes. */
+const MAX_COPIED = 8;
+
+/** The list with one more at its end. It is the same one where it is longer than a few. */
+export function added<Item>(list: readonly Item[], item: Item): readonly Item[] {
+  if (list.length === 0) return [item];
+  if (list.length < MAX_COPIED) return list.concat([item]); // a spread would have that room, too
+  (list as Item[]).push(item);
+  return list;
+}
+
+/** The list without its last: the same one, unless that leaves none. Only for a list that nobody else has. */
+export function withoutLast<Item>(list: readonly Item[]): readonly Item[] {
+  if (list.length <= 1) return NONE;
+  (list as Item[]).pop();
+  return list;
+}
+
+/** The list without that one. */
+export function without<Item>(list: readonly Item[], item: Item): readonly Item[] {
+  const left = list.filter((each) => each !== item);
+  return left.length === 0 ? NONE : left;
+}
+
+/** The table with this in it: the same one, unless it was `NOTHING`. */
+export function put<Key, Value>(
+  table: ReadonlyMap<Key, Value>,
+  key: Key,
+  value: Value,
+): ReadonlyMap<Key, Value> {
+  const own = table === NOTHING ? new Map<Key, Value>() : (table as Map<Key, Value>);
+  return own.set(key, value);
+}
+
+/** The table without it: the same one, unless that leaves nothing in it. */
+export function dropped<Key, Value>(table: ReadonlyMap<Key, Value>, key: Key): ReadonlyMap<Key, Value> {
+  if (table !== NOTHING) (table as Map<Key, Value>).delete(key);
+  return table.size === 0 ? NOTHING : table;
+}
+
+/** As `put` and `dropped`, for a set. */
+export function joined<Item>(set: ReadonlySet<Item>, item: Item): ReadonlySet<Item> {
+  const own = set === NOBODY ? new Set<Item>() : (set as Set<Item>);
+  return own.add(item);
+}
+
+export function left<Item>(set: ReadonlySet<Item>, item: Item): ReadonlySet<Item> {
+  if (set !== NOBODY) (set as Set<Item>).delete(item);
+  return set.size === 0 ? NOBODY : set;
+}

@@ -1,0 +1,229 @@
+import { createLastFront, encodeNext, type LastFront } from '../events/codec.ts';
+import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
+import { placeEvent } from '../events/place-event.ts';
+import { reduce } from '../events/reduce.ts';
+import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
+import type { SessionState } from '../events/state.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { added, NONE } from '../kernel/grow.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { StreamWriter } from '../store/store.ts';
+import {
+  addToBatch,
+  type BatchCalls,
+  type Beside,
+  committedThrough,
+  createStreamBatches,
+  type StreamBatches,
+  whenCommitted,
+} from '../store/stream-batches.ts';
+import { tellAll } from '../store/tell-all.ts';
+import type { SessionLog } from './session-log.ts';
+import type { OpenSpeech } from './speech.ts';
+import type { Stop } from './stop.ts';
+
+export interface SessionLogEdges {
+  readonly writer: StreamWriter;
+  readonly state: SessionState;
+  readonly snapshots: SnapshotWriter;
+  readonly clock: Clock;
+  /** The status that the store has of it; unknown if absent. */
+  readonly writtenStatus?: string | undefined;
+  /** Told once where the stream was lost to another writer, or cannot be written. */
+  readonly stop: Pick<Stop, 'now'>;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+  /** Who watches all that the runtime works on. */
+  readonly watchers?: ReadonlySet<(event: SessionEvent) => void> | undefined;
+}
+
+/** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
+const MAX_HELD = 4_096;
+
+/** A record, and functions that all logs share: with a closure for each of them a session had 2 KB more. */
+interface OwnLog extends SessionLog {
+  watched: boolean;
+  readonly writer: StreamWriter;
+  readonly snapshots: SnapshotWriter;
+  readonly clock: Clock;
+  readonly stop: SessionLogEdges['stop'];
+  readonly crashPoint: SessionLogEdges['crashPoint'];
+  readonly watchers: SessionLogEdges['watchers'];
+  readonly batches: StreamBatches<OwnLog, SessionEvent>;
+  readonly front: LastFront;
+  /** Made for the first. */
+  listeners: Set<Listener> | undefined;
+  /** Live events, and answers that stand among them, each with the durable one that they came behind. */
+  held: readonly { readonly behind: number; readonly show: LiveEvent | (() => void) }[];
+  sealed: boolean;
+  origin: Cause;
+  turnOrigin: Cause | undefined;
+  reactions: readonly ((event: SessionEvent) => void)[];
+  unanswered: SessionEvent[] | undefined;
+}
+
+type Listener = (event: ObservedEvent) => void;
+
+export function createSessionLog(edges: SessionLogEdges): SessionLog {
+  const { writer, state, snapshots, clock, writtenStatus, stop, crashPoint, watchers } = edges;
+  const log: { -readonly [Field in keyof OwnLog]: OwnLog[Field] } = {
+    state,
+    writer,
+    snapshots,
+    clock,
+    stop,
+    crashPoint,
+    watchers,
+    watched: false,
+    speaking: undefined,
+    listeners: undefined,
+    held: NONE,
+    sealed: false,
+    origin: { stream: writer.stream, seq: 0, depth: 0 },
+    turnOrigin: undefined,
+    reactions: NONE,
+    unanswered: undefined,
+    batches: undefined as never, // below: they call the log
+    front: createLastFront(),
+    append,
+    here,
+    committed,
+    show,
+    speech,
+    subscribe,
+    react,
+    flushed,
+    committedSeq,
+    seal,
+  };
+  log.batches = createStreamBatches({
+    ...{ owner: log, calls: CALLS, writer, seq: state.seq, writtenStatus, crashPoint },
+  });
+  return log;
+}
+
+function append(this: OwnLog, body: EventBody, cause?: Cause, beside?: Beside): Cause {
+  const { state, writer } = this;
+  const from = cause ?? this.turnOrigin ?? this.origin;
+  const starts = body.type === 'turn.started';
+  const seq = state.seq + 1;
+  const session = writer.stream;
+  const place: Cause = { stream: session, seq, depth: from.depth + 1 };
+  if (this.sealed) return place;
+  const turn = starts ? state.turn + 1 : state.turn;
+  const event = placeEvent(body, seq, this.clock.now(), session, turn, from);
+  reduce(state, event);
+  this.snapshots.note(event);
+  addToBatch(this.batches, event, encodeNext(this.front, event, body), beside);
+  if (body.type === 'session.started' || body.type === 'session.resumed') {
+    this.origin = place;
+    this.turnOrigin = undefined;
+  } else if (starts) this.turnOrigin = place;
+  if (this.reactions.length > 0) answer(this, event);
+  return place;
+}
+
+function answer(log: OwnLog, event: SessionEvent): void {
+  if (log.unanswered !== undefined) {
+    log.unanswered.push(event);
+    return;
+  }
+  const unanswered = [event];
+  log.unanswered = unanswered;
+  try {
+    for (let at = 0; at < unanswered.length; at++)
+      for (const reaction of log.reactions) reaction(unanswered[at] as SessionEvent);
+  } finally {
+    log.unanswered = undefined;
+  }
+}
+
+function here(this: OwnLog): Cause {
+  return this.turnOrigin ?? this.origin;
+}
+
+function committed(this: OwnLog, seq: number, then: (error?: RuntimeError) => void): void {
+  whenCommitted(this.batches, seq, then);
+}
+
+function committedSeq(this: OwnLog): number {
+  return this.batches.committedSeq;
+}
+
+function flushed(this: OwnLog): Promise<void> {
+  return committedThrough(this.batches, this.state.seq);
+}
+
+function show(this: OwnLog, event: LiveEvent): void {
+  if (mayShow(this)) tell(this, event);
+  else this.held = added(this.held, { behind: this.state.seq, show: event });
+}
+
+function speech(this: OwnLog, told: (open: OpenSpeech | undefined, seq: number) => void): void {
+  const open = this.speaking?.openSpeech();
+  const { seq } = this.state;
+  if (mayShow(this)) told(open, seq);
+  else this.held = added(this.held, { behind: seq, show: () => told(open, seq) });
+}
+
+function tell({ listeners }: OwnLog, event: ObservedEvent): void {
+  if (listeners !== undefined) tellAll(listeners, event);
+}
+
+function mayShow(log: OwnLog): boolean {
+  if (log.held.length >= MAX_HELD) showHeld(log, log.state.seq); // all of them, so that none overtakes another
+  return log.batches.committedSeq === log.state.seq;
+}
+
+function showHeld(log: OwnLog, through: number): void {
+  if (log.held.length === 0) return;
+  let at = 0;
+  // Whoever is told may show more meanwhile: that comes behind.
+  for (let live = log.held[at]; live !== undefined && live.behind <= through; live = log.held[++at]) {
+    if (typeof live.show === 'function') live.show();
+    else tell(log, live.show);
+  }
+  if (at > 0) log.held = at === log.held.length ? NONE : log.held.slice(at);
+}
+
+function subscribe(this: OwnLog, listener: Listener): () => void {
+  this.listeners ??= new Set();
+  this.listeners.add(listener);
+  this.watched = true;
+  return () => {
+    this.listeners?.delete(listener);
+    this.watched = this.listeners !== undefined && this.listeners.size > 0;
+  };
+}
+
+function react(this: OwnLog, reaction: (event: SessionEvent) => void): void {
+  this.reactions = added(this.reactions, reaction);
+}
+
+function seal(this: OwnLog): void {
+  this.sealed = true;
+}
+
+const CALLS: BatchCalls<OwnLog, SessionEvent> = {
+  status: ({ state }) => state.status,
+  onAppended({ state, snapshots, writer }) {
+    if (snapshots.due() >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
+  },
+  onCommitted(log, through, events) {
+    const { watchers, crashPoint, watched } = log;
+    if (watched || crashPoint !== undefined) publish(log, events);
+    if (watchers !== undefined && watchers.size > 0) for (const event of events) tellAll(watchers, event);
+    showHeld(log, through);
+  },
+  onLost(log, error) {
+    log.sealed = true;
+    log.stop.now({ kind: 'lost', error });
+  },
+};
+
+function publish(log: OwnLog, events: readonly SessionEvent[]): void {
+  for (const event of events) {
+    log.crashPoint?.(`committed:${event.type}`);
+    tell(log, event);
+    showHeld(log, event.seq);
+  }
+}

@@ -1,0 +1,221 @@
+import type { Cause, EventBody } from '../events/event.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { PerformCall, SchedulerEdges, SlotCall } from '../scheduler/edges.ts';
+import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
+import { mayBeLost } from '../store/may-be-lost.ts';
+import type { InboxMessage } from '../store/store.ts';
+import { agentView } from './agent-view.ts';
+import { createChildRunner } from './children/child-runner.ts';
+import { type CalledAtRest, createCalledAtRest } from './children/rest.ts';
+import type { SessionFeeds } from './feeds/session-feeds.ts';
+import { noFeeds, noMemory } from './feeds/uses-feeds.ts';
+import { createCompleteStep } from './guide/complete-step.ts';
+import type { InboxEdges } from './inbox.ts';
+import type { InternalEdges } from './internal/definition.ts';
+import type { SessionMemory } from './memory/session-memory.ts';
+import { type ApplyMetadata, applyMetadata } from './metadata-writer.ts';
+import { type Performer, perform, traits, unknown } from './perform.ts';
+import { createReviews, type ReviewEdges, type Reviews } from './reviews/create-reviews.ts';
+import { createSessionOrders, type SessionOrders } from './runs/session-orders.ts';
+import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
+import type { SessionEdges } from './session-edges.ts';
+import { createTestContext, type TestContext } from './test-context.ts';
+
+/**
+ * What the parts of a session at work have of each other: one record that is the edges of its scheduler, its reviews and
+ * its inbox, with functions that all sessions share. With an object and closures for each part a session had 3 KB more.
+ */
+export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performer, ReviewEdges, InboxEdges {
+  readonly edges: SessionEdges;
+  readonly log: SessionEdges['log'];
+  readonly crashPoint: Performer['crashPoint'];
+  /** Made for the first test: most sessions have none, and objects with getters of their own are dear. */
+  tests: TestContext | undefined;
+  applyMetadata: ApplyMetadata;
+  readonly called: CalledAtRest;
+  reviews: Reviews;
+  /** Made once all that it starts with is there. */
+  scheduler: Scheduler;
+  // Most agents call no other, have no workflows, no feeds and no memory: what serves those is made for the first.
+  orders: SessionOrders | undefined;
+  runs: SessionRuns | undefined;
+  feeds: SessionFeeds | undefined;
+  memory: SessionMemory | undefined;
+  before: SchedulerEdges['before'];
+  after: SchedulerEdges['after'];
+  fetch: SchedulerEdges['fetch'];
+  traits: Performer['traits'];
+}
+
+export function createSessionWorks(edges: SessionEdges): SessionWorks {
+  const { prepared, log, stop, clock, random, store } = edges;
+  const { manifest } = prepared.agent;
+  const { state } = log;
+  const atRest = state.parent !== undefined ? 'tell' : edges.onWaiting;
+  const works: { -readonly [Field in keyof SessionWorks]: SessionWorks[Field] } = {
+    edges,
+    prepared,
+    log,
+    state,
+    stop,
+    clock,
+    random,
+    crashPoint: edges.crashPoint,
+    approve: edges.approve,
+    rest: edges.rest,
+    talk: edges.talk,
+    sentBefore: edges.sentBefore,
+    atRest,
+    parallelActions: manifest.limits.parallel_actions,
+    actionTimeoutMs: manifest.limits.action_timeout.ms,
+    mayBeLost: mayBeLost(store),
+    tests: undefined,
+    internal: undefined,
+    noted: undefined,
+    orders: undefined,
+    runs: undefined,
+    feeds: undefined,
+    memory: undefined,
+    before: undefined,
+    after: undefined,
+    fetch: undefined,
+    // These have to know of the record.
+    called: undefined as never,
+    reviews: undefined as never,
+    scheduler: undefined as never,
+    append,
+    committed,
+    onFatal,
+    onEnded,
+    traits,
+    unknownTarget: unknown,
+    perform,
+    runChild,
+    runWorkflow,
+    internalEdges,
+    clear,
+    rests: atRest === 'hold' ? undefined : rests,
+    slot,
+    once,
+    lookup,
+    view,
+    context,
+    applyMetadata,
+    takeOrder,
+  };
+  works.called = createCalledAtRest(works);
+  works.reviews = createReviews(works);
+  return works;
+}
+
+/** What runs ask of the session. */
+function ordersOf(works: SessionWorks): SessionOrders {
+  const { edges, log } = works;
+  works.orders ??= createSessionOrders({
+    ...{ log, workflows: edges.prepared.workflows },
+    applyMetadata: (...update) => works.applyMetadata(...update),
+    setVariable: edges.variables.set,
+  });
+  return works.orders;
+}
+
+/** The workflow runs that it starts. */
+export function runsOf(works: SessionWorks): SessionRuns {
+  works.runs ??= createSessionRuns({ ...works.edges, orders: ordersOf(works) });
+  return works.runs;
+}
+
+function append(this: SessionWorks, body: EventBody, cause?: Cause): Cause {
+  return this.log.append(body, cause);
+}
+
+function committed(this: SessionWorks, seq: number, then: (error?: RuntimeError) => void): void {
+  this.log.committed(seq, then);
+}
+
+function onFatal(this: SessionWorks, error: RuntimeError, id: string): void {
+  this.stop.now({ kind: 'fail', error: actionFatal(id, error) });
+}
+
+function onEnded(this: SessionWorks): void {
+  this.reviews.moved();
+}
+
+function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
+  const { edges, called } = this;
+  const run = createChildRunner({
+    ...{ ...edges, called, setVariable: edges.variables.set },
+    applyMetadata: (...update) => this.applyMetadata(...update),
+  });
+  return run(call);
+}
+
+function runWorkflow(this: SessionWorks, call: PerformCall): Promise<Json> {
+  return runsOf(this).call(call);
+}
+
+function internalEdges(this: SessionWorks): InternalEdges {
+  const { edges, log } = this;
+  const { prepared } = edges;
+  return {
+    state: log.state,
+    manifest: prepared.agent.manifest,
+    append: (body) => log.append(body),
+    setVariable: edges.variables.set,
+    desk: prepared.desk,
+    rollback: (to) => this.scheduler.rollback(to, log.here()),
+    cancel: (id, reason) => this.scheduler.cancel(reason, [id]),
+    completeStep: createCompleteStep(log, () => this.scheduler),
+    feeds: async () => this.feeds?.desk ?? noFeeds(),
+    memory: async () => this.memory?.open() ?? noMemory(),
+  };
+}
+
+function view(this: SessionWorks): JsonObject {
+  const { prepared, env, lineage } = this.edges;
+  return agentView({ state: this.log.state, prepared, env, parent: lineage?.view });
+}
+
+/** What tests read. */
+function context(this: SessionWorks): TestContext {
+  this.tests ??= createTestContext(this.log.state, () => this.view());
+  return this.tests;
+}
+
+function clear(this: SessionWorks, call: Parameters<Reviews['clear']>[0]): ReturnType<Reviews['clear']> {
+  return this.reviews.clear(call);
+}
+
+function rests(this: SessionWorks, id: string): boolean {
+  return this.called.has(id);
+}
+
+function slot(this: SessionWorks, { key, max, signal }: SlotCall): (() => void) | Promise<() => void> {
+  const { slots, group } = this.edges;
+  return slots.take(key, max, { group, signal });
+}
+
+function once(this: SessionWorks): (() => void) | undefined {
+  return this.edges.underWay.enter(this.edges.group);
+}
+
+function lookup(this: SessionWorks, name: string): Json | undefined {
+  return this.feeds?.keeper.value(name) ?? lookupOwn(this, name);
+}
+
+/** What a name stands for where it is no feed's. */
+export function lookupOwn({ log: { state } }: SessionWorks, name: string): Json | undefined {
+  const known = state.variables.get(name)?.value;
+  return known ?? (Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined);
+}
+
+function takeOrder(this: SessionWorks, message: InboxMessage): boolean {
+  return ordersOf(this).take(message);
+}
+
+const actionFatal = (id: string, cause: RuntimeError) =>
+  new RuntimeError('action_failed', `The action "${id}" failed, and says on_error: fail. ${cause.message}`, {
+    hint: cause.hint,
+    cause,
+  });

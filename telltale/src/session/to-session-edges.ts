@@ -1,0 +1,46 @@
+import type { Opened } from './begin-session.ts';
+import type { Begin } from './children/lineage.ts';
+import type { RuntimeEdges } from './runtime-edges.ts';
+import type { SessionEdges } from './session-edges.ts';
+
+interface Beginning extends Pick<SessionEdges, 'stop' | 'talk' | 'rest'> {
+  readonly edges: RuntimeEdges;
+  readonly begin: Begin;
+}
+
+/** One record of what a session has of its runtime, of its beginning and of itself. */
+export function toSessionEdges({ edges, begin, stop, talk, rest }: Beginning, opened: Opened): SessionEdges {
+  const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
+  return {
+    store: edges.store,
+    clock: edges.clock,
+    random: edges.random,
+    env: edges.env,
+    approve: edges.approve,
+    spawn: edges.spawn,
+    runs: edges.runs,
+    memories: edges.memories,
+    tokenizer: edges.tokenizer,
+    ids: edges.ids,
+    slots: edges.slots,
+    underWay: edges.underWay,
+    crashPoint: edges.crashPoint,
+    prepared: opened.prepared,
+    log: opened.log,
+    variables: opened.variables,
+    writer: opened.writer,
+    model: opened.model,
+    origin: opened.origin,
+    resumed: opened.resumed,
+    sentBefore: opened.sentBefore,
+    hasMail: opened.hasMail,
+    invoke: opened.invoke,
+    lineage: opened.lineage,
+    lead: opened.lead,
+    stop,
+    talk,
+    rest,
+    group: begin.lineage?.group ?? begin.id,
+    onWaiting: chosen ?? edges.onWaiting ?? 'release',
+  };
+}

@@ -1,0 +1,122 @@
+import type { Cause } from '../events/event.ts';
+import { type Conversation, createConversation } from '../prompt/conversation.ts';
+import { createScheduler } from '../scheduler/drive.ts';
+import { armWall } from './arm-wall.ts';
+import type { SessionContext } from './context.ts';
+import { staysFresh, usesFeeds } from './feeds/uses-feeds.ts';
+import { createGuide } from './guide/guide.ts';
+import { ledResult } from './guide/led-result.ts';
+import type { OwnLead } from './guide/own-lead.ts';
+import { hasHooks } from './hooks/hook-types.ts';
+import { createInbox, type Inbox } from './inbox.ts';
+import { openFeeds, openFresh, openHooks, openLead, openSessionMemory, openTriggers } from './late-parts.ts';
+import type { TriggerReactions } from './reactions/trigger-reactions.ts';
+import type { SessionEdges } from './session-edges.ts';
+import { createSessionWorks, lookupOwn, runsOf, type SessionWorks } from './session-works.ts';
+import { isLetGo } from './stop.ts';
+import { takenIds } from './taken-ids.ts';
+
+/** A session whose parts are there, and have done nothing yet. */
+export interface WiredSession {
+  readonly works: SessionWorks;
+  readonly context: SessionContext;
+  readonly conversation: Conversation;
+  readonly inbox: Inbox;
+  readonly triggers: TriggerReactions | undefined;
+  /** The run that leads it, where that is the agent's own workflow. */
+  readonly own: OwnLead | undefined;
+  readonly disarm: () => void;
+}
+
+/** Makes the parts of one run of an agent. The log is written by nobody else. */
+export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
+  const { prepared, log, writer, stop, clock } = edges;
+  const { manifest } = prepared.agent;
+  const { state } = log;
+  const works = createSessionWorks(edges);
+  if (prepared.workflows.size > 0) runsOf(works); // events that runs wait for are passed on from the first
+  if (usesFeeds(manifest) || manifest.memory?.graph !== undefined) await openParts(works);
+  const { reviews, feeds, memory } = works;
+  const testContext = () => works.context();
+  const triggers =
+    prepared.triggers && (await openTriggers(edges, prepared.triggers, runsOf(works), testContext));
+  const hooks = hasHooks(manifest.hooks)
+    ? await openHooks(edges, (action) => works.traits(action))
+    : undefined;
+  works.before = hooks?.before;
+  works.after = hooks?.after;
+  works.scheduler = createScheduler(works, works);
+  const inbox = createInbox(writer, works);
+  const own = await openLead(edges);
+  const lead = edges.lead ?? own?.lead;
+  const face = prepared.face(state.led === true);
+  const context: SessionContext = {
+    manifest,
+    guide:
+      lead &&
+      createGuide({
+        ...{ lead, log, stop, resumed: edges.resumed },
+        resultOf: (output) => ledResult(state, manifest, output),
+      }),
+    state,
+    log,
+    scheduler: works.scheduler,
+    stop,
+    reviews,
+    hooks,
+    fresh: staysFresh(manifest)
+      ? await openFresh({ manifest, log, testContext, feeds, memory, origin: () => edges.origin })
+      : undefined,
+    parts: prepared.parts,
+    inbox,
+    origin: edges.origin,
+    sessionOrigin,
+    clock,
+    random: edges.random,
+    store: edges.store,
+    model: edges.model,
+    fastModel: prepared.fastModel,
+    ids: takenIds(state),
+    spareParser: undefined,
+    calls: face.calls,
+    toAction: prepared.toAction,
+    setVariable: edges.variables.set,
+    works,
+    checkOutput: prepared.checkOutput,
+    limitAbove: edges.lineage?.limits.reached,
+    crashPoint: edges.crashPoint,
+  };
+  const conversation = createConversation(face.opening(state.seal));
+  const disarm = state.chat === true ? () => undefined : armWall(context);
+  endWithStop(works);
+  return { works, context, conversation, inbox, triggers, own, disarm };
+}
+
+/** Nothing is recorded from there on, so nothing may start any more, however long the model takes to end. */
+function endWithStop(works: SessionWorks): void {
+  const { stop } = works;
+  stop.on(() => {
+    const { reason } = stop;
+    if (isLetGo(stop)) void works.scheduler.abandon(); // waited for at the end
+    void works.feeds?.keeper.close(); // likewise
+    if (reason?.kind === 'cancel' && works.log.state.runs.length > 0) runsOf(works).cancelAll(reason.reason);
+  });
+}
+
+function sessionOrigin(this: SessionContext): Cause {
+  return this.origin;
+}
+
+/** What most agents have none of, loaded by those that do. */
+async function openParts(works: SessionWorks): Promise<void> {
+  const { edges } = works;
+  const view = () => works.view();
+  const testContext = () => works.context();
+  const { manifest } = edges.prepared.agent;
+  if (manifest.memory?.graph !== undefined) works.memory = await openSessionMemory(edges);
+  if (!usesFeeds(manifest)) return;
+  const lookup = (name: string) => lookupOwn(works, name);
+  const feeds = await openFeeds(edges, { view, testContext, lookup, runWorkflow: runsOf(works).feed });
+  works.feeds = feeds;
+  works.fetch = feeds.keeper.fetch;
+}

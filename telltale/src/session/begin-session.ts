@@ -7,7 +7,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
-import { beginStream, titleOf } from './begin-stream.ts';
+import { beginStream, titleOf, type WhenMade } from './begin-stream.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
 import { choiceOf } from './choice-of.ts';
 import { createSessionLog } from './create-session-log.ts';
@@ -48,6 +48,20 @@ export interface Opened {
   readonly lead: Lead | undefined;
 }
 
+/** A stop that a stream which is refused does not reach. Once it is made, nothing of its making is held on to. */
+function whenMadeOnly(stop: Stop, whenMade: WhenMade): Pick<Stop, 'now'> {
+  const guarded: { now: Stop['now'] } = { now: (reason) => whenMade(() => stop.now(reason)) };
+  whenMade(() => {
+    guarded.now = toStop(stop);
+  });
+  return guarded;
+}
+
+const toStop =
+  (stop: Stop): Stop['now'] =>
+  (reason) =>
+    stop.now(reason);
+
 /**
  * Takes the stream, writes the first event, and gets everything ready that a session needs. A new stream and its first
  * events are one commit, after which it resolves. `onLog` is called before that; twice, where an empty stream is taken.
@@ -82,7 +96,7 @@ export async function beginSession(
       const log = createSessionLog({
         ...edges,
         ...{ writer, state: emptyState(), snapshots: createSnapshotWriter(), writtenStatus: AS_MADE },
-        stop: { now: (reason) => whenMade(() => stop.now(reason)) },
+        stop: whenMadeOnly(stop, whenMade),
       });
       onLog({ writer, log });
       const { invoke, artifacts } = asking(log);

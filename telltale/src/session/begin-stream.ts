@@ -14,7 +14,7 @@ export interface BegunStream<Begun> {
 }
 
 /** Calls back once the stream is made, at once where it is; never, where it is refused. */
-type WhenMade = (then: () => void) => void;
+export type WhenMade = (then: () => void) => void;
 
 /**
  * Makes the stream of a new session, in one commit with what `start` appends at once, or takes an empty one, for which

@@ -14,7 +14,7 @@ import type { WiredSession } from './wire-session.ts';
 export async function runSession(wired: WiredSession): Promise<Concluded> {
   const { works, context, conversation } = wired;
   try {
-    if (works.edges.hasMail()) await wired.inbox.drain();
+    if (takeMail(works.edges)) await wired.inbox.drain();
     else if (works.log.committedSeq() < context.state.seq) await works.log.flushed().catch(() => undefined); // `stop` knows why
     if (isLetGo(works.stop)) return await conclude(context, conversation, { kind: 'stopped' });
     const end = await workOn(wired, await takeUp(wired));
@@ -32,6 +32,13 @@ export async function runSession(wired: WiredSession): Promise<Concluded> {
     works.edges.variables.reactions?.close();
     wired.inbox.close();
   }
+}
+
+/** Asked once, and forgotten with all that it holds. */
+function takeMail(edges: SessionEdges): boolean {
+  const hasMail = edges.hasMail?.() === true;
+  edges.hasMail = undefined;
+  return hasMail;
 }
 
 /** Goes on from where the log ends: what the last turn before a restart left to do, if there was one. */

@@ -39,7 +39,7 @@ export interface SessionEdges {
   /** Messages up to this one came before it was resumed, while it was over. */
   readonly sentBefore: number;
   /** Whether messages may wait in its inbox; asked once, when it listens for those that come. */
-  readonly hasMail: () => boolean;
+  hasMail: (() => boolean) | undefined;
   readonly approve?: Approve | undefined;
   readonly onWaiting: OnWaiting;
   /** For whoever called it. */

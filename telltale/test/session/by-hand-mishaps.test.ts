@@ -138,6 +138,27 @@ describe('a run that waits for its turn', () => {
   });
 });
 
+describe('a start that is refused', () => {
+  it('writes nothing', async () => {
+    let writes = 0;
+    const { start, reaches } = await createStage('{ max: 1 }', {}, (store) => ({
+      ...store,
+      tables: {
+        ...store.tables,
+        exchange(...asked) {
+          writes++;
+          return store.tables.exchange(...asked);
+        },
+      },
+    }));
+    await reaches(start('a'), HOLDS);
+    const before = writes;
+    for (const who of ['b', 'c'])
+      await expect(start(who).result).rejects.toMatchObject({ code: 'workflow_busy' });
+    expect(writes).toBe(before);
+  });
+});
+
 describe('a run that takes the place of another', () => {
   it('is not cancelled for one that was dropped and did not hear of it', async () => {
     const clock = createSimulatedClock();

@@ -55,7 +55,8 @@ export async function passOn(
   let { under } = row;
   if (under.length >= max) {
     const standings = await standingsOf(under.map(({ run }) => run));
-    under = under.filter((each, at) => isUnder(each, standings[at], now));
+    const still = under.filter((each, at) => isUnder(each, standings[at], now));
+    if (still.length < under.length) under = still; // else the row stays as it is, and is not written
   }
   const next: string[] = [];
   let at = 0;

@@ -59,7 +59,11 @@ describe('store, engine and workers, whatever happens to them', () => {
   });
 
   it.each([
-    ['whose fence is broken', { store: unfenced }, /not what one writer would have written|wrote after/],
+    [
+      'whose fence is broken',
+      { store: unfenced },
+      /lost its event|not what one writer would have written|wrote after/,
+    ],
     ['that forgets what is due and who is dead', { orphans: async () => [] }, /nobody goes on with it/],
     ['in which an offer is never taken', { take: async () => [] }, /nobody goes on with it/],
   ] satisfies [string, Spoil, RegExp][])('a fleet %s is found out', async (_, spoil, what) => {

@@ -259,10 +259,8 @@ export function referenceParse(input: string, options: ReferenceOptions = {}): P
       const opening = readOpening(input.slice(0, to), i);
       const closing = readClosing(input.slice(0, to), i);
       if (opening?.is === 'unfinished') break;
-      if (opening?.is === 'tag') {
-        if (opening.name === name && !opening.empty) open += 1;
-        i = opening.end - 1;
-      }
+      if (opening?.is === 'tag' && opening.name === name && !opening.empty) open += 1;
+      if (opening !== undefined) i = opening.end - 1; // 2.1: "not searched for tags again", broken or too long
       if (closing?.is === 'tag' && closing.name === name) open = Math.max(0, open - 1);
     }
     return open > 0;

@@ -130,7 +130,12 @@ export function renewReader(r: Reader): void {
 export function release(r: Reader, text: string, at: number, next: number, fault?: Fault): number {
   if (fault !== undefined) faultBeforeText(r.turn, fault, at - text.length);
   putText(r.output, text, at);
-  for (let i = 0; i < text.length; i++) stepMarkdown(r.md, text.charCodeAt(i));
+  const { md } = r;
+  const { watched } = md;
+  // Of code that begins within it no tag is counted either. In code, only a few characters were held, and count.
+  if (r.stands === IN_PROSE) md.watched = undefined;
+  for (let i = 0; i < text.length; i++) stepMarkdown(md, text.charCodeAt(i));
+  md.watched = watched;
   r.mode = TEXT;
   return next;
 }

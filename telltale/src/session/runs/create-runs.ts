@@ -1,17 +1,13 @@
 import { readRun, readRunEvents } from '../../engine/read-run.ts';
 import { recoverRuns } from '../../engine/recover-runs.ts';
-import type { Cause } from '../../events/event.ts';
-import type { RunOrigin } from '../../events/run-event.ts';
-import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { isInCode } from '../define/agent-code.ts';
 import type { Lead } from '../guide/lead.ts';
-import type { BegunRun } from '../outside/begun-run.ts';
-import { handGate } from '../outside/hand-gate.ts';
 import { wakeForTurn } from '../outside/leave-turns.ts';
 import { listen } from '../outside/listen.ts';
 import { createTurns } from '../outside/turns.ts';
+import { beginAsked } from './begin-asked.ts';
+import { beginTriggered, type TriggeredRun } from './begin-triggered.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import { cancelStranded } from './cancel-stranded.ts';
@@ -20,35 +16,20 @@ import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { groupOfRun } from './group-of-run.ts';
 import { createLiveRun } from './live-run.ts';
-import { makeInTurn } from './make-in-turn.ts';
-import { beginRun, createRun, type HeldRun, type NewRun } from './open-run.ts';
 import { watchWaiting } from './parked-runs.ts';
 import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
-import { type BoardEntry, createRunBoard, type RunBoard } from './run-board.ts';
+import { createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { isOver } from './run-end.ts';
 import { runEnded, runLeads, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
-import type { Listening, LoadedWorkflow, RunOptions, Workflows } from './run-types.ts';
-import { endMessage } from './tell-end.ts';
+import type { Listening, Workflows } from './run-types.ts';
 import { workOnRun } from './work-on-run.ts';
-import { workflowsOf } from './workflow-catalog.ts';
-
-/** A run that a trigger of a session started. */
-export interface TriggeredRun {
-  readonly session: string;
-  /** Who takes turns for it. */
-  readonly group: string;
-  readonly ground: Ground;
-  readonly started: StartedRun;
-  readonly balance?: number | undefined;
-  readonly agents: readonly string[];
-}
 
 /** All runs of a runtime. */
 export interface Runs extends Workflows {
-  /** Makes the run of a `trigger.fired` that is committed, or goes on with it. Gives its end where it has ended. */
+  /** Of a `trigger.fired` that is committed. */
   begin(triggered: TriggeredRun): Promise<EndMessage | undefined>;
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
@@ -74,7 +55,7 @@ export type MakeDrive = (
 ) => DriveRun;
 
 export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
-  const { store, engine, ids, clock } = given;
+  const { store, engine, clock } = given;
   const board = createRunBoard();
   const turns = createTurns({
     ...{ clock, tables: store.tables, info: store.info, onError: given.onError },
@@ -93,34 +74,6 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
   const drive = makeDrive(edges, call);
   const isLeftToOthers = (agent: Ground['agent']) => engine.isFull() && !isInCode(agent);
-  const begin = (
-    { manifest, agent }: LoadedWorkflow<unknown>,
-    { input: given = {}, vars, id: asked, signal, onWaiting, queued = false }: RunOptions<unknown> = {},
-    of: Pick<RunOrigin, 'trigger'> = {},
-  ): BegunRun => {
-    const input = given as JsonObject;
-    const id = asked ?? ids.next('run');
-    const make = async () => {
-      const run: NewRun = {
-        ...{ id, workflow: manifest, ground: { agent }, input, vars },
-        balance: agent.manifest.budget?.balance,
-        origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
-      };
-      const gate = handGate(manifest, agent.manifest.name, run.origin);
-      const isOurs = asked === undefined && !queued && gate === undefined;
-      const held = isOurs ? beginRun(edges, run) : await makeInTurn(edges, gate, run);
-      if (queued) return handOver(held);
-      const entry = board.entry(id);
-      entry.ground = { agent };
-      entry.fresh = held;
-      engine.place('run', id, 'here');
-      await held.made;
-    };
-    const made = make();
-    const run = createLiveRun(edges, id, made, { onWaiting, signal });
-    if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
-    return { run, made };
-  };
   const ask = (run: string) => {
     const entry = board.entry(run);
     board.unpark(entry);
@@ -148,30 +101,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         if (live !== undefined && !isKept(run, groupOfRun(live.journal.state))) letGo?.();
     },
     leads: edges.leads,
-    begin: beginnings.watch(async ({ session, group, ground, started, balance, agents }: TriggeredRun) => {
-      const { run, trigger, seen, chain, seq, depth } = started;
-      const known = await store.info(run);
-      if (known === undefined || known.head === 0) {
-        const workflow = workflowsOf(ground.agent).get(started.workflow);
-        if (workflow === undefined) return gone(started, session);
-        const cause: Cause = { stream: session, seq, depth };
-        const held = await createRun(edges, {
-          ...{ id: run, workflow, ground, input: {}, balance, cause },
-          origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
-        });
-        board.entry(run).fresh = held;
-      } else {
-        const state = await readRun(store, run);
-        // A session that was forked has the runs of the other one on its log, up to there.
-        if (state.origin.session?.id !== session) return elsewhere(started, session);
-        if (isOver(state.status)) return endMessage(state);
-      }
-      const entry = board.entry(run);
-      entry.ground = ground;
-      const how = isInCode(ground.agent) ? 'here' : undefined;
-      if (engine.place('run', run, how, group) === 'elsewhere') await leaveToOthers(board, entry);
-      return undefined;
-    }),
+    begin: beginnings.watch((triggered: TriggeredRun) => beginTriggered(edges, triggered)),
     listen(agent, options) {
       const listening = listen(
         {
@@ -180,7 +110,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
           info: store.info,
           cancel: cancelForOther,
           start: (manifest, trigger, seen, id) =>
-            begin(
+            beginAsked(
+              edges,
               { manifest, agent },
               { id, onWaiting: 'hold', queued: isLeftToOthers(agent) },
               { trigger: { id: trigger, seen } },
@@ -200,7 +131,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       options?.signal?.throwIfAborted();
       const { manifest, agent } = workflow;
       const input = readInput(agent, manifest, (options?.input ?? {}) as JsonObject);
-      return begin(workflow, { ...options, input }).run;
+      return beginAsked(edges, workflow, { ...options, input }).run;
     },
     async resume(run, { workflow, acceptChanges, onWaiting, signal } = {}) {
       signal?.throwIfAborted();
@@ -236,33 +167,3 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     under: beginnings.under,
   };
 }
-
-/** There is no room for it here, and another process may take it once nobody holds it. */
-async function leaveToOthers(board: RunBoard, entry: BoardEntry): Promise<void> {
-  const { fresh, run } = entry;
-  entry.fresh = undefined;
-  if (entry.listeners.size === 0) board.forget(run);
-  if (fresh !== undefined) await handOver(fresh);
-}
-
-/** One that is let go of while it is to be worked on is found by whoever looks for such. */
-async function handOver({ journal, writer }: HeldRun): Promise<void> {
-  try {
-    await journal.flushed();
-  } finally {
-    await writer.release();
-  }
-}
-
-const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
-  ...{ run, workflow, charged: 0, cause: { stream: session, seq, depth } },
-  end: {
-    status: 'failed',
-    error: toRuntimeError(new Error(`The agent no longer has the workflow "${workflow}".`)).toJSON(),
-  },
-});
-
-const elsewhere = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
-  ...{ run, workflow, charged: 0, cause: { stream: session, seq, depth } },
-  end: { status: 'cancelled', reason: 'It belongs to the session that this one was forked from.' },
-});

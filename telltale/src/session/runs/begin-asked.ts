@@ -1,0 +1,43 @@
+import type { RunOrigin } from '../../events/run-event.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { BegunRun } from '../outside/begun-run.ts';
+import { handGate } from '../outside/hand-gate.ts';
+import type { Turns } from '../outside/turns.ts';
+import { handOver } from './hand-over.ts';
+import { createLiveRun } from './live-run.ts';
+import { makeInTurn } from './make-in-turn.ts';
+import { beginRun, type NewRun } from './open-run.ts';
+import type { RunBoard } from './run-board.ts';
+import type { RunsEdges } from './run-edges.ts';
+import type { LoadedWorkflow, RunOptions } from './run-types.ts';
+
+/** Begins a run that somebody asked for, or a trigger that belongs to no session: a hook, a schedule. */
+export function beginAsked(
+  edges: RunsEdges & { readonly board: RunBoard; readonly turns: Turns },
+  { manifest, agent }: LoadedWorkflow<unknown>,
+  { input = {}, vars, id: asked, signal, onWaiting, queued = false }: RunOptions<unknown> = {},
+  of: Pick<RunOrigin, 'trigger'> = {},
+): BegunRun {
+  const { board, engine, ids } = edges;
+  const id = asked ?? ids.next('run');
+  const make = async () => {
+    const run: NewRun = {
+      ...{ id, workflow: manifest, ground: { agent }, input: input as JsonObject, vars },
+      balance: agent.manifest.budget?.balance,
+      origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
+    };
+    const gate = handGate(manifest, agent.manifest.name, run.origin);
+    const isOurs = asked === undefined && !queued && gate === undefined;
+    const held = isOurs ? beginRun(edges, run) : await makeInTurn(edges, gate, run);
+    if (queued) return handOver(held);
+    const entry = board.entry(id);
+    entry.ground = { agent };
+    entry.fresh = held;
+    engine.place('run', id, 'here');
+    await held.made;
+  };
+  const made = make();
+  const run = createLiveRun(edges, id, made, { onWaiting, signal });
+  if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
+  return { run, made };
+}

@@ -121,6 +121,10 @@ const TRIGGERS: readonly Mistake[] = [
     'a trigger that cancels when it should fire',
     `trigger: { type: metadata_match, conditions: { status: IDLE }, fire: on_exit, cancel_on_exit: true }\n${STEP}`,
   ],
+  [
+    'a second limit of what is started by hand: a warning',
+    `triggers: [{ type: manual, concurrency: { max: 1 } }, { type: manual }, { type: manual, concurrency: { max: 2 } }]\n${STEP}`,
+  ],
 ];
 
 const STEPS: readonly Mistake[] = [

@@ -1,16 +1,15 @@
 import type { Issue } from '../../issue.ts';
 import { checkComponents } from './check-components.ts';
-import { checkEventMatch } from './check-event-match.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkStates } from './check-states.ts';
 import { checkSteps } from './check-steps.ts';
 import { checkTasks, requiredKeys } from './check-tasks.ts';
 import { checkObjectSchema } from './check-tool.ts';
-import { checkUnique } from './check-unique.ts';
+import { checkTriggers } from './check-triggers.ts';
 import { checkVariables, declaredVariables } from './check-variables.ts';
 import { checkConditionNames, checkStepConditions, checkStepReferences } from './check-workflow-names.ts';
-import { type DocumentNode, errorAt } from './document-node.ts';
+import type { DocumentNode } from './document-node.ts';
 import { stepLists, stepNames } from './workflow-steps.ts';
 
 /** What no schema of one step can see: names, order, reachability, and who controls what. */
@@ -31,15 +30,10 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
   ].map((transition) => transition.at('condition'));
   const triggers = [workflow.at('trigger'), ...workflow.at('triggers').items()];
   const tests = triggers.map((trigger) => trigger.at('test'));
-  const webhooks = triggers.filter((trigger) => trigger.at('type').value === 'webhook');
   return [
     ...checkObjectSchema(workflow.at('input')),
     ...checkVariables(workflow.at('context_variables')),
-    ...checkUnique(
-      webhooks.map((trigger) => trigger.at('hook')),
-      'webhooks',
-    ),
-    ...triggers.flatMap((trigger) => [...checkFiring(trigger), ...checkEventMatch(trigger)]),
+    ...checkTriggers(triggers),
     ...checkSteps(workflow, lists),
     ...checkHooks(workflow.at('hooks')),
     ...checkStates(workflow, lists),
@@ -57,16 +51,3 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
     ...checkTasks(steps, variables),
   ];
 }
-
-/** One that fires as its condition ends has no run that could be cancelled then. */
-const checkFiring = (trigger: DocumentNode): readonly Issue[] =>
-  trigger.at('fire').value !== 'on_exit' || trigger.at('cancel_on_exit').value !== true
-    ? []
-    : [
-        errorAt(
-          trigger.at('cancel_on_exit'),
-          'exclusive',
-          'This trigger never starts anything: it fires on_exit, when "cancel_on_exit" cancels.',
-          { hint: 'Leave "cancel_on_exit" out, or fire on_enter.', at: 'key' },
-        ),
-      ];

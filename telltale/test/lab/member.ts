@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ const START = fileURLToPath(new URL('./start-member.ts', import.meta.url));
 const START_MS = 30_000;
 /** One that has not ended by then, having been told to, hangs. */
 const END_MS = 30_000;
+const LAST_WORDS = 1000;
 
 export interface MemberOptions {
   readonly name: string;
@@ -131,11 +132,13 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
       await ended;
       clearTimeout(patience);
       if (late) return `did not end within ${END_MS} ms`;
-      return exitCode === 0
-        ? undefined
-        : `ended with exit code ${exitCode}: ${said.trim().split('\n').at(-1)?.slice(0, 300)}`;
+      if (exitCode === 0) return undefined;
+      return `ended with exit code ${exitCode}: ${said.trim().split('\n').at(-1)?.slice(0, 300)} ${lastWords(log)}`;
     },
     setClock: (ms) => writeFileSync(clock, String(Math.round(ms))),
     unasked: () => unasked,
   };
 }
+
+/** The end of what it wrote for people: the folder of a round that holds is not kept. */
+const lastWords = (log: string): string => readFileSync(log, 'utf8').trim().slice(-LAST_WORDS);

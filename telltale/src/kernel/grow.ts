@@ -26,8 +26,9 @@ export function withoutLast<Item>(list: readonly Item[]): readonly Item[] {
 
 /** The list without that one. */
 export function without<Item>(list: readonly Item[], item: Item): readonly Item[] {
-  const left = list.filter((each) => each !== item);
-  return left.length === 0 ? NONE : left;
+  const at = list.indexOf(item);
+  if (at === -1) return list;
+  return list.length === 1 ? NONE : list.toSpliced(at, 1); // what is filtered has that room, too
 }
 
 /** The table with this in it: the same one, unless it was `NOTHING`. */

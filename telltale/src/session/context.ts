@@ -19,9 +19,12 @@ import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import type { TestContext } from './test-context.ts';
 import type { ToAction } from './to-action.ts';
+import type { Hearing } from './turn/hearing-state.ts';
 import type { SetVariable } from './variables/variable-writer.ts';
 
 interface ContextWorks {
+  /** Brings what others have to tell, with nothing in flight. */
+  beforeTurn(): Promise<void> | undefined;
   readonly applyMetadata: ApplyMetadata;
   context(): TestContext;
 }
@@ -54,12 +57,14 @@ export interface SessionContext {
   readonly fastModel: () => Promise<Model>;
   /** Ids taken in the session: the parser adds to it. */
   readonly ids: Set<string>;
+  /** The turn in hand, or the one before the next. */
+  hearing: Hearing | undefined;
   /** Read the turn before, and reads the next. */
   spareParser?: TagParser | undefined;
   /** Where the model calls tools natively. */
   readonly calls: PreparedCalls | undefined;
   readonly toAction: ToAction;
-  /** Changes metadata, and gives what tests read. */
+  /** Changes metadata, and gives what tests read and turns have to know. */
   readonly works: ContextWorks;
   readonly setVariable: SetVariable;
   /** What is wrong with a final response, where the agent declares an output schema. */

@@ -8,9 +8,8 @@ import type { Begin, ChildSession } from './children/lineage.ts';
 import { createRest, type Rest, waitsFor } from './children/rest.ts';
 import { choiceOf } from './choice-of.ts';
 import { createEventQueue, type EventQueue } from './event-queue.ts';
-import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
-import type { runSession } from './run-session.ts';
+import type { endSession, takeUp, WorkEnd, workOn } from './run-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import type { Session, SessionResult } from './runtime-types.ts';
 import type { SessionEdges } from './session-edges.ts';
@@ -28,7 +27,9 @@ export interface LiveSession extends Session<unknown>, ChildSession {
 export interface LiveParts {
   readonly beginSession: typeof beginSession;
   readonly wireSession: typeof wireSession;
-  readonly runSession: typeof runSession;
+  readonly takeUp: typeof takeUp;
+  readonly workOn: typeof workOn;
+  readonly endSession: typeof endSession;
 }
 
 /** What a session is while it is worked on: what its methods and its run share. */
@@ -153,9 +154,20 @@ async function run(
   try {
     const edges = await ready;
     const parts = await loading;
-    const isLeft = begin.kind === 'start' && begin.start.queued === true;
-    const ended = isLeft ? await leaveToOthers(edges.log) : await workOn(edges, parts);
-    return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
+    if (begin.kind === 'start' && begin.start.queued === true)
+      return readResult(begin, await leaveToOthers(edges.log));
+    const wired = await parts.wireSession(edges);
+    let end: WorkEnd;
+    try {
+      const taken = await parts.takeUp(wired);
+      end = taken.kind === 'let_go' ? taken : await parts.workOn(wired, taken.left);
+    } catch (thrown) {
+      end = { kind: 'threw', thrown };
+    }
+    const { result } = await parts.endSession(wired, end);
+    // In one commit with the last event. Where that fails, so does the result, and it is tried again at the end.
+    edges.writer.release().catch(ignore);
+    return readResult(begin, await result);
   } finally {
     forgetSignal();
     try {
@@ -165,13 +177,6 @@ async function run(
       onEnd?.(live.session);
     }
   }
-}
-
-async function workOn(edges: SessionEdges, { wireSession, runSession }: LiveParts): Promise<SessionResult> {
-  const { result } = await runSession(await wireSession(edges));
-  // In one commit with the last event. Where that fails, so does the result, and it is tried again at the end.
-  edges.writer.release().catch(ignore);
-  return result;
 }
 
 function letGo({ edges, begin, queue, log, prepared, session }: Live): void {
@@ -217,8 +222,8 @@ async function leaveToOthers(log: SessionLog): Promise<SessionResult> {
   return { session: id, status: 'interrupted', turns: totals.turns, usage, cost_usd: totals.cost_usd };
 }
 
-/** The session's result, as the agent's output schema gives it; on the log it is what the model wrote. */
-const readResult = (agent: LoadedAgent<unknown>, result: SessionResult): SessionResult<unknown> =>
-  result.result === undefined || agent.readResult === undefined
+/** The result as the agent's output schema gives it to programs; on the log, and to a parent, it is what the model wrote. */
+const readResult = ({ agent, lineage }: Begin, result: SessionResult): SessionResult<unknown> =>
+  result.result === undefined || agent.readResult === undefined || lineage !== undefined
     ? result
     : { ...result, result: agent.readResult(result.result) };

@@ -8,7 +8,6 @@ import { finishLast, type Left } from './recover.ts';
 import type { Stop } from './stop.ts';
 import { finishTurn } from './turn/finish-turn.ts';
 import { endHearing } from './turn/hearing.ts';
-import { endStream, type Hearing } from './turn/hearing-state.ts';
 import { listen } from './turn/listen.ts';
 import type { Next } from './turn/next.ts';
 import { endTurn, openTurn } from './turn/run-turn.ts';
@@ -20,37 +19,12 @@ export type LoopEnd =
   | { readonly kind: 'failed'; readonly error: RuntimeError };
 
 /**
- * Turn after turn until the session ends. `left` is what the last turn before a restart left to do; `beforeTurn`
- * is called with nothing in flight.
+ * Turn after turn until the session ends. `left` is what the last turn before a restart left to do. Whoever stops the session ends the stream of the turn in hand.
  */
 export async function runLoop(
   context: SessionContext,
   conversation: Conversation,
   left: Left | undefined,
-  beforeTurn: () => Promise<void> | undefined,
-): Promise<LoopEnd> {
-  const last: LastTurn = { hearing: undefined };
-  const forget = context.stop.onStop(() => {
-    if (last.hearing?.streaming === true) endStream(last.hearing);
-  });
-  try {
-    return await loop(context, conversation, left, beforeTurn, last);
-  } finally {
-    forget();
-  }
-}
-
-/** The turn in hand, or the one before the next. */
-interface LastTurn {
-  hearing: Hearing | undefined;
-}
-
-async function loop(
-  context: SessionContext,
-  conversation: Conversation,
-  left: Left | undefined,
-  beforeTurn: () => Promise<void> | undefined,
-  last: LastTurn,
 ): Promise<LoopEnd> {
   const { state, stop, clock, manifest, log, hooks } = context;
   if (left !== undefined) {
@@ -61,7 +35,7 @@ async function loop(
     if (then.kind !== 'turn') return then;
   }
   for (;;) {
-    const before = beforeTurn();
+    const before = context.works.beforeTurn();
     if (before !== undefined) await before;
     if (stop.reason !== undefined) return { kind: 'stopped' };
     if (state.failing !== undefined) return untilStopped(stop);
@@ -92,8 +66,7 @@ async function loop(
         context.sessionOrigin(),
       );
     const prompt = conversation.extend(state);
-    const hearing = openTurn(context, prompt, previous, last.hearing);
-    last.hearing = hearing;
+    const hearing = openTurn(context, prompt, previous);
     const streamed = await listen(hearing, prompt);
     const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
     if (acting !== undefined) await acting;

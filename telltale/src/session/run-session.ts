@@ -1,5 +1,4 @@
 import { toRuntimeError } from '../kernel/runtime-error.ts';
-import { beforeTurn } from './before-turn.ts';
 import { runChat } from './chat/run-chat.ts';
 import { type Concluded, conclude } from './conclude.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
@@ -7,17 +6,45 @@ import { type Left, recover } from './recover.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { runsOf } from './session-works.ts';
 import { isLetGo } from './stop.ts';
-import { createToolNews } from './tool-news.ts';
 import type { WiredSession } from './wire-session.ts';
 
-/** One run of an agent, from its first or its last event on to its end. It writes no more when it resolves. */
-export async function runSession(wired: WiredSession): Promise<Concluded> {
+/** This process has let go of the session before it began to work on it. */
+interface LetGo {
+  readonly kind: 'let_go';
+}
+
+/** How the work on a session ended. */
+export type WorkEnd = LoopEnd | LetGo | { readonly kind: 'threw'; readonly thrown: unknown };
+
+/**
+ * One run of an agent, from its first or its last event on, is `takeUp`, `workOn` and `endSession`, in turn. Whoever has a
+ * session worked on awaits each: a function around them would be suspended with it, 500 bytes of each session.
+ */
+export async function takeUp(
+  wired: WiredSession,
+): Promise<LetGo | { readonly kind: 'taken'; readonly left: Left | undefined }> {
+  const { works, context } = wired;
+  if (takeMail(works.edges)) await wired.inbox.drain();
+  else if (works.log.committedSeq() < context.state.seq) await works.log.flushed().catch(() => undefined); // `stop` knows why
+  return isLetGo(works.stop) ? { kind: 'let_go' } : { kind: 'taken', left: await findLeft(wired) };
+}
+
+/** Turn after turn, from what the last one before a restart left to do. */
+export function workOn(
+  { works, context, conversation, inbox }: WiredSession,
+  left: Left | undefined,
+): Promise<LoopEnd> {
+  return context.state.chat === true
+    ? runChat(context, conversation, { left, inbox, talk: works.edges.talk })
+    : runLoop(context, conversation, left);
+}
+
+/** The session writes no more when it resolves. */
+export async function endSession(wired: WiredSession, end: WorkEnd): Promise<Concluded> {
   const { works, context, conversation } = wired;
   try {
-    if (takeMail(works.edges)) await wired.inbox.drain();
-    else if (works.log.committedSeq() < context.state.seq) await works.log.flushed().catch(() => undefined); // `stop` knows why
-    if (isLetGo(works.stop)) return await conclude(context, conversation, { kind: 'stopped' });
-    const end = await workOn(wired, await takeUp(wired));
+    if (end.kind === 'threw') throw end.thrown;
+    if (end.kind === 'let_go') return await conclude(context, conversation, { kind: 'stopped' });
     await comeToEnd(wired, end);
     return await conclude(context, conversation, end);
   } catch (thrown) {
@@ -42,7 +69,7 @@ function takeMail(edges: SessionEdges): boolean {
 }
 
 /** Goes on from where the log ends: what the last turn before a restart left to do, if there was one. */
-async function takeUp({ works, context, conversation, triggers }: WiredSession): Promise<Left | undefined> {
+async function findLeft({ works, context, conversation, triggers }: WiredSession): Promise<Left | undefined> {
   const { edges, reviews, feeds, memory } = works;
   const { state, hooks } = context;
   const { resumed, prepared } = edges;
@@ -55,21 +82,6 @@ async function takeUp({ works, context, conversation, triggers }: WiredSession):
   feeds?.keeper.begin();
   memory?.begin();
   return resumed ? recover(context, asked?.tokens ?? 0) : undefined;
-}
-
-function workOn(
-  { works, context, conversation, inbox }: WiredSession,
-  left: Left | undefined,
-): Promise<LoopEnd> {
-  const { edges, log } = works;
-  const tellTools = createToolNews(edges.prepared, log);
-  const refresh = () => {
-    tellTools?.();
-    return beforeTurn(edges);
-  };
-  return context.state.chat === true
-    ? runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
-    : runLoop(context, conversation, left, refresh);
 }
 
 async function comeToEnd({ works, triggers, own }: WiredSession, end: LoopEnd): Promise<void> {

@@ -1,13 +1,15 @@
 import type { beginSession } from './begin-session.ts';
 import type { prepareAgent } from './prepare-agent.ts';
-import type { runSession } from './run-session.ts';
+import type { endSession, takeUp, workOn } from './run-session.ts';
 import type { wireSession } from './wire-session.ts';
 
 /** What sessions are run with: half of all modules, which whoever only looks or listens has no use for. */
 export interface SessionParts {
   readonly beginSession: typeof beginSession;
   readonly wireSession: typeof wireSession;
-  readonly runSession: typeof runSession;
+  readonly takeUp: typeof takeUp;
+  readonly workOn: typeof workOn;
+  readonly endSession: typeof endSession;
   readonly prepareAgent: typeof prepareAgent;
 }
 

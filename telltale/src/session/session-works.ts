@@ -6,6 +6,7 @@ import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
 import { mayBeLost } from '../store/may-be-lost.ts';
 import type { InboxMessage } from '../store/store.ts';
 import { agentView } from './agent-view.ts';
+import { beforeTurn as learnOfOthers } from './before-turn.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { type CalledAtRest, createCalledAtRest } from './children/rest.ts';
 import type { SessionFeeds } from './feeds/session-feeds.ts';
@@ -21,6 +22,7 @@ import { createSessionOrders, type SessionOrders } from './runs/session-orders.t
 import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { createTestContext, type TestContext } from './test-context.ts';
+import { createToolNews } from './tool-news.ts';
 
 /**
  * What the parts of a session at work have of each other: one record that is the edges of its scheduler, its reviews and
@@ -33,6 +35,9 @@ export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performe
   /** Made for the first test: most sessions have none, and objects with getters of their own are dear. */
   tests: TestContext | undefined;
   applyMetadata: ApplyMetadata;
+  /** Where the agent has MCP servers: tells the model that they list other tools than before. */
+  readonly tellTools: (() => void) | undefined;
+  beforeTurn(): Promise<void> | undefined;
   readonly called: CalledAtRest;
   reviews: Reviews;
   /** Made once all that it starts with is there. */
@@ -70,6 +75,7 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
     parallelActions: manifest.limits.parallel_actions,
     actionTimeoutMs: manifest.limits.action_timeout.ms,
     mayBeLost: mayBeLost(store),
+    tellTools: createToolNews(prepared, log),
     tests: undefined,
     internal: undefined,
     noted: undefined,
@@ -103,6 +109,7 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
     context,
     applyMetadata,
     takeOrder,
+    beforeTurn,
   };
   works.called = createCalledAtRest(works);
   works.reviews = createReviews(works);
@@ -212,6 +219,11 @@ export function lookupOwn({ log: { state } }: SessionWorks, name: string): Json 
 
 function takeOrder(this: SessionWorks, message: InboxMessage): boolean {
   return ordersOf(this).take(message);
+}
+
+function beforeTurn(this: SessionWorks): Promise<void> | undefined {
+  this.tellTools?.();
+  return learnOfOthers(this.edges);
 }
 
 const actionFatal = (id: string, cause: RuntimeError) =>

@@ -6,32 +6,36 @@ import type { Model, ModelEnd, ModelRequest, ModelSink } from '../models/model.t
 /** How long a model may take to end once its signal is aborted; then it is left to itself. */
 const GRACE_MS = 5_000;
 
-/**
- * As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. `settled` is called
- * once, and never before this returns. Whoever aborts the signal calls what is returned, which gives the model its grace.
- */
-export function startStream(
-  model: Model,
-  request: ModelRequest,
-  sink: ModelSink,
-  clock: Clock,
-  settled: (ended: Result<ModelEnd>) => void,
-): () => void {
-  let over = false;
-  let disarm: (() => void) | undefined;
-  const settle = (ended: Result<ModelEnd>) => {
-    if (over) return; // it ended after its grace
-    over = true;
-    disarm?.();
-    settled(ended);
-  };
-  started(model, request, sink).then(
-    (end) => settle(ok(end)),
-    (thrown: unknown) => settle(err(toRuntimeError(thrown))),
+/** A model's stream: a record and functions, since every session in mid-turn has one. */
+export interface ModelStream {
+  readonly model: Model;
+  readonly clock: Clock;
+  /** Called once, and never before `startStream` has returned. */
+  onEnded(ended: Result<ModelEnd>): void;
+  over: boolean;
+  /** Of the clock that runs once it is given up. */
+  disarm: (() => void) | undefined;
+}
+
+/** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */
+export function startStream(stream: ModelStream, request: ModelRequest, sink: ModelSink): void {
+  started(stream.model, request, sink).then(
+    (end) => settle(stream, ok(end)),
+    (thrown: unknown) => settle(stream, err(toRuntimeError(thrown))),
   );
-  return () => {
-    if (!over) disarm ??= clock.after(GRACE_MS, () => settle(err(modelDeaf(model.id))));
-  };
+}
+
+/** For whoever aborts the signal: gives the model its grace, after which nobody waits for it. */
+export function giveUp(stream: ModelStream): void {
+  if (stream.over) return;
+  stream.disarm ??= stream.clock.after(GRACE_MS, () => settle(stream, err(modelDeaf(stream.model.id))));
+}
+
+function settle(stream: ModelStream, ended: Result<ModelEnd>): void {
+  if (stream.over) return; // it ended after its grace
+  stream.over = true;
+  stream.disarm?.();
+  stream.onEnded(ended);
 }
 
 /** The same with a signal that is listened to. */
@@ -43,13 +47,18 @@ export function streamModel(
 ): Promise<ModelEnd> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
-    const giveUp = startStream(model, request, sink, clock, (ended) => {
-      signal.removeEventListener('abort', giveUp);
-      if (ended.ok) resolve(ended.value);
-      else reject(ended.error);
-    });
-    if (signal.aborted) giveUp();
-    else signal.addEventListener('abort', giveUp, { once: true });
+    const cancelled = () => giveUp(stream);
+    const stream: ModelStream = {
+      ...{ model, clock, over: false, disarm: undefined },
+      onEnded(ended) {
+        signal.removeEventListener('abort', cancelled);
+        if (ended.ok) resolve(ended.value);
+        else reject(ended.error);
+      },
+    };
+    startStream(stream, request, sink);
+    if (signal.aborted) cancelled();
+    else signal.addEventListener('abort', cancelled, { once: true });
   });
 }
 

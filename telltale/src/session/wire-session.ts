@@ -15,6 +15,7 @@ import type { SessionEdges } from './session-edges.ts';
 import { createSessionWorks, lookupOwn, runsOf, type SessionWorks } from './session-works.ts';
 import { isLetGo } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
+import { endTurnInHand } from './turn/hearing-state.ts';
 
 /** A session whose parts are there, and have done nothing yet. */
 export interface WiredSession {
@@ -77,6 +78,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
     model: edges.model,
     fastModel: prepared.fastModel,
     ids: takenIds(state),
+    hearing: undefined,
     spareParser: undefined,
     calls: face.calls,
     toAction: prepared.toAction,
@@ -88,18 +90,19 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   };
   const conversation = createConversation(face.opening(state.seal));
   const disarm = state.chat === true ? () => undefined : armWall(context);
-  endWithStop(works);
+  endWithStop(works, context);
   return { works, context, conversation, inbox, triggers, own, disarm };
 }
 
 /** Nothing is recorded from there on, so nothing may start any more, however long the model takes to end. */
-function endWithStop(works: SessionWorks): void {
+function endWithStop(works: SessionWorks, context: SessionContext): void {
   const { stop } = works;
   stop.on(() => {
     const { reason } = stop;
     if (isLetGo(stop)) void works.scheduler.abandon(); // waited for at the end
     void works.feeds?.keeper.close(); // likewise
     if (reason?.kind === 'cancel' && works.log.state.runs.length > 0) runsOf(works).cancelAll(reason.reason);
+    endTurnInHand(context);
   });
 }
 

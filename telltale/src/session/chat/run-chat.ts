@@ -7,12 +7,12 @@ import type { SessionContext } from '../context.ts';
 import type { Inbox } from '../inbox.ts';
 import { type LoopEnd, runLoop } from '../loop.ts';
 import type { Left } from '../recover.ts';
+import { endTurnInHand } from '../turn/hearing-state.ts';
 import type { Talk } from './talk.ts';
 
 export interface ChatEdges {
   /** What the last turn before a restart left to do. */
   readonly left: Left | undefined;
-  readonly beforeTurn: () => Promise<void> | undefined;
   readonly inbox: Inbox;
   readonly talk: Talk;
 }
@@ -24,7 +24,7 @@ export interface ChatEdges {
 export async function runChat(
   context: SessionContext,
   conversation: Conversation,
-  { left, beforeTurn, inbox, talk }: ChatEdges,
+  { left, inbox, talk }: ChatEdges,
 ): Promise<LoopEnd> {
   const { state, stop } = context;
   // The exchange before a restart was over: nothing of it is left to do.
@@ -43,9 +43,10 @@ export async function runChat(
       reviews: context.reviews.within(exchange.stop),
       sessionOrigin: () => inbox.lastMessage() ?? context.sessionOrigin(),
     };
+    exchange.stop.on(() => endTurnInHand(within));
     let end: LoopEnd;
     try {
-      end = await runLoop(within, conversation, rest, beforeTurn);
+      end = await runLoop(within, conversation, rest);
     } finally {
       disarm();
       exchange.end();

@@ -3,6 +3,7 @@ import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import type { TurnParser } from '../../protocol/turn-parser.ts';
 import type { SessionContext } from '../context.ts';
 import type { OpenSpeech } from '../speech.ts';
+import { giveUp, type ModelStream } from '../stream-model.ts';
 import type { Branches } from './branches.ts';
 import type { CloseSplitter } from './close-splitter.ts';
 import type { Gate } from './gate.ts';
@@ -37,10 +38,8 @@ export interface Hearing {
   context: SessionContext;
   /** Ends the model's stream. */
   abort: AbortController;
-  /** Whether the model is being asked. */
-  streaming: boolean;
-  /** Once the model is asked: gives it its grace, after which nobody waits for it. */
-  giveUp: (() => void) | undefined;
+  /** While the model is being asked. */
+  streaming: ModelStream | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
   parser: TurnParser;
@@ -76,8 +75,13 @@ export function cut(hearing: Hearing, reason: CutReason): void {
   endStream(hearing);
 }
 
+/** For whoever stops the session. */
+export function endTurnInHand({ hearing }: Pick<SessionContext, 'hearing'>): void {
+  if (hearing?.streaming !== undefined) endStream(hearing);
+}
+
 /** Tells the model to end its stream. */
-export function endStream({ abort, giveUp }: Hearing): void {
+export function endStream({ abort, streaming }: Hearing): void {
   abort.abort(TURN_CUT);
-  giveUp?.();
+  if (streaming !== undefined) giveUp(streaming);
 }

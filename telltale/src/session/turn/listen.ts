@@ -1,8 +1,8 @@
 import type { Result } from '../../kernel/result.ts';
-import type { ModelEnd, ModelRequest, ModelSink } from '../../models/model.ts';
+import type { ModelEnd, ModelRequest } from '../../models/model.ts';
 import type { Prompt } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
-import { startStream } from '../stream-model.ts';
+import { type ModelStream, startStream } from '../stream-model.ts';
 import { hear } from './hearing.ts';
 import { endStream, type Hearing } from './hearing-state.ts';
 
@@ -15,46 +15,68 @@ export interface Streamed {
   readonly heard: number;
 }
 
+/** The stream of one turn. One for each: a model that was left to itself may still have something to say to its own. */
+interface TurnStream extends ModelStream {
+  readonly hearing: Hearing;
+  readonly started: number;
+  firstMs: number | undefined;
+  heard: number;
+  readonly resolve: (streamed: Streamed) => void;
+}
+
 /**
  * Asks the model, and hears what it says until its stream has ended, however that is. Never rejects. Whoever stops the
  * session ends the stream.
  */
 export function listen(hearing: Hearing, prompt: Prompt): Promise<Streamed> {
-  const { context } = hearing;
-  const { log, state, clock, model, stop } = context;
-  const started = clock.monotonic();
-  let firstMs: number | undefined;
-  let heard = 0;
-  let over = false;
-  const sink: ModelSink = {
-    text(delta) {
-      if (over) return; // what comes after the stream's end belongs to no turn
-      firstMs ??= clock.monotonic() - started;
-      if (stop.reason !== undefined) return;
-      heard += delta.length;
-      hear(hearing, delta);
-    },
-    reasoning(text) {
-      if (over) return;
-      firstMs ??= clock.monotonic() - started;
-      if (log.watched)
-        log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
-    },
+  return new Promise((resolve) => ask(hearing, prompt, resolve));
+}
+
+function ask(hearing: Hearing, prompt: Prompt, resolve: (streamed: Streamed) => void): void {
+  const { context, abort } = hearing;
+  const { clock, model } = context;
+  const stream: TurnStream = {
+    model,
+    clock,
+    hearing,
+    started: clock.monotonic(),
+    firstMs: undefined,
+    heard: 0,
+    over: false,
+    disarm: undefined,
+    onEnded,
+    resolve,
   };
-  return new Promise((resolve) => {
-    const { signal } = hearing.abort;
-    hearing.streaming = true;
-    if (stop.reason !== undefined) endStream(hearing);
-    const request = requestOf(context, prompt, signal);
-    hearing.giveUp = startStream(model, request, sink, clock, (ended) => {
-      over = true;
-      hearing.streaming = false;
-      hearing.giveUp = undefined;
-      // What is held back behind a sync action is acted on later: that is no time of the model's.
-      resolve({ ended, streamMs: clock.monotonic() - started, firstMs, heard });
-    });
-    if (signal.aborted) hearing.giveUp(); // cut while it was called
+  hearing.streaming = stream;
+  if (context.stop.reason !== undefined) endStream(hearing);
+  startStream(stream, requestOf(context, prompt, abort.signal), {
+    text: (delta) => hearText(stream, delta),
+    reasoning: (text) => showReasoning(stream, text),
   });
+}
+
+function hearText(stream: TurnStream, delta: string): void {
+  if (stream.over) return; // what comes after the stream's end belongs to no turn
+  const { hearing, clock, started } = stream;
+  stream.firstMs ??= clock.monotonic() - started;
+  if (hearing.context.stop.reason !== undefined) return;
+  stream.heard += delta.length;
+  hear(hearing, delta);
+}
+
+function showReasoning(stream: TurnStream, text: string): void {
+  if (stream.over) return;
+  const { hearing, clock, started } = stream;
+  const { log, state } = hearing.context;
+  stream.firstMs ??= clock.monotonic() - started;
+  if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
+}
+
+function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {
+  const { hearing, clock, started, firstMs, heard } = this;
+  hearing.streaming = undefined;
+  // What is held back behind a sync action is acted on later: that is no time of the model's.
+  this.resolve({ ended, streamMs: clock.monotonic() - started, firstMs, heard });
 }
 
 function requestOf({ state, calls }: SessionContext, prompt: Prompt, signal: AbortSignal): ModelRequest {

@@ -22,13 +22,8 @@ export type TurnEnd =
     }
   | { readonly kind: 'stopped' };
 
-/** Begins a turn: one request to the model, which is still to be made. `before` is the turn before, which is over. */
-export function openTurn(
-  context: SessionContext,
-  prompt: Prompt,
-  previous: Prompt | undefined,
-  before: Hearing | undefined,
-): Hearing {
+/** Begins a turn: one request to the model, which is still to be made. */
+export function openTurn(context: SessionContext, prompt: Prompt, previous: Prompt | undefined): Hearing {
   const { log, state } = context;
   log.append(
     {
@@ -37,7 +32,8 @@ export function openTurn(
     },
     state.task?.place ?? context.sessionOrigin(),
   );
-  const hearing = takeHearing(context, before);
+  const hearing = takeHearing(context);
+  context.hearing = hearing;
   log.speaking = hearing;
   return hearing;
 }

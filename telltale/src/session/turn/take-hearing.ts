@@ -13,7 +13,8 @@ import { takeTurnParser } from './turn-parser.ts';
  * outlives it, and all that it points to: 1.3 KB of 7.9 KB a step. One that held something back may still be called by
  * what it waited for, and is not used again.
  */
-export function takeHearing(context: SessionContext, before: Hearing | undefined): Hearing {
+export function takeHearing(context: SessionContext): Hearing {
+  const { hearing: before } = context;
   if (before === undefined || before.gate.used) return createHearing(context);
   renew(before, context);
   return before;
@@ -24,8 +25,7 @@ function createHearing(context: SessionContext): Hearing {
   return {
     context,
     abort: new AbortController(),
-    streaming: false,
-    giveUp: undefined,
+    streaming: undefined,
     cutFor: undefined,
     parser,
     calls: 'advance' in parser ? parser : undefined,
@@ -53,8 +53,7 @@ function renew(hearing: Hearing, context: SessionContext): void {
   const parser = takeTurnParser(context);
   hearing.context = context;
   hearing.abort = new AbortController();
-  hearing.streaming = false;
-  hearing.giveUp = undefined;
+  hearing.streaming = undefined;
   hearing.cutFor = undefined;
   hearing.parser = parser;
   hearing.calls = 'advance' in parser ? parser : undefined;

@@ -173,6 +173,12 @@ export function endsInStringTail(body: BodyScan): boolean {
   return body.phase === STRING_TAIL;
 }
 
+/** At the end of the stream: a tag that was not finished is part of the body. */
+export function keepCandidate(body: BodyScan): void {
+  keep(body, body.candidate);
+  body.candidate = '';
+}
+
 const GOES_ON = 10;
 const IS_TAIL = 11;
 const IS_TEXT = 12;

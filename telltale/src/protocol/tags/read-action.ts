@@ -1,9 +1,17 @@
 import { emit } from '../prose/output.ts';
 import type { ReadTag } from './action-intent.ts';
-import { BROKEN_BY_CLOSE, BROKEN_BY_TAG, READING, scanBody, startBody } from './body-scan.ts';
+import {
+  BROKEN_BY_CLOSE,
+  BROKEN_BY_TAG,
+  endsInStringTail,
+  keepCandidate,
+  READING,
+  scanBody,
+  startBody,
+} from './body-scan.ts';
 import { bodyText, strictValue } from './body-text.ts';
 import { beginBody, breakBody, endBody } from './end-body.ts';
-import { bodyTooLarge, noBody } from './faults.ts';
+import { bodyTooLarge, noBody, truncatedBody } from './faults.ts';
 import { BEGINS, stepPrelude, WAITING } from './prelude.ts';
 import { BODY, counted, type Reader, release } from './reader-state.ts';
 import type { BodyTag } from './tag-names.ts';
@@ -29,12 +37,27 @@ export function readPrelude(r: Reader, chunk: string, from: number): number {
 export function readBody(r: Reader, chunk: string, from: number): number {
   const { body } = r;
   const next = scanBody(body, chunk, from);
-  if (body.tooLarge && !r.saidTooLarge) {
-    r.saidTooLarge = true;
-    emit(r.output, bodyTooLarge(body.tag, body.maxLength), r.offset + next);
-  }
+  if (body.tooLarge) sayTooLarge(r, r.offset + next);
   if (body.state !== READING) leaveBody(r, r.offset + next);
   return next;
+}
+
+function sayTooLarge(r: Reader, at: number): void {
+  if (r.saidTooLarge) return;
+  r.saidTooLarge = true;
+  emit(r.output, bodyTooLarge(r.body.tag, r.body.maxLength), at);
+}
+
+/** The stream ended in a body. */
+export function cutBody(r: Reader, at: number): void {
+  const { body } = r;
+  if (endsInStringTail(body)) {
+    breakBody(r.turn, r.tag as ReadTag, body.tooLarge, at);
+    return;
+  }
+  keepCandidate(body);
+  if (body.tooLarge) sayTooLarge(r, at);
+  else emit(r.output, truncatedBody(body.tag), at);
 }
 
 function leaveBody(r: Reader, at: number): void {

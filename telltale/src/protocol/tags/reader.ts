@@ -1,13 +1,11 @@
 import type { ParserEvent } from '../intents.ts';
-import { emit, holdsNothing, takeEvents } from '../prose/output.ts';
+import { holdsNothing, takeEvents } from '../prose/output.ts';
 import { pushedAfterEnd } from '../turn-parser.ts';
-import type { ReadTag } from './action-intent.ts';
-import { endsInStringTail, isBetweenTags } from './body-scan.ts';
+import { isBetweenTags } from './body-scan.ts';
 import { finishTurn } from './close-tag.ts';
-import { breakBody } from './end-body.ts';
-import { noBody, truncatedBody } from './faults.ts';
+import { noBody } from './faults.ts';
 import { endText, isCalm } from './markdown.ts';
-import { readBody, readPrelude } from './read-action.ts';
+import { cutBody, readBody, readPrelude } from './read-action.ts';
 import { readText } from './read-prose.ts';
 import { closeFromCode, readTag, readTail } from './read-tag.ts';
 import { BODY, type Outlook, PRELUDE, type Reader, release, TAG, TAIL, TEXT } from './reader-state.ts';
@@ -45,14 +43,13 @@ function lookAhead(r: Reader): Outlook {
 }
 
 export function endStream(r: Reader, consumed: number): ParserEvent[] {
-  const { mode, turn, body } = r;
+  const { mode, turn } = r;
   const length = catchUp(r, consumed);
   r.outlook = 'ended';
   if (mode === TAG) release(r, r.held, length, 0);
   else if (mode === TAIL) closeFromCode(r, length);
   else if (mode === PRELUDE) release(r, r.held, length, 0, noBody(r.tag?.name as BodyTag));
-  else if (mode === BODY && endsInStringTail(body)) breakBody(turn, r.tag as ReadTag, body.tooLarge, length);
-  else if (mode === BODY && !body.tooLarge) emit(r.output, truncatedBody(body.tag), length);
+  else if (mode === BODY) cutBody(r, length);
   finishTurn(turn, endText(r.md), length);
   return takeEvents(r.output);
 }

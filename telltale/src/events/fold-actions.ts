@@ -6,10 +6,13 @@ import { forgetOrders } from './fold-runs.ts';
 import { withoutBegun } from './hook-marks.ts';
 import { RECENT_ACTIONS, type SessionState } from './state.ts';
 
+/** Copied, as the record of a turn is. */
+const DECLARED: ActionState = { action: undefined as never, turn: 0, status: 'waiting', attempts: 0 };
+
 export function declare(state: SessionState, action: DeclaredAction, turn: number): void {
   state.signs.tags = true;
   state.signs.deeds = true;
-  state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
+  state.actions.set(action.id, { ...DECLARED, action, turn });
   state.open = joined(state.open, action.id);
   state.recent = added(state.recent, action.id);
   if (state.recent.length > RECENT_ACTIONS) state.recent = state.recent.slice(1);

@@ -3,13 +3,18 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf, Usage } from './event.ts';
 import { withoutTurn } from './hook-marks.ts';
-import { emptyNews, noSigns, type SessionState } from './state.ts';
+import { emptyNews, noSigns, type SessionState, type TurnRecord } from './state.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
 
 /** The error of a turn that a person broke off: nothing failed, and nothing is tried again. */
 export const TURN_BROKEN_OFF = 'broken_off';
+
+type Begun = { -readonly [Field in keyof TurnRecord]: TurnRecord[Field] };
+
+/** Copied: literals of what is kept from turn to turn would be made in the old generation, and stay there. */
+const RECORD: Begun = { turn: 0, news: emptyNews(), running: NONE, metadata: {}, output: '' };
 
 export function beginTurn(state: SessionState, turn: number): void {
   state.status = 'running';
@@ -24,15 +29,10 @@ export function beginTurn(state: SessionState, turn: number): void {
     const action = state.actions.get(id)?.action;
     if (action !== undefined && isTracked(action) && isShown(action)) running = added(running, id);
   }
-  state.turns = added(state.turns, {
-    turn,
-    news: state.news,
-    running,
-    metadata: shownMetadata(state),
-    ...(state.variables.size === 0 ? {} : { variables: variableValues(state) }),
-    ...(state.off.length === 0 ? {} : { off: [...state.off] }),
-    output: '',
-  });
+  const record: Begun = { ...RECORD, turn, news: state.news, running, metadata: shownMetadata(state) };
+  if (state.variables.size > 0) record.variables = variableValues(state);
+  if (state.off.length > 0) record.off = [...state.off];
+  state.turns = added(state.turns, record);
   state.news = emptyNews();
   if (state.hooks.length > 0) state.hooks = withoutTurn(state.hooks);
 }

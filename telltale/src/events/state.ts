@@ -299,13 +299,10 @@ export interface SessionState {
 /** What `agent.actions_executed` goes back to. */
 export const RECENT_ACTIONS = 100;
 
-export const emptyNews = (): News => ({
-  messages: NONE,
-  results: NONE,
-  faults: NONE,
-  rejected: NONE,
-  changed: NONE,
-});
+/** Copied, as the record of a turn is. */
+const NO_NEWS: News = { messages: NONE, results: NONE, faults: NONE, rejected: NONE, changed: NONE };
+
+export const emptyNews = (): News => ({ ...NO_NEWS });
 
 export const noSigns = (): TurnSigns => ({ tags: false, deeds: false, responses: 0, ifs: NONE });
 

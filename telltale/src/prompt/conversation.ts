@@ -1,6 +1,7 @@
 import { variableValues } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
+import { NONE } from '../kernel/grow.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { answerCalls } from './calls/answer-calls.ts';
 import { assistantText } from './calls/assistant-text.ts';
@@ -134,9 +135,13 @@ function ask(
   if (text !== '') add(conversation, 'user', text);
   conversation.asked = turn;
   const { chars, tokens } = conversation;
-  conversation.last = { system, messages, count: messages.length, chars, tokens };
+  conversation.last = { ...PROMPT, system, messages, count: messages.length, chars, tokens };
   return conversation.last;
 }
+
+// Copied: literals of what is kept from turn to turn would be made in the old generation, and stay there.
+const MESSAGE: PromptMessage = { role: 'user', text: '' };
+const PROMPT: Prompt = { system: '', messages: NONE, count: 0, chars: 0, tokens: 0 };
 
 function add(
   conversation: OwnConversation,
@@ -144,7 +149,8 @@ function add(
   text: string,
   answers?: PromptMessage['answers'],
 ): void {
-  conversation.messages.push(answers === undefined ? { role, text } : { role, text, answers });
+  const message = { ...MESSAGE, role, text };
+  conversation.messages.push(answers === undefined ? message : { ...message, answers });
   conversation.chars += text.length;
   conversation.tokens += estimateTokens(text) + TOKENS_PER_MESSAGE;
 }

@@ -84,30 +84,48 @@ function note(performer: Performer, what: string): void {
   performer.log.append({ type: 'audit', who: 'runtime', what });
 }
 
+interface OwnCall extends TargetCall {
+  readonly performer: Performer;
+}
+
+/**
+ * A call begins as a copy of this. As a literal the engine would learn that calls live long, and make them in the old
+ * generation, where each that is over keeps its whole session until that is collected: 2 KB a step. Copies are not
+ * watched. The same goes for whatever else of a turn outlives it.
+ */
+const CALL: OwnCall = {
+  performer: undefined as never,
+  session: '',
+  id: '',
+  input: {},
+  attempt: 1,
+  signal: undefined as never,
+  idempotencyKey: '',
+  granted: undefined,
+  agent() {
+    return this.performer.view();
+  },
+  note(what) {
+    note(this.performer, what);
+  },
+  charge(usage, model) {
+    const data = { action: this.id, model: model.id, ...usage, cost_usd: costWith(model, usage) };
+    this.performer.log.append({ type: 'custom', name: LLM_USAGE, data });
+  },
+  progress(data) {
+    const { session, id } = this;
+    const { log } = this.performer;
+    if (log.watched) log.show({ type: 'action.progress', session, turn: log.state.turn, id, data });
+  },
+};
+
 function toTargetCall(
   performer: Performer,
   { action, input, attempt, signal }: PerformCall,
   granted: readonly string[] | undefined,
-): TargetCall {
-  const { log } = performer;
+): OwnCall {
   const { id } = action;
-  const { id: session } = log.state;
-  return {
-    session,
-    id,
-    input,
-    attempt,
-    signal,
-    idempotencyKey: `${session}:${id}`,
-    agent: () => performer.view(),
-    granted,
-    note: (what) => note(performer, what),
-    charge(usage, model) {
-      const data = { action: id, model: model.id, ...usage, cost_usd: costWith(model, usage) };
-      log.append({ type: 'custom', name: LLM_USAGE, data });
-    },
-    progress(data) {
-      if (log.watched) log.show({ type: 'action.progress', session, turn: log.state.turn, id, data });
-    },
-  };
+  const { id: session } = performer.log.state;
+  const idempotencyKey = `${session}:${id}`;
+  return { ...CALL, performer, session, id, input, attempt, signal, idempotencyKey, granted };
 }

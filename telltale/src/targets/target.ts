@@ -5,7 +5,7 @@ import type { RunCommand } from './process/command-request.ts';
 
 export type TargetKind = 'tool' | 'agent' | 'relic' | 'workflow' | 'llm' | 'artifact' | 'internal';
 
-/** One try of an action, as a target gets it. */
+/** One try of an action, as a target gets it. Its methods are called on it: calls may share them. */
 export interface TargetCall {
   readonly session: string;
   /** The action's id. */
@@ -19,17 +19,17 @@ export interface TargetCall {
   /** The same for every try of one action, also after a restart. */
   readonly idempotencyKey: string;
   /** The frozen `${agent.*}` snapshot, made when it is asked for. */
-  readonly agent: () => JsonObject;
+  agent(): JsonObject;
   /** Partial results, shown live. */
-  readonly progress: (data: Json) => void;
+  progress(data: Json): void;
   /** What a call of a model used; called before `run` ends, also where it fails. */
-  readonly charge?: (usage: ModelUsage, model: Model) => void;
+  charge?(usage: ModelUsage, model: Model): void;
   /** What a person approved for this action: the `grants` of its `Need`. */
   readonly granted?: readonly string[] | undefined;
   /** The model that a prompt is to ask, in place of its own. */
   readonly model?: string | undefined;
   /** Puts a note on the session's log, each text once a session. */
-  readonly note?: (what: string) => void;
+  note?(what: string): void;
 }
 
 /** What a person has to approve before a call may start. */

@@ -89,7 +89,7 @@ export function shell(edges: TargetEdges): Target {
             stdin,
             maxBytes: DEFAULT_OUTPUT_BYTES / 2,
             signal,
-            onOutput: textProgress(call.progress),
+            onOutput: textProgress((data) => call.progress(data)),
             verbatimArguments: true,
           },
           call,

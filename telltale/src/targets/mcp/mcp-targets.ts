@@ -1,3 +1,4 @@
+import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { compileCheck } from '../check-parameters.ts';
@@ -37,8 +38,10 @@ function mcpTarget(server: McpServer, tool: McpTool, name: string): Target {
     idempotent: tool.idempotent,
     start: 'on_close',
     check: compileCheck(parameters, what),
-    async run({ input, signal, progress }) {
-      const answer = await server.call({ what, tool: tool.name, input, signal, onProgress: progress });
+    async run(call) {
+      const { input, signal } = call;
+      const onProgress = (data: Json) => call.progress(data);
+      const answer = await server.call({ what, tool: tool.name, input, signal, onProgress });
       return mcpResult(answer, { what, maxBytes: DEFAULT_OUTPUT_BYTES, wantsJson: false });
     },
   };

@@ -52,7 +52,7 @@ export function commandTool(
         stdin: input?.fill(scope),
         maxBytes,
         signal: call.signal,
-        onOutput: stream ? textProgress(call.progress) : undefined,
+        onOutput: stream ? textProgress((data) => call.progress(data)) : undefined,
       },
       call,
       edges,

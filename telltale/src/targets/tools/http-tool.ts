@@ -84,8 +84,8 @@ export function httpTool(
 }
 
 /** Each piece of the body as `{text}`, as it comes. */
-function chunkProgress({ progress }: TargetCall): (chunk: Buffer) => void {
-  const show = textProgress((data) => progress({ text: (data as { readonly text: string }).text }));
+function chunkProgress(call: TargetCall): (chunk: Buffer) => void {
+  const show = textProgress((data) => call.progress({ text: (data as { readonly text: string }).text }));
   return (chunk) => show('stdout', chunk);
 }
 

@@ -1,3 +1,4 @@
+import type { Json } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ToolManifest } from '../../manifest/schema/kinds.ts';
@@ -19,8 +20,9 @@ export function mcpTool(
 ): Implementation {
   const found = servers.get(server);
   if (found === undefined) throw serverUnknown(what, server, [...servers.keys()]);
-  return async (input, { signal, progress }) => {
-    const onProgress = stream ? progress : undefined;
+  return async (input, call) => {
+    const { signal } = call;
+    const onProgress = stream ? (data: Json) => call.progress(data) : undefined;
     const answer = await found.call({ what, tool, input, signal, onProgress });
     return mcpResult(answer, { what, maxBytes, wantsJson });
   };

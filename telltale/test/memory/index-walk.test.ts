@@ -67,6 +67,10 @@ describe('what is ignored', () => {
     ['a slash in the middle', { '.gitignore': 'x/a.ts\nfoo/bar\n' }],
     ['any folders in between', { '.gitignore': 'x/**/a.ts\n**/baz\nfoo/**\n' }],
     ['two stars that are one', { '.gitignore': 'a**.ts\n' }],
+    [
+      'two stars behind text and before a slash',
+      { '.gitignore': 'a**/*\nx**/a.ts\n!x/y**\nfoo/b**\\/b.ts\n' },
+    ],
     ['what is kept after all', { '.gitignore': 'logs/*\n!logs/keep.ts\n*.ts\n!x/\n!a*.ts\n' }],
     ['nothing below an ignored folder comes back', { '.gitignore': 'logs/\n!logs/keep.ts\n' }],
     ['rules of a folder further down', { '.gitignore': '*.ts\n', 'x/.gitignore': '!a.ts\n/y/z\n' }],

@@ -55,9 +55,19 @@ function parseRule(line: string): Rule | undefined {
   const byPath = pattern.includes('/');
   if (pattern.startsWith('/')) pattern = pattern.slice(1);
   if (pattern === '') return undefined;
-  const fits = compileGlob(asBytes(pattern));
+  const fits = byPath ? compilePath(asBytes(pattern)) : compileGlob(asBytes(pattern));
   // A name has no slash that two stars could stand for: `**` alone is any name.
   return fits === undefined ? undefined : { negated, foldersOnly, byPath, fits };
+}
+
+const STARS_BEHIND_TEXT = /^([^*?[\\]*[^*?[\\/])(\*{2,}(?:\\?\/.*)?)$/;
+
+/** Git compares the text before the first wildcard by itself, and takes what follows for a pattern of its own. */
+function compilePath(pattern: string): Glob | undefined {
+  const [, text, rest] = STARS_BEHIND_TEXT.exec(pattern) ?? [];
+  if (text === undefined || rest === undefined) return compileGlob(pattern);
+  const fits = compileGlob(rest);
+  return fits && ((path) => path.startsWith(text) && fits(path.slice(text.length)));
 }
 
 const BEYOND_ASCII = /[\u0080-\uffff]/;

@@ -69,8 +69,15 @@ interface Waiter {
   readonly then: (error?: RuntimeError) => void;
 }
 
+/**
+ * With more than this, a batch is parted: results that each are within their limit must not be too much together. Half of
+ * what an append may have, so that the line that comes next is never what makes it too large.
+ */
+const MAX_BATCH_CHARS = 32 * 1024 * 1024;
+
 interface Batch<Event> {
   readonly lines: string[];
+  chars: number;
   readonly events: Event[];
   consumed: number[] | undefined;
   writes: TableWrite[] | undefined;
@@ -109,14 +116,26 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
   beside: Beside | undefined,
 ): void {
   const { batch, owner, calls } = batches;
+  if (batch !== undefined && batch.chars + line.length > MAX_BATCH_CHARS) {
+    flush(batches);
+    addToBatch(batches, event, line, beside);
+    return;
+  }
   batches.addedSeq = event.seq;
   if (batch !== undefined) {
+    batch.chars += line.length;
     batch.lines.push(line);
     batch.events.push(event);
     if (beside !== undefined) takeBeside(batch, beside);
     return;
   }
-  const fresh = { lines: [line], events: [event], consumed: undefined, writes: undefined };
+  const fresh = {
+    lines: [line],
+    chars: line.length,
+    events: [event],
+    consumed: undefined,
+    writes: undefined,
+  };
   if (beside !== undefined) takeBeside(fresh, beside);
   batches.batch = fresh;
   const flushNow = () => flush(batches);

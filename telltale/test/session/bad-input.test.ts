@@ -161,6 +161,59 @@ describe('a model that misbehaves', () => {
     expect(pushed).toBeLessThan(32 * 1024 * 1024);
   }, 30_000);
 
+  /** Says the same for ever, in its first turn. */
+  const endless = (opening: string, piece: string) => {
+    const said = { chars: 0 };
+    const model: Model = {
+      id: 'scripted:endless',
+      async stream({ signal, turn }, sink) {
+        await undefined;
+        if (turn > 1) sink.text(DONE);
+        else sink.text(opening);
+        while (turn === 1 && !signal.aborted) {
+          sink.text(piece);
+          said.chars += piece.length;
+          if (said.chars % 1_000_000 === 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+        return { finish: 'stop' };
+      },
+    };
+    return { model, said };
+  };
+  const PIECE = 'more and m'.repeat(100_000);
+
+  it.each([
+    ['in prose', ''],
+    ['in a thought', '<thought>'],
+    ['in a response', '<response final="false">'],
+    ['in a body', '<action>{"name": "echo", "parameters": {"text": "'],
+  ])('never stops %s: it is cut, told, and goes on', async (_where, opening) => {
+    const { model, said } = endless(opening, PIECE);
+    const { result, of, prompts } = await runAgent({ manifest: TOOLS, files: echo, turns: [], model });
+    expect(result.status).toBe('completed');
+    expect(said.chars).toBe(5_000_000);
+    expect(of('turn.completed')[0]?.finish).toBe('cut');
+    expect(of('fault').map(({ code }) => code)).toContain('turn_too_long');
+    expect(
+      of('model.output')
+        .filter(({ turn }) => turn === 1)
+        .reduce((sum, { text }) => sum + text.length, 0),
+    ).toBe(4 * 1024 * 1024);
+    expect(prompts[1]).toContain('turn_too_long');
+  });
+
+  it('never stops, and has a limit of tokens: that ends it', async () => {
+    const { model, said } = endless('<thought>', 'x'.repeat(1000));
+    const { result } = await runAgent({
+      manifest: `${TOOLS}limits: { tokens: 10000 }\n`,
+      files: echo,
+      turns: [],
+      model,
+    });
+    expect(result.error?.code).toBe('limit_tokens');
+    expect(said.chars).toBeLessThan(90_000);
+  });
+
   it('emits 10,000 actions in a turn: each runs once, never more than allowed side by side', async () => {
     const COUNT = 10_000;
     const { result, of } = await runAgent({

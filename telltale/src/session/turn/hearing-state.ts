@@ -11,7 +11,7 @@ import type { ResponseStream } from './response-stream.ts';
 import type { Spoken } from './spoken.ts';
 
 /** Why the runtime ends the model's stream before the model does. */
-export type CutReason = 'final' | 'sync' | 'buffer_full';
+export type CutReason = 'final' | 'sync' | 'buffer_full' | 'turn_too_long';
 
 export interface HeardResponse {
   readonly stream: ResponseStream;

@@ -4,7 +4,8 @@ import type { Prompt } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { type ModelStream, startStream } from '../stream-model.ts';
 import { hear } from './hearing.ts';
-import { endStream, type Hearing } from './hearing-state.ts';
+import { cut, endStream, type Hearing } from './hearing-state.ts';
+import { mostChars } from './most-chars.ts';
 
 /** How the model's stream ended. */
 export interface Streamed {
@@ -21,6 +22,8 @@ interface TurnStream extends ModelStream {
   readonly started: number;
   firstMs: number | undefined;
   heard: number;
+  /** Characters that may still come, reasoning among them. */
+  left: number;
   readonly resolve: (streamed: Streamed) => void;
 }
 
@@ -42,6 +45,7 @@ function ask(hearing: Hearing, prompt: Prompt, resolve: (streamed: Streamed) => 
     started: clock.monotonic(),
     firstMs: undefined,
     heard: 0,
+    left: mostChars(context),
     over: false,
     disarm: undefined,
     onEnded,
@@ -60,8 +64,18 @@ function hearText(stream: TurnStream, delta: string): void {
   const { hearing, clock, started } = stream;
   stream.firstMs ??= clock.monotonic() - started;
   if (hearing.context.stop.reason !== undefined) return;
-  stream.heard += delta.length;
-  hear(hearing, delta);
+  const text = delta.length <= stream.left ? delta : delta.slice(0, stream.left);
+  stream.heard += text.length;
+  hear(hearing, text);
+  take(stream, delta.length);
+}
+
+/** A model that never stops is stopped: what it says is kept in memory until a tag ends it. */
+function take(stream: TurnStream, chars: number): void {
+  stream.left -= chars;
+  if (stream.left >= 0) return;
+  stream.left = 0;
+  cut(stream.hearing, 'turn_too_long');
 }
 
 function showReasoning(stream: TurnStream, text: string): void {
@@ -70,6 +84,7 @@ function showReasoning(stream: TurnStream, text: string): void {
   const { log, state } = hearing.context;
   stream.firstMs ??= clock.monotonic() - started;
   if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
+  take(stream, text.length);
 }
 
 function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {

@@ -55,6 +55,7 @@ export function endTurn(hearing: Hearing, prompt: Prompt, streamed: Streamed): T
   const usage =
     ended.ok && ended.value.usage !== undefined ? ended.value.usage : countUsage(state, prompt.tokens);
   if (cutFor === 'buffer_full') log.append(bufferFull);
+  else if (cutFor === 'turn_too_long') log.append(turnTooLong(heard));
   log.append({
     type: 'turn.completed',
     usage,
@@ -90,3 +91,10 @@ const bufferFull = {
   message:
     'You went on writing for 4 MiB while a sync action ran, and were cut off there. What you wrote after the action was read once it had ended.',
 } as const;
+
+const turnTooLong = (heard: number) =>
+  ({
+    type: 'fault',
+    code: 'turn_too_long',
+    message: `You went on writing and were cut off after ${heard} characters, which is all that a turn may have. What you had closed by then counts. Say less at once, and write long texts in several actions.`,
+  }) as const;

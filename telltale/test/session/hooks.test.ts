@@ -313,7 +313,7 @@ describe('hooks of turns', () => {
     expect(ran.result.status).toBe('failed');
     expect(linesOf(join(ran.folder, 'errors'))).toMatchObject([{ turn: 1, error: { code: 'model_failed' } }]);
     const fatal = speak('tags', [
-      { call: 'echo', input: { text: 'x', fail: true }, run: { id: 'one', on_error: 'fail' } },
+      { call: 'echo', input: { text: 'x', fail: true }, run: { id: 'one', on_error: 'fail', mode: 'sync' } },
     ]);
     const second = await run(`  on_error: [${sh('sleep 0.1', 'errors')}]\n`, [fatal]);
     expect(second.result.status).toBe('failed');

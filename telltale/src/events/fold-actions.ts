@@ -1,8 +1,10 @@
 import { added, joined, left, put } from '../kernel/grow.ts';
 import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
+import type { EventOf } from './event.ts';
 import { forgetChild } from './fold-children.ts';
 import { forgetReviews } from './fold-reviews.ts';
 import { forgetOrders } from './fold-runs.ts';
+import { noteTried } from './fold-tasks.ts';
 import { withoutBegun } from './hook-marks.ts';
 import { RECENT_ACTIONS, type SessionState } from './state.ts';
 
@@ -20,10 +22,15 @@ export function declare(state: SessionState, action: DeclaredAction, turn: numbe
     state.called = put(state.called, action.name, state.called.has(action.name) ? undefined : action.id);
 }
 
-export function settle(state: SessionState, id: string, end: (action: ActionState) => void): void {
+type Ended = EventOf<
+  'action.completed' | 'action.failed' | 'action.skipped' | 'action.cancelled' | 'action.interrupted'
+>;
+
+export function settle(state: SessionState, event: Ended): void {
+  const { id } = event;
   const action = state.actions.get(id);
   if (action === undefined) return;
-  end(action);
+  end(state, action, event);
   state.open = left(state.open, id);
   forgetReviews(state, id);
   if (state.children.length > 0) forgetChild(state, id);
@@ -32,4 +39,41 @@ export function settle(state: SessionState, id: string, end: (action: ActionStat
   // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
   if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
     state.news.results = added(state.news.results, id);
+}
+
+function end(state: SessionState, action: ActionState, event: Ended): void {
+  switch (event.type) {
+    case 'action.completed': {
+      action.status = 'completed';
+      action.output = event.output;
+      action.attempts = event.attempts;
+      action.ms = event.ms;
+      const key = action.action.output_key;
+      if (key !== undefined) state.outputs = put(state.outputs, key, event.id);
+      if (state.task !== undefined) noteTried(state.task, action);
+      break;
+    }
+    case 'action.failed':
+      action.status = 'failed';
+      action.error = event.error;
+      action.attempts = event.attempts;
+      action.ms = event.ms;
+      if (state.task !== undefined) noteTried(state.task, action);
+      if (action.action.on_error === 'fail') state.failing ??= event.id;
+      break;
+    case 'action.skipped': {
+      const { reason, because } = event;
+      action.status = 'skipped';
+      action.skipped = because === undefined ? { reason } : { reason, because };
+      break;
+    }
+    case 'action.cancelled':
+      action.status = 'cancelled';
+      action.error = { code: 'cancelled', message: event.reason, retryable: false };
+      break;
+    case 'action.interrupted':
+      action.status = 'interrupted';
+      action.attempts = event.attempt;
+      break;
+  }
 }

@@ -12,7 +12,6 @@ import {
   countBarren,
   endTask,
   giveTask,
-  noteTried,
   reportStuck,
   reportTurn,
 } from './fold-tasks.ts';
@@ -37,7 +36,8 @@ const MAX_FAULTS = 50;
 
 /**
  * Folds one event into `state`, in place, and returns it. The only way a session's state changes. Total: an event that
- * names an action nobody declared changes nothing but the place on the log.
+ * names an action nobody declared changes nothing but the place on the log. It has no closures: with one, each call
+ * would make room for what it holds.
  */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
   const isBack =
@@ -124,46 +124,11 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     }
     case 'action.completed':
-      settle(state, event.id, (action) => {
-        action.status = 'completed';
-        action.output = event.output;
-        action.attempts = event.attempts;
-        action.ms = event.ms;
-        const key = action.action.output_key;
-        if (key !== undefined) state.outputs = put(state.outputs, key, event.id);
-        if (state.task !== undefined) noteTried(state.task, action);
-      });
-      break;
     case 'action.failed':
-      settle(state, event.id, (action) => {
-        action.status = 'failed';
-        action.error = event.error;
-        action.attempts = event.attempts;
-        action.ms = event.ms;
-        if (state.task !== undefined) noteTried(state.task, action);
-        if (action.action.on_error === 'fail') state.failing ??= event.id;
-      });
-      break;
     case 'action.skipped':
-      settle(state, event.id, (action) => {
-        action.status = 'skipped';
-        action.skipped = {
-          reason: event.reason,
-          ...(event.because === undefined ? {} : { because: event.because }),
-        };
-      });
-      break;
     case 'action.cancelled':
-      settle(state, event.id, (action) => {
-        action.status = 'cancelled';
-        action.error = { code: 'cancelled', message: event.reason, retryable: false };
-      });
-      break;
     case 'action.interrupted':
-      settle(state, event.id, (action) => {
-        action.status = 'interrupted';
-        action.attempts = event.attempt;
-      });
+      settle(state, event);
       break;
     case 'action.compensated': {
       const action = state.actions.get(event.id);
@@ -214,15 +179,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.balance = event.balance;
       break;
     case 'prompt.compacted':
-      state.compaction = {
-        through: event.through,
-        summary: event.summary,
-        // The block that gave it is among what the summary stands for.
-        ...(state.task !== undefined && state.task.since < event.through ? { task: state.task.given } : {}),
-        ...compactedFeeds(state, event),
-      };
-      state.turns = state.turns.filter(({ turn }) => turn > event.through);
-      if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
+      compact(state, event);
       break;
     case 'custom':
       if (event.name === LLM_USAGE) {
@@ -366,6 +323,20 @@ function goOn(state: SessionState): void {
   state.status = 'running';
   delete state.error;
   state.totals.failedTurns = 0;
+}
+
+function compact(state: SessionState, event: EventOf<'prompt.compacted'>): void {
+  const { task } = state;
+  const { through, summary, usage, cost_usd = 0 } = event;
+  state.compaction = {
+    through,
+    summary,
+    // The block that gave it is among what the summary stands for.
+    ...(task !== undefined && task.since < through ? { task: task.given } : {}),
+    ...compactedFeeds(state, event),
+  };
+  state.turns = state.turns.filter(({ turn }) => turn > through);
+  if (usage !== undefined) charge(state, usage, cost_usd);
 }
 
 const isOfChild = (by: string): boolean => by.startsWith(CHILD_WRITER);

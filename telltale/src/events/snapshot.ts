@@ -78,7 +78,7 @@ function note(this: Account, event: EventBody): void {
 
 function actionOf(event: EventBody): string | undefined {
   if (event.type === 'action.declared') return event.action.id;
-  return 'id' in event && event.type.startsWith('action.') ? event.id : undefined;
+  return event.type.startsWith('action.') && 'id' in event ? event.id : undefined;
 }
 
 function due(this: Account): number {

@@ -158,7 +158,8 @@ function add(
 /** What the record of the coming turn will hold: `turn.started` moves it there. The block names only what is told. */
 const coming = (state: SessionState): Told => {
   const { news, open, metadata, variables, off } = state;
-  const told = { news, running: [...open], metadata, ...(off.length === 0 ? {} : { off }) };
+  const running = open.size === 0 ? NONE : [...open];
+  const told = off.length === 0 ? { news, running, metadata } : { news, running, metadata, off };
   return variables.size === 0 ? told : { ...told, variables: variableValues(state) };
 };
 

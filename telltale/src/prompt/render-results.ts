@@ -1,4 +1,5 @@
 import { type ActionState, isShown, isTracked } from '../events/action.ts';
+import { added, NONE } from '../kernel/grow.ts';
 import { isJsonObject } from '../kernel/json.ts';
 import { clip, cutText } from './cut-text.ts';
 import { type Escape, escapeAttribute } from './escape.ts';
@@ -35,22 +36,18 @@ export const roomFor = (count: number, chars: number): ResultRoom => ({
   floor: Math.min(MIN_SHOWN, Math.floor(chars / FLOOR_PART)),
 });
 
-const NONE: readonly ActionState[] = [];
-
 /** Those of these actions whose results there are to tell. */
 export function endedOf(
   ids: readonly string[],
   actions: ReadonlyMap<string, ActionState>,
 ): readonly ActionState[] {
-  // An array of one is a fifth of the size of one that is pushed to.
-  let states: ActionState[] | undefined;
+  let states: readonly ActionState[] = NONE;
   for (const id of ids) {
     const state = actions.get(id);
     if (state === undefined || !isTold(state) || resultStatus(state) === undefined) continue;
-    if (states === undefined) states = [state];
-    else states.push(state);
+    states = added(states, state);
   }
-  return states ?? NONE;
+  return states;
 }
 
 /**
@@ -77,11 +74,11 @@ function renderWithin(
   style: ResultStyle,
   left: ResultRoom,
 ): readonly string[] {
-  const rendered: string[] = [];
+  let rendered: readonly string[] = NONE;
   for (const state of ended) {
     if (left.left <= 0) return [...rendered, unshown(ended.slice(rendered.length), style)];
     const text = renderResult(state, shareOf(left), style);
-    rendered.push(taken(left, text));
+    rendered = added(rendered, taken(left, text));
   }
   return rendered;
 }

@@ -6,11 +6,12 @@ import type { Works } from './works.ts';
 
 /** Calls back once all of these have ended; at once if they have. Who asks for a `<parallel>` says that it has closed. */
 export function whenEnded(works: Works, ids: readonly string[], then: () => void): void {
-  const { graph, runs } = works;
+  const { graph } = works;
   for (const id of ids) {
     const gate = graph.gates?.get(id);
     if (gate?.of === 'parallel' && !gate.sealed) apply(works, closeParallel(graph, gate), undefined);
   }
+  const { runs } = works;
   const isOpen = (id: string) => {
     const gate = graph.gates?.get(id);
     return runs.has(id) || (gate !== undefined && !isClosed(gate));

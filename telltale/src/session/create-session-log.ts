@@ -110,10 +110,11 @@ function append(this: OwnLog, body: EventBody, cause?: Cause, beside?: Beside): 
   const place: Cause = { stream: session, seq, depth: from.depth + 1 };
   if (this.sealed) return place;
   const turn = starts ? state.turn + 1 : state.turn;
-  const event = placeEvent(body, seq, this.clock.now(), session, turn, from);
+  const at = this.clock.now();
+  const event = placeEvent(body, seq, at, session, turn, from);
   reduce(state, event);
   this.snapshots.note(event);
-  addToBatch(this.batches, event, encodeNext(this.front, event, body), beside);
+  addToBatch(this.batches, event, encodeNext(this.front, body, seq, at, session, turn, from), beside);
   if (body.type === 'session.started' || body.type === 'session.resumed') {
     this.origin = place;
     this.turnOrigin = undefined;

@@ -85,7 +85,7 @@ export async function runLoop(
       continue;
     }
     const finishing = finishTurn(context, end.heard);
-    const next = 'then' in finishing ? await finishing : finishing;
+    const next = finishing instanceof Promise ? await finishing : finishing;
     if (state.failing !== undefined) return untilStopped(stop);
     const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
     if (then.kind !== 'turn') return then;

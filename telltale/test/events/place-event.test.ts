@@ -44,8 +44,10 @@ describe('lines that are written one behind the other', () => {
         const last = createLastFront();
         for (const [index, event] of log.entries()) {
           const { at, turn, cause } = steps[index % steps.length] ?? event;
-          const head = { seq: event.seq, at, session: event.session, turn, cause };
-          expect(encodeNext(last, head, bodyOf(event))).toBe(encodeEvent(head, bodyOf(event)));
+          const { seq, session } = event;
+          const head = { seq, at, session, turn, cause };
+          const line = encodeNext(last, bodyOf(event), seq, at, session, turn, cause);
+          expect(line).toBe(encodeEvent(head, bodyOf(event)));
         }
       }),
     );

@@ -1,3 +1,4 @@
+import { NONE } from '../../kernel/grow.ts';
 import type { FaultCode } from '../../protocol/intents.ts';
 
 /**
@@ -27,6 +28,7 @@ const KEEPS_FROM_ACTING = {
 
 /** The codes among these, each once. */
 export function keptFromActing(faults: readonly { readonly code: string }[]): readonly string[] {
+  if (faults.length === 0) return NONE;
   const codes = faults.flatMap(({ code }) => (keeps(code) ? [code] : []));
   return [...new Set(codes)];
 }

@@ -8,9 +8,9 @@ export function tellOnce({ log, state }: SessionContext, code: string, message: 
 }
 
 export function remind({ state, log }: SessionContext, running: readonly string[], reminder: string): void {
+  if (state.idleTurns === 0 || running.length > 0) return;
   const reminded = state.news.messages.some(({ text }) => text === reminder);
-  if (state.idleTurns > 0 && running.length === 0 && !reminded)
-    log.append({ type: 'message.received', from: 'runtime', text: reminder });
+  if (!reminded) log.append({ type: 'message.received', from: 'runtime', text: reminder });
 }
 
 export const noTags = (

@@ -62,5 +62,12 @@ export const COMPLETE_STEP = 'complete_step';
 export const completesStep = ({ kind, name }: Pick<DeclaredAction, 'kind' | 'name'>): boolean =>
   kind === 'internal' && name === COMPLETE_STEP;
 
+/** Whether it was wanted and did not come about. One whose `if` did not hold was not; one whose `if` is broken was. */
+export const cameToNothing = ({ status, skipped }: ActionState): boolean =>
+  status === 'failed' ||
+  status === 'cancelled' ||
+  status === 'interrupted' ||
+  (status === 'skipped' && (skipped?.reason !== 'if' || skipped.because !== undefined));
+
 /** Whether it has ended, in whatever way. */
 export const hasEnded = (status: ActionStatus): boolean => status !== 'waiting' && status !== 'running';

@@ -173,7 +173,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'if.decided':
       state.signs.tags = true;
-      state.signs.ifs = added(state.signs.ifs, event.held);
+      state.signs.ifs = added(state.signs.ifs, event.problem === undefined ? event.held : null);
       break;
     case 'budget.charged':
       state.balance = event.balance;

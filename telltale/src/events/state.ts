@@ -176,8 +176,8 @@ export interface TurnSigns {
   deeds: boolean;
   /** How many responses are on the log. */
   responses: number;
-  /** What the tests of its `<if>`s came to, in order. */
-  ifs: readonly boolean[];
+  /** What the tests of its `<if>`s came to, in order; null where one could not be decided. */
+  ifs: readonly (boolean | null)[];
 }
 
 /** A question to a person, open as long as it has no answer. */

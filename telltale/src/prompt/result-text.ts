@@ -56,7 +56,9 @@ function skippedText(reason: SkipReason | undefined, because: string | undefined
     case undefined:
       return 'It did not run.';
     case 'if':
-      return `It did not run: its "if" did not hold${because === undefined ? '' : ` (${because})`}.`;
+      return because === undefined
+        ? 'It did not run: its "if" did not hold.'
+        : `It did not run: its "if" could not be decided. ${because}`;
     case 'dependency':
       return `It did not run: it needs ${named}, which did not succeed.`;
     case 'unknown_dependency':

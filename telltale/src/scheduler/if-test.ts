@@ -1,31 +1,34 @@
-import { evaluateTest } from '../conditions/cel/evaluate.ts';
-import { parseExpression } from '../conditions/cel/parse-expression.ts';
+import { type Decision, decideTest } from '../conditions/cel/decide-test.ts';
+import type { Expression } from '../conditions/cel/parse-expression.ts';
 import type { DeclaredAction } from '../events/action.ts';
 import { type NameSpace, outputOf } from './names.ts';
 
-/** Whether an action's `if` holds now; a test that is broken does not, and `problem` says why. */
-export function testIf(
+/** Whether an action's `if` holds now. */
+export const testIf = (
   source: string,
   action: DeclaredAction,
   names: NameSpace,
   context: Readonly<Record<string, unknown>>,
-): { readonly holds: boolean; readonly problem?: string } {
-  const parsed = parseExpression(source);
-  if (!parsed.ok) return { holds: false, problem: parsed.error.message };
+): Decision => decideTest(source, (test) => contextOf(test, action, names, context));
+
+function contextOf(
+  test: Expression,
+  action: DeclaredAction,
+  names: NameSpace,
+  context: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
   const ids = new Set<string>();
   let all = false;
-  for (const { root, path } of parsed.value.names) {
+  for (const { root, path } of test.names) {
     if (root !== 'actions') continue;
     if (typeof path[0] === 'string') ids.add(path[0]);
     else all = true;
   }
-  const seen = {
+  return {
     ...action.locals,
     ...context,
     actions: viewOf(names, all ? names.state.actions.keys() : ids),
   };
-  const result = evaluateTest(parsed.value, seen);
-  return result.ok ? { holds: result.value } : { holds: false, problem: result.error.message };
 }
 
 /** `{status, output?, error?}` by id. Only of the ids an expression names: one that walks over all pays for all. */

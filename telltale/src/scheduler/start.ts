@@ -50,9 +50,9 @@ function waitsAfterAll(works: Works, run: Run): boolean {
 function isWanted(works: Works, run: Run): boolean {
   const { action } = run;
   if (action.if === undefined) return true;
-  const { holds, problem } = testIf(action.if, action, works, works.edges.context());
-  if (!holds) skip(works, run, 'if', problem);
-  return holds;
+  const { held, problem } = testIf(action.if, action, works, works.edges.context());
+  if (!held) skip(works, run, 'if', problem);
+  return held;
 }
 
 /** Resolves its parameters and asks its target whether they will do. */

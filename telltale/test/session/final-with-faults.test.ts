@@ -35,6 +35,10 @@ const TAGS: readonly Case[] = [
   ['tag_too_long', `<action id="${'x'.repeat(5000)}">{"name": "echo"}</action>${WELL}`],
   ['truncated', `${LOOP}${WELL}`],
   ['not_here', `<thought>${ECHO}</thought>${WELL}`, 'protocol: { actions_in: [outside], max_body: 1KiB }\n'],
+  ['bad_test', `<if test="metadata.staus == 'IDLE'">${ECHO}</if>${WELL}`],
+  ['bad_test', `<if test="metdata.status == 'IDLE'">${ECHO}</if>${WELL}`],
+  ['bad_test', `<if test="metadata.status == ">${ECHO}</if>${WELL}`],
+  ['bad_test', `<if test="metadata.status">${ECHO}</if>${WELL}`],
   ['unsealed', `${ECHO}${WELL}`, 'protocol: { seal: true }\n'],
 ];
 
@@ -137,6 +141,11 @@ describe('after a crash', () => {
   it.each([
     ['tags', `<action>{,}</action>${WELL}`, '<response>So.</response>'],
     ['tags', `${'<action>{,}</action>'.repeat(2)}${WELL}`, '<response>So.</response>'],
+    [
+      'tags',
+      `<if test="metadata.staus == 'A'">${ECHO}<else/>${ECHO}</if>${WELL}`,
+      '<response>So.</response>',
+    ],
     ['tools', call('echo', '{"text": x y}') + respond('All well.'), respond('So.')],
     ['step', step({ metadata: 'CODING', ...complete }), step({ is_complete: true, notes: 'So.' })],
   ])('it is decided the same way, wherever the log ends (%s, %#)', async (dialect, turn, so) => {

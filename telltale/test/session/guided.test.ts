@@ -196,6 +196,11 @@ describe('out of turn', () => {
   it.each([
     ['could not be read', '<action id="f">{"name": "echo", oops</action>'],
     ['was no action', '<action id="f">{"name": "echo", "on_error": "perhaps"}</action>'],
+    ['had a broken "if"', '<action id="f">{"name": "echo", "if": "metdata.x"}</action>'],
+    [
+      'stood in an <if> that was broken',
+      '<if test="metdata.x"><action id="f">{"name": "echo"}</action></if>',
+    ],
     ['waited for nothing', '<action id="f">{"name": "echo", "depends_on": ["nobody"]}</action>'],
   ])('complete_step is refused where something before it in its turn %s', async (_, before) => {
     const { result, of, prompts } = await led(['{ name: look, type: task, prompt: "Look." }'], [], {

@@ -221,14 +221,52 @@ describe('a session', () => {
     expect(of('if.decided').map(({ held }) => held)).toEqual([false]);
   });
 
-  it('an <if> that cannot be decided does not hold, and says why', async () => {
-    const { of } = await runAgent({
-      manifest: TOOLS,
+  it('of an <if> that cannot be decided neither branch counts, and the model is told why', async () => {
+    const { of, result, prompts } = await runAgent({
+      manifest: `${TOOLS}metadata: { fields: { dry_run: { type: boolean, default: true } } }\n`,
       files: echo,
-      turns: [`<if test="metadata.nope.x > 1">${action('echo')}</if><response>x</response>`],
+      turns: [
+        `<if test="metadata.dryrun">${action('echo', 'id="report"')}<if test="true"><response>A</response></if><else/>${action('echo', 'id="delete"')}<response>B</response></if>`,
+        '<response>Mended.</response>',
+      ],
     });
     expect(of('action.declared')).toEqual([]);
-    expect(of('if.decided')[0]?.problem).toMatch(/nope/);
+    expect(of('if.decided')).toMatchObject([
+      { held: false, problem: expect.stringMatching(/dryrun.*dry_run/) },
+    ]);
+    expect(prompts[1]).toMatch(/bad_test.*"metadata\.dryrun".*Did you mean "dry_run"\?/);
+    expect(result).toMatchObject({ status: 'completed', result: 'Mended.', turns: 2 });
+  });
+
+  it.each(['metdata.n > 1', 'metadata.n >', 'metadata.m > 1', 'metadata.n'])(
+    'a final response beside an action whose "if" cannot be decided is undone (%s)',
+    async (test) => {
+      const { of, result, prompts } = await runAgent({
+        manifest: `${TOOLS}metadata: { fields: { n: { type: number, default: 5 } } }\n`,
+        files: echo,
+        turns: [
+          `${action('echo', 'id="e"', { if: test })}<response>Saved it.</response>`,
+          '<response>Not saved.</response>',
+        ],
+      });
+      expect(of('action.started')).toEqual([]);
+      expect(of('fault').map(({ code }) => code)).toEqual(['final_undone']);
+      expect(prompts[1]).toContain('its "if" could not be decided');
+      expect(result).toMatchObject({ status: 'completed', result: 'Not saved.' });
+    },
+  );
+
+  it('an action whose "if" does not hold leaves a final response final', async () => {
+    const { of, result } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [
+        `${action('echo', 'id="e"', { if: '1 > 2' })}<response>Nothing to do.</response>`,
+        '<response>x</response>',
+      ],
+    });
+    expect(of('action.skipped')).toMatchObject([{ reason: 'if' }]);
+    expect(result).toMatchObject({ result: 'Nothing to do.', turns: 1 });
   });
 
   it('a foreach runs its actions once per item, and a response can name them all', async () => {

@@ -99,7 +99,9 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'fault':
       return `${safe(event.code)}: ${safe(event.message)}`;
     case 'if.decided':
-      return `${safe(event.test)} is ${event.held}${event.problem === undefined ? '' : `: ${safe(event.problem)}`}`;
+      return event.problem === undefined
+        ? `${safe(event.test)} is ${event.held}`
+        : `${safe(event.test)} could not be decided: ${safe(event.problem)}`;
     case 'budget.charged':
       return `${event.amount} for the ${safe(event.what)}, ${event.balance} left`;
     case 'prompt.compacted':

@@ -1,4 +1,4 @@
-import { type ActionState, completesStep, isShown } from '../../events/action.ts';
+import { cameToNothing, completesStep, isShown } from '../../events/action.ts';
 import type { SessionState, TaskState } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -78,14 +78,12 @@ async function othersEnded(
     });
 }
 
-const FAILED = new Set(['failed', 'cancelled', 'interrupted']);
-
 /** Something of the same turn that did not come about: nobody can have seen that when the step was said to be done. */
 function unseenFailure(state: SessionState, task: TaskState, own: string): RuntimeError | undefined {
   for (const id of state.news.results) {
     const known = state.actions.get(id);
     if (known === undefined || id === own || completesStep(known.action)) continue;
-    if (known.turn <= task.since || !isUndone(known)) continue;
+    if (known.turn <= task.since || !cameToNothing(known)) continue;
     return isShown(known.action)
       ? undone(`The action "${id}" (${known.action.name}) ended as ${known.status}`)
       : undone('A <foreach> of yours did not run');
@@ -95,9 +93,6 @@ function unseenFailure(state: SessionState, task: TaskState, own: string): Runti
     ? undefined
     : undone(`Something else in your turn did not act (${faults.join(', ')})`);
 }
-
-const isUndone = ({ status, skipped }: ActionState): boolean =>
-  FAILED.has(status) || (status === 'skipped' && skipped?.reason !== 'if');
 
 const undone = (what: string) =>
   new RuntimeError('step_undone', `The step is not completed. ${what}, which you had not seen.`, {

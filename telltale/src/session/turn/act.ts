@@ -1,8 +1,9 @@
+import { decideTest } from '../../conditions/cel/decide-test.ts';
 import { completesStep, type DeclaredAction, isTracked } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import { added, withoutLast } from '../../kernel/grow.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
-import { closeBranch, decideTest, openBranch, otherBranch } from './branches.ts';
+import { badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import { holdAt } from './gate.ts';
 import { cut, type Hearing } from './hearing-state.ts';
@@ -50,12 +51,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
     case 'if':
       if (event.body === 'else') otherBranch(branches);
       else if (event.body === 'close') closeBranch(branches);
-      else
-        openBranch(branches, () => {
-          const decided = decideTest(event.test, () => context.works.context());
-          writeLater(spoken, { type: 'if.decided', test: event.test, ...decided }, consumed);
-          return decided.held;
-        });
+      else openBranch(branches, () => decide(hearing, event.test, consumed));
       return;
     case 'foreach':
       loop(hearing, event, consumed);
@@ -75,6 +71,16 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       writeLater(spoken, { type: 'fault', code: event.code, message: event.message }, consumed);
       return;
   }
+}
+
+/** Undefined where it cannot be decided: then the model is told, and a final response of its turn does not count. */
+function decide({ spoken, context }: Hearing, test: string, consumed: number): boolean | undefined {
+  const decided = decideTest(test, () => context.works.context());
+  const { held, problem } = decided;
+  // Before the decision: a log that ends between the two must not have lost something unsaid.
+  if (problem !== undefined) writeLater(spoken, badTest(test, problem), consumed);
+  writeLater(spoken, { type: 'if.decided', test, ...decided }, consumed);
+  return problem === undefined ? held : undefined;
 }
 
 /** Behind a closed final response. The end of the `<if>` that it stood in is no new tag, nor is its other branch. */

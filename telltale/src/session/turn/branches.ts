@@ -1,5 +1,5 @@
-import { evaluateTest } from '../../conditions/cel/evaluate.ts';
-import { parseExpression } from '../../conditions/cel/parse-expression.ts';
+import { quote } from '../../conditions/issue.ts';
+import type { EventBody } from '../../events/event.ts';
 import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 
 /** Which of the `<if>`s that are open hold. What stands in a branch that does not hold counts for nothing. */
@@ -18,11 +18,12 @@ export function renewBranches(branches: Branches): void {
   branches.stack = NONE;
 }
 
-/** `decide` is asked only where the `<if>` itself counts. */
-export function openBranch(branches: Branches, decide: () => boolean): void {
-  const held = branches.live && decide();
-  branches.stack = added(branches.stack, { live: held, other: branches.live && !held });
-  branches.live = held;
+/** `decide` is asked only where the `<if>` itself counts; undefined: nobody knows, and neither branch counts. */
+export function openBranch(branches: Branches, decide: () => boolean | undefined): void {
+  const held = branches.live ? decide() : undefined;
+  const live = held === true;
+  branches.stack = added(branches.stack, { live, other: held === false });
+  branches.live = live;
 }
 
 export function otherBranch(branches: Branches): void {
@@ -37,13 +38,8 @@ export function closeBranch(branches: Branches): void {
   branches.live = branches.stack.every(({ live }) => live);
 }
 
-/** What the test of an `<if>` comes to; one that cannot be read or decided does not hold, and says why. */
-export function decideTest(
-  test: string,
-  context: () => Readonly<Record<string, unknown>>,
-): { readonly held: boolean; readonly problem?: string } {
-  const parsed = parseExpression(test);
-  if (!parsed.ok) return { held: false, problem: parsed.error.message };
-  const held = evaluateTest(parsed.value, context());
-  return held.ok ? { held: held.value } : { held: false, problem: held.error.message };
-}
+export const badTest = (test: string, problem: string): Extract<EventBody, { type: 'fault' }> => ({
+  type: 'fault',
+  code: 'bad_test',
+  message: `The test ${quote(test)} of an <if> could not be decided, so nothing in it counts, on either side of an <else/>. ${problem}`,
+});

@@ -1,5 +1,5 @@
 import { referencesIn } from '../../conditions/references/resolve-references.ts';
-import { isShown } from '../../events/action.ts';
+import { cameToNothing, isShown } from '../../events/action.ts';
 import type { SessionState } from '../../events/state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
@@ -95,8 +95,6 @@ function concludeWith(context: SessionContext, text: string, source: string): Ne
   return { kind: 'completed', result: output.value };
 }
 
-const FAILED = new Set(['failed', 'cancelled', 'interrupted']);
-
 function whyUndone({ state, manifest }: SessionContext, source: string): string | undefined {
   const { undone, again } = DIALECT_WORDS[manifest.dialect];
   const message = state.news.messages.at(-1);
@@ -104,12 +102,10 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
   for (const id of state.news.results) {
     const action = state.actions.get(id);
     if (action === undefined) continue;
-    const failed =
-      FAILED.has(action.status) || (action.status === 'skipped' && action.skipped?.reason !== 'if');
-    if (failed && !isShown(action.action))
+    if (!cameToNothing(action)) continue;
+    if (!isShown(action.action))
       return `${undone}: a <foreach> of yours did not run, which you had not seen. Mend it, or say so ${again}.`;
-    if (failed)
-      return `${undone}: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so ${again}.`;
+    return `${undone}: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so ${again}.`;
   }
   const faults = keptFromActing(state.news.faults);
   if (faults.length > 0)

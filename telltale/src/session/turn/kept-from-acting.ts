@@ -19,12 +19,13 @@ const KEEPS_FROM_ACTING = {
   in_doubt: true,
   unsealed: true,
   bad_variable: true,
+  bad_test: true,
   fence_left_open: false,
   not_in_response: false,
   stray_close: false,
   thought_left_open: false,
   reserved_tag: false,
-} as const satisfies Record<FaultCode | 'bad_variable', boolean>;
+} as const satisfies Record<FaultCode | 'bad_variable' | 'bad_test', boolean>;
 
 /** The codes among these, each once. */
 export function keptFromActing(faults: readonly { readonly code: string }[]): readonly string[] {

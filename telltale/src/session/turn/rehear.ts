@@ -1,8 +1,9 @@
+import { decideTest } from '../../conditions/cel/decide-test.ts';
 import { completesStep } from '../../events/action.ts';
-import type { ParserEvent } from '../../protocol/intents.ts';
+import type { EventBody } from '../../events/event.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
-import { closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
+import { badTest, closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 import {
   createResponseStream,
@@ -19,15 +20,15 @@ export interface Reheard extends Heard {
   readonly final: boolean;
   /** Ids of actions that are in its text but were not put on the log. */
   readonly lost: readonly string[];
-  /** The parser's faults, up to where its final response closed; some may be on the log. */
-  readonly faults: readonly Extract<ParserEvent, { type: 'fault' }>[];
+  /** What was wrong with it, up to where its final response closed; some may be on the log. */
+  readonly faults: readonly Extract<EventBody, { type: 'fault' }>[];
   /** Thoughts that were open where it ends. */
   readonly thoughts: readonly { readonly text: string; readonly depth: number }[];
 }
 
 /**
  * Reads the last turn's text once more after a restart, to find the responses that were still waiting for a value or
- * for a decision. Nothing is acted on: the tests of its `<if>`s come from the log.
+ * for a decision. Nothing is acted on: what the tests of its `<if>`s came to is on the log.
  */
 export function rehear(context: SessionContext): Reheard {
   const { state, manifest, scheduler, log, toAction, guide } = context;
@@ -49,13 +50,22 @@ export function rehear(context: SessionContext): Reheard {
   let final = false;
   let completed = false;
   let open: { readonly stream: ResponseStream; readonly final: boolean } | undefined;
+  // A log that ends before the decision ends before all that came of it: nothing has changed since.
+  const decide = (test: string): boolean | undefined => {
+    const known = state.signs.ifs[decided++];
+    if (known !== undefined) return known ?? undefined;
+    const { held, problem } = decideTest(test, () => context.works.context());
+    if (problem === undefined) return held;
+    faults.push(badTest(test, problem));
+    return undefined;
+  };
   for (const event of [...parser.push(output), ...parser.end()]) {
     if (final || observed !== undefined) break;
     tagged ||= event.type !== 'text';
     if (event.type === 'if') {
       if (event.body === 'else') otherBranch(branches);
       else if (event.body === 'close') closeBranch(branches);
-      else openBranch(branches, () => state.signs.ifs[decided++] ?? false);
+      else openBranch(branches, () => decide(event.test));
     } else if (!branches.live) continue;
     else if (event.type === 'text') text += event.text;
     else if (event.type === 'fault') faults.push(event);

@@ -127,7 +127,7 @@ describe('an event in words', () => {
       },
     ],
     [
-      'vars.n > 1 is false: n is unknown',
+      'vars.n > 1 could not be decided: n is unknown',
       { type: 'if.decided', test: 'vars.n > 1', held: false, problem: 'n is unknown' },
     ],
     ['2 for the turn, 8 left', { type: 'budget.charged', what: 'turn', amount: 2, balance: 8 }],

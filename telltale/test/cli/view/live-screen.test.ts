@@ -232,7 +232,7 @@ describe('the live view', () => {
     const lines = watch(events).end.join('\n');
     // Nor does half a sequence at the end of a text eat what stands behind it.
     expect(lines).toContain('[ null → ');
-    expect(lines).toContain('[ is true: ');
+    expect(lines).toContain('[ could not be decided: ');
   });
 
   it('shows nested thoughts further in, and takes deeper ones no further than a terminal has room', () => {

@@ -1,4 +1,4 @@
-import { added, dropped, NONE, put } from '../kernel/grow.ts';
+import { added, dropped, NONE, put, without } from '../kernel/grow.ts';
 import { clearFifo, type Fifo, pushFifo, shiftFifo } from './fifo.ts';
 
 /** Tells of ends, in the order of the log. */
@@ -20,10 +20,21 @@ interface Waiter {
 /** This id has ended. Nobody is told before `ring`. */
 export const noteEnd = ({ notes }: Bell, id: string): void => pushFifo(notes, id);
 
-/** Calls back once all of these are noted; not at all if there are none. */
-export function waitForEnds(bell: Bell, ids: readonly string[], then: () => void): void {
-  const waiter: Waiter = { left: ids.length, then };
+/** Calls back once so many of these are noted. The returned function forgets it. */
+export function waitForEnds(bell: Bell, ids: readonly string[], left: number, then: () => void): () => void {
+  const waiter: Waiter = { left, then };
   for (const id of ids) bell.waiters = put(bell.waiters, id, added(bell.waiters.get(id) ?? NONE, waiter));
+  return () => {
+    waiter.left = 0; // where it is being told now
+    for (const id of ids) leave(bell, id, waiter);
+  };
+}
+
+function leave(bell: Bell, id: string, waiter: Waiter): void {
+  const waiting = bell.waiters.get(id);
+  if (waiting === undefined) return;
+  const others = without(waiting, waiter);
+  bell.waiters = others.length === 0 ? dropped(bell.waiters, id) : put(bell.waiters, id, others);
 }
 
 /** Tells whoever waits, what comes up meanwhile included. */

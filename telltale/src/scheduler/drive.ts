@@ -22,7 +22,7 @@ import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
 import { freshLoopId, isTaken, openLoop, take } from './take.ts';
-import { whenEnded as callWhenEnded } from './when-ended.ts';
+import { whenEnded as callWhenEnded, whenOneEnded as callWhenOneEnded } from './when-ended.ts';
 import type { Works } from './works.ts';
 
 const DECLARED = { turn: 'open', undoes: undefined } as const;
@@ -58,6 +58,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     declare,
     loop,
     whenEnded,
+    whenOneEnded,
     resolve,
     turnEnded,
     tracked,
@@ -127,8 +128,12 @@ function loop(this: Works, asked: Loop, cause: Cause): void {
   this.goOn();
 }
 
-function whenEnded(this: Works, ids: readonly string[], then: () => void): void {
-  callWhenEnded(this, ids, then);
+function whenEnded(this: Works, ids: readonly string[], then: () => void): () => void {
+  return callWhenEnded(this, ids, then);
+}
+
+function whenOneEnded(this: Works, ids: readonly string[], then: () => void): () => void {
+  return callWhenOneEnded(this, ids, then);
 }
 
 function resolve(this: Works, source: string): Resolution {

@@ -28,8 +28,13 @@ export interface Scheduler {
   declare(action: DeclaredAction, cause: Cause): void;
   /** A `<foreach>` that closed: each action once per item, as soon as the list is there. */
   loop(loop: Loop, cause: Cause): void;
-  /** Calls back once all of these (ids or groups) have ended; at once, synchronously, if they have. */
-  whenEnded(ids: readonly string[], then: () => void): void;
+  /**
+   * Calls back once all of these (ids or groups) have ended; at once, synchronously, if they have. The returned function
+   * forgets it.
+   */
+  whenEnded(ids: readonly string[], then: () => void): () => void;
+  /** The same for the first of these. */
+  whenOneEnded(ids: readonly string[], then: () => void): () => void;
   /** What a reference of a response stands for. */
   resolve(source: string): Resolution;
   /** The model's stream of this turn has ended: what waits for unknown ids is skipped, `on_turn_end` targets start. */

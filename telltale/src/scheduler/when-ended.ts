@@ -4,8 +4,26 @@ import { isClosed } from './graph.ts';
 import { apply } from './record.ts';
 import type { Works } from './works.ts';
 
-/** Calls back once all of these have ended; at once if they have. Who asks for a `<parallel>` says that it has closed. */
-export function whenEnded(works: Works, ids: readonly string[], then: () => void): void {
+/**
+ * Calls back once all of these have ended; at once if they have. Who asks for a `<parallel>` says that it has closed. The
+ * returned function forgets it.
+ */
+export function whenEnded(works: Works, ids: readonly string[], then: () => void): () => void {
+  const open = stillOpen(works, ids);
+  const forget = open.length === 0 ? atOnce(then) : waitForEnds(works, open, open.length, then);
+  works.goOn();
+  return forget;
+}
+
+/** The same for the first of these. */
+export function whenOneEnded(works: Works, ids: readonly string[], then: () => void): () => void {
+  const open = stillOpen(works, ids);
+  const forget = open.length < ids.length ? atOnce(then) : waitForEnds(works, open, 1, then);
+  works.goOn();
+  return forget;
+}
+
+function stillOpen(works: Works, ids: readonly string[]): readonly string[] {
   const { graph } = works;
   for (const id of ids) {
     const gate = graph.gates?.get(id);
@@ -16,8 +34,14 @@ export function whenEnded(works: Works, ids: readonly string[], then: () => void
     const gate = graph.gates?.get(id);
     return runs.has(id) || (gate !== undefined && !isClosed(gate));
   };
-  const open = ids.every(isOpen) ? ids : ids.filter(isOpen);
-  if (open.length === 0) then();
-  else waitForEnds(works, open, then);
-  works.goOn();
+  return ids.every(isOpen) ? ids : ids.filter(isOpen);
+}
+
+function atOnce(then: () => void): () => void {
+  then();
+  return nothing;
+}
+
+function nothing(): void {
+  // there is nothing to forget
 }

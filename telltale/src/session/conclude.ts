@@ -102,10 +102,11 @@ async function farewell({ scheduler, clock, stop }: SessionContext): Promise<voi
   if (left.length === 0) return;
   await stop.until((done) => {
     const disarm = clock.after(FAREWELL_MS, done);
-    scheduler.whenEnded(left, () => {
+    const forget = scheduler.whenEnded(left, done);
+    return () => {
       disarm();
-      done();
-    });
+      forget();
+    };
   });
   await scheduler.cancel('The session has ended.');
 }

@@ -77,10 +77,7 @@ export async function runLoop(
       const { retryInMs } = end;
       if (hooks !== undefined) await hooks.turnFailed(stop);
       if (retryInMs === undefined) return { kind: 'failed', error: end.error };
-      await stop.until((done) => {
-        const disarm = clock.after(retryInMs, done);
-        stop.onStop(disarm);
-      });
+      await stop.until((done) => clock.after(retryInMs, done));
       await responsesOut(context, end.heard.responses);
       continue;
     }

@@ -104,12 +104,15 @@ async function heldEnded({ state, scheduler, reviews, inbox, stop }: SessionCont
   while (!isOver && stop.reason === undefined) {
     if (state.news.messages.length > 0 && scheduler.atRest()) return;
     await reviews.until((done) => {
-      const forget = inbox.onMessage(done);
-      scheduler.whenEnded(held, () => {
+      const deafen = inbox.onMessage(done);
+      const forget = scheduler.whenEnded(held, () => {
         isOver = true;
-        forget();
         done();
       });
+      return () => {
+        deafen();
+        forget();
+      };
     });
   }
 }

@@ -25,8 +25,11 @@ export interface Stop {
   /** Both in one: the returned function forgets it. */
   onStop(then: () => void): () => void;
   /** Resolves when `start`'s callback is called, or when the session stops; undefined where that was at once. */
-  until(start: (done: () => void) => void): Promise<void> | undefined;
+  until(start: StartWait): Promise<void> | undefined;
 }
+
+/** Begins a wait, which is over once `done` is called. What it returns is called then, or when the session stops: once. */
+export type StartWait = (done: () => void) => (() => void) | undefined;
 
 interface OwnStop extends Stop {
   reason: StopReason | undefined;
@@ -66,18 +69,23 @@ function onStop(this: OwnStop, then: () => void): () => void {
   return () => this.off(then);
 }
 
-function until(this: OwnStop, start: (done: () => void) => void): Promise<void> | undefined {
+function until(this: OwnStop, start: StartWait): Promise<void> | undefined {
   if (this.reason !== undefined) return undefined;
   let over = false;
+  let after: (() => void) | undefined;
   let wake: (() => void) | undefined;
   const done = () => {
     if (over) return;
     over = true;
     this.off(done);
+    after?.();
     wake?.();
   };
-  start(done);
-  if (over) return undefined;
+  after = start(done);
+  if (over) {
+    after?.(); // it was not there yet
+    return undefined;
+  }
   this.on(done);
   if (over) return undefined; // it stopped meanwhile
   return new Promise((resolve) => {

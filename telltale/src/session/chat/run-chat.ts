@@ -71,9 +71,14 @@ async function messageCame({ log, state, stop }: SessionContext, inbox: Inbox, t
       await inbox.drain();
       return stop.reason === undefined && !state.idle;
     }
-    const forget: (() => void)[] = [];
-    await stop.until((done) => forget.push(inbox.onMessage(done), talk.onFinish(done)));
-    for (const each of forget) each();
+    await stop.until((done) => {
+      const deafen = inbox.onMessage(done);
+      const forget = talk.onFinish(done);
+      return () => {
+        deafen();
+        forget();
+      };
+    });
   }
   return stop.reason === undefined;
 }

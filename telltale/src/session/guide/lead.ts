@@ -99,6 +99,7 @@ export function createLead(): Lead {
           done();
         };
         stand(standing);
+        return undefined;
       });
       return stop.reason === undefined ? given : undefined;
     },

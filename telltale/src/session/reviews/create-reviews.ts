@@ -4,7 +4,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClearCall, PerformCall } from '../../scheduler/edges.ts';
 import type { Approve, Target } from '../../targets/target.ts';
-import type { Stop } from '../stop.ts';
+import type { StartWait, Stop } from '../stop.ts';
 import { createAsking } from './ask-people.ts';
 import type { Asking } from './asking.ts';
 import {
@@ -33,7 +33,7 @@ export interface Reviews {
    * As `stop.until`, where nothing but actions, or a message, can end the wait. Once all of them wait for a person, the
    * log says so, and the session is let go of unless it is to be held.
    */
-  until(start: (done: () => void) => void): Promise<void> | undefined;
+  until(start: StartWait): Promise<void> | undefined;
   /** The same for an exchange of a chat, whose waits end with its own `stop`, too. */
   within(exchange: Stop): Reviews;
   /** Whether the model has nothing new to see, and all it has asked for waits for a person. */
@@ -126,24 +126,22 @@ function decide(this: OwnReviews, ...decision: Parameters<Asking['decide']>): bo
   return askingOf(this).decide(...decision);
 }
 
-function until(this: OwnReviews, start: (done: () => void) => void): Promise<void> | undefined {
+function until(this: OwnReviews, start: StartWait): Promise<void> | undefined {
   const { rest, stop } = this;
   const waits = stop.until((done) => {
     setIdle(rest, true);
-    start(() => {
+    const after = start(done);
+    return () => {
       setIdle(rest, false);
-      done();
-    });
+      after?.();
+    };
   });
   if (waits !== undefined) lookIfWaiting(rest);
   return waits;
 }
 
 function within(this: OwnReviews, exchange: Stop): Reviews {
-  const { edges, rest } = this;
-  // The session goes on behind it, and is busy then.
-  exchange.onStop(() => setIdle(rest, false));
-  return reviewsUntil(edges, rest, exchange);
+  return reviewsUntil(this.edges, this.rest, exchange);
 }
 
 function isOnlyWaiting(this: OwnReviews): boolean {

@@ -53,12 +53,13 @@ export function endHearing(hearing: Hearing): Promise<void> | undefined {
   const { gate, parser, context } = hearing;
   if (hearing.observed === undefined) pass(hearing, parser.end());
   if (gate.held)
-    return context.reviews.until((done) =>
+    return context.reviews.until((done) => {
       whenOpen(gate, () => {
         writeEnd(hearing);
         done();
-      }),
-    );
+      });
+      return undefined;
+    });
   writeEnd(hearing);
   return undefined;
 }

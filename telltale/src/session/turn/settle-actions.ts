@@ -22,10 +22,11 @@ export function aMoment(context: SessionContext, running: readonly string[]): Pr
   if (state.idleTurns > 0) return state.news.messages.length === 0 ? firstEnd(context, running) : undefined;
   return stop.until((done) => {
     const disarm = clock.after(SETTLE_MS, done);
-    scheduler.whenEnded(running, () => {
+    const forget = scheduler.whenEnded(running, done);
+    return () => {
       disarm();
-      done();
-    });
+      forget();
+    };
   });
 }
 
@@ -42,12 +43,12 @@ function firstEnd(
   ids: readonly string[],
 ): Promise<void> | undefined {
   return reviews.until((done) => {
-    const forget = inbox.onMessage(done);
-    const ended = () => {
+    const deafen = inbox.onMessage(done);
+    const forget = scheduler.whenOneEnded(ids, done);
+    return () => {
+      deafen();
       forget();
-      done();
     };
-    for (const id of ids) scheduler.whenEnded([id], ended);
   });
 }
 
@@ -56,7 +57,11 @@ export async function responsesOut(
   { reviews }: SessionContext,
   responses: readonly HeardResponse[],
 ): Promise<void> {
-  for (const { stream } of responses) await reviews.until((done) => whenOut(stream, done));
+  for (const { stream } of responses)
+    await reviews.until((done) => {
+      whenOut(stream, done);
+      return undefined;
+    });
 }
 
 /** Waits until no tracked action is left, those that ended ones set off included. */

@@ -56,6 +56,39 @@ describe('whether a group is told in two parts', () => {
     expect(pace.pays(100)).toBe(true);
   });
 
+  it('pays though one commit in five is held up by a busy machine', () => {
+    let at = 0;
+    const pace = createPace(() => at);
+    for (let n = 0; n < 500; n++) {
+      const size = 50 + (n % 3) * 25;
+      pace.sent(size);
+      at += 1 + size * 0.014 + (n % 5 === 0 ? 20 : 0);
+      pace.landed();
+      pace.telling(size);
+      at += size * 0.02;
+      pace.answered();
+    }
+    expect(pace.pays(150)).toBe(true); // 3 ms of callers; a second commit adds 1, held up or not
+  });
+
+  it('is not measured by a commit that lay there while callers were told', () => {
+    let at = 0;
+    const pace = createPace(() => at);
+    for (let n = 0; n < 500; n++) {
+      pace.sent(50);
+      at += 0.5;
+      if (n > 0) pace.landed();
+      pace.sent(50);
+      pace.telling(50);
+      at += 50 * 0.02;
+      pace.landed();
+      at += 0.1;
+      pace.answered();
+    }
+    expect(pace.pays(100)).toBe(true); // 2.2 ms of callers; a commit takes 0.5
+    expect(pace.pays(30)).toBe(true); // 0.66 ms; with those that lay there a commit seems to take 0.75
+  });
+
   it('is not measured by reads, which are answered behind a commit', () => {
     let at = 0;
     const pace = createPace(() => at);

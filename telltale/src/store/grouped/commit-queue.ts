@@ -2,7 +2,15 @@ import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts
 import { joinAppend, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
 import type { Append, StreamHead } from '../store.ts';
 import { storeOverloaded } from '../store-errors.ts';
-import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
+import {
+  addAppend,
+  addFailed,
+  type Batch,
+  emptyBatch,
+  type RequestEntry,
+  type Settled,
+  settleAppends,
+} from './batch.ts';
 import { abandon, conclude, type Flight, type GroupReply, takeOff, tellMoved } from './flight.ts';
 import type { ReadRequest, Results, ToBackend, WriteRequest } from './messages.ts';
 import { createPace, type Pace } from './pace.ts';
@@ -107,22 +115,24 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     if (landed.reads.length === 0) land(length);
     const parts = flight === undefined && isEmpty() && length >= FEWEST_PARTED && pace.pays(length);
     const half = parts ? length >> 1 : length;
-    pace.telling(half);
-    settleAppends(landed.batch, 0, half);
-    if (!parts) {
-      told(landed);
-      if (length >= FEWEST_MEASURED) setImmediate(pace.answered);
-      return;
-    }
+    tell(landed.batch, 0, half);
+    if (!parts) return told(landed);
     isScheduled = true;
     edges.hold();
     setImmediate(() => {
       isScheduled = false;
-      pace.answered();
       if (!isEmpty()) flush();
-      settleAppends(landed.batch, half, length);
+      tell(landed.batch, half, length);
       told(landed);
     });
+  };
+
+  const tell = (told: Batch, from: number, to: number) => {
+    if (to - from >= FEWEST_MEASURED) {
+      pace.telling(to - from);
+      setImmediate(pace.answered);
+    }
+    settleAppends(told, from, to);
   };
 
   const told = (landed: Flight) => {

@@ -8,6 +8,7 @@
 export interface Pace {
   /** So many writes are on their way. */
   sent(writes: number): void;
+  /** It may have lain there for a while if callers were being told meanwhile: then it says nothing of the commit. */
   landed(): void;
   /** So many callers are being told. */
   telling(callers: number): void;
@@ -21,8 +22,11 @@ export interface Pace {
 const SHARE = 0.25;
 /** Of commits: more of them are looked at, since they have to differ in size. */
 const COMMIT_SHARE = 1 / 32;
-/** A commit that takes longer than so many usual ones was held up by something else. */
-const MOST_USUAL = 4;
+/**
+ * A commit that takes longer than so many usual ones was held up by something else. With 4, one in five that was made the
+ * fixed part of the others look six times as long; with 2, twice.
+ */
+const MOST_USUAL = 2;
 /** Sizes that differ by less than this share of themselves say nothing of what a write costs. */
 const LEAST_SPREAD = 0.1;
 
@@ -39,7 +43,7 @@ export function createPace(now: () => number = () => performance.now()): Pace {
       size = writes;
     },
     landed() {
-      if (size > 0) commits.add(size, now() - sentAt);
+      if (size > 0 && told === 0) commits.add(size, now() - sentAt);
       size = 0; // the reads of a group are answered behind its commit
     },
     telling(callers) {

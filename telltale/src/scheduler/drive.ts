@@ -17,7 +17,7 @@ import { apply } from './record.ts';
 import { resolution } from './resolution.ts';
 import { restore as takeOver } from './restore.ts';
 import { ended, failSession, rollback as undo } from './rollback.ts';
-import { QUEUED } from './run.ts';
+import { QUEUED, type Run } from './run.ts';
 import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
@@ -164,13 +164,18 @@ function openIds({ runs }: Works, areTracked: boolean): readonly string[] {
 function atRest(this: Works): boolean {
   let asks = false;
   if (awaitsOutside(this)) return false;
-  for (const { stage, action } of this.runs.values()) {
-    if (stage.at === 'clearing' || (stage.at === 'running' && this.edges.rests?.(action.id) === true))
-      asks = true;
+  for (const run of this.runs.values()) {
+    const { at } = run.stage;
+    if (waitsForPeople(this, run)) asks = true;
     // Where those at rest have all places, whoever stands behind them cannot begin either.
-    else if (stage.at !== 'waiting' && !(stage.at === 'queued' && this.places <= 0)) return false;
+    else if (at !== 'waiting' && !(at === 'queued' && this.places <= 0)) return false;
   }
   return asks;
+}
+
+function waitsForPeople({ edges }: Works, { stage, action }: Run): boolean {
+  if (stage.at === 'clearing') return edges.asks?.(action.id) !== false;
+  return stage.at === 'running' && edges.rests?.(action.id) === true;
 }
 
 function rollback(this: Works, to: string | undefined, cause: Cause) {

@@ -92,6 +92,11 @@ export interface SchedulerEdges {
    */
   clear?(call: ClearCall): Promise<RuntimeError | undefined> | undefined;
   /**
+   * Whether a person is being asked about an action that waits for leave. Before there is a question, and once it is
+   * answered, the action moves on by itself. Absent: always.
+   */
+  readonly asks?: ((id: string) => boolean) | undefined;
+  /**
    * Takes one of the slots of a target: at once, or when one is free. What it gives, gives the slot back. It comes after
    * leave to start, and before anything of the try is on the log, and costs no time of the action.
    */

@@ -1,4 +1,5 @@
 import type { Cause, EventBody } from '../events/event.ts';
+import { openReviews } from '../events/fold-reviews.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { PerformCall, SchedulerEdges, SlotCall } from '../scheduler/edges.ts';
@@ -101,6 +102,7 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
     runWorkflow,
     internalEdges,
     clear,
+    asks,
     rests: atRest === 'hold' ? undefined : rests,
     slot,
     once,
@@ -192,6 +194,10 @@ function context(this: SessionWorks): TestContext {
 
 function clear(this: SessionWorks, call: Parameters<Reviews['clear']>[0]): ReturnType<Reviews['clear']> {
   return this.reviews.clear(call);
+}
+
+function asks(this: SessionWorks, id: string): boolean {
+  return openReviews(this.log.state).some(({ action }) => action === id);
 }
 
 function rests(this: SessionWorks, id: string): boolean {

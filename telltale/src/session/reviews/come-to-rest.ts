@@ -25,23 +25,21 @@ export interface ComingToRest {
   /** Whether the loop has nothing to do until an action ends. */
   idle: boolean;
   toldRest: boolean;
-  /** Answers whose action has not had the time to begin: until then it looks as if it waited on. */
-  fresh: number;
   /** The reviews that it waits for, where there is nothing else to do. */
   waitsNow(): readonly Review[] | undefined;
 }
 
 export function createComingToRest(edges: RestEdges): ComingToRest {
-  const coming: ComingToRest = { edges, asking: undefined, idle: false, toldRest: false, fresh: 0, waitsNow };
+  const coming: ComingToRest = { edges, asking: undefined, idle: false, toldRest: false, waitsNow };
   edges.rest.resting = coming;
   return coming;
 }
 
 function waitsNow(this: ComingToRest): readonly Review[] | undefined {
-  const { edges, asking, idle, fresh } = this;
+  const { edges, asking, idle } = this;
   const { log, stop, called } = edges;
   // While a question is being worked out, or asked in this process, something will come of it.
-  if (!idle || fresh > 0 || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
+  if (!idle || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
   const open = openReviews(log.state);
   if (open.length === 0 && called.isEmpty()) return undefined;
   return edges.scheduler.atRest() ? [...open, ...called.reviews()] : undefined;
@@ -66,13 +64,7 @@ export const mayWait = ({ edges: { log, called } }: ComingToRest): boolean =>
 
 /** A question was decided: whoever was told that there is nothing to do hears that there is. */
 export function answered(coming: ComingToRest): void {
-  if (!coming.toldRest) return;
-  coming.fresh += 1;
-  look(coming);
-  setImmediate(() => {
-    coming.fresh -= 1;
-    look(coming);
-  });
+  if (coming.toldRest) lookSoon(coming);
 }
 
 function look(coming: ComingToRest): void {
@@ -93,10 +85,13 @@ function settle({ log, stop, atRest }: RestEdges, own: readonly Review[], all: r
   stop.now({ kind: 'wait', reviews: all });
 }
 
-/** Once all up to here is on the log, so that the one above has it, too. */
+/**
+ * Once all up to here is on the log, so that the one above has it, too. At rest it is told each time: it may have been
+ * looked at by the one above while there was something to do.
+ */
 function tellAbove(coming: ComingToRest, isAtRest: boolean): void {
   const { log, rest } = coming.edges;
-  if (isAtRest === coming.toldRest) return;
+  if (!isAtRest && !coming.toldRest) return;
   coming.toldRest = isAtRest;
   if (isAtRest) log.flushed().then(() => rest.moved(), unwritten);
   else rest.moved();

@@ -122,8 +122,9 @@ function granted(
 function decide(this: OwnReviews, ...decision: Parameters<Asking['decide']>): boolean {
   const ends = this.edges.stop.reason?.kind;
   if (ends === 'cancel' || ends === 'fail') return false;
+  const isDecided = askingOf(this).decide(...decision);
   answered(this.rest);
-  return askingOf(this).decide(...decision);
+  return isDecided;
 }
 
 function until(this: OwnReviews, start: StartWait): Promise<void> | undefined {

@@ -1,6 +1,14 @@
-import { afterEach, expect, it } from 'vitest';
-import { action } from '../../recovery/say.ts';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { createRuntime } from '../../../src/session/create-runtime.ts';
+import { defineAgent } from '../../../src/session/define/define-agent.ts';
+import { defineTool } from '../../../src/session/define/define-tool.ts';
+import { scripted } from '../../../src/testing/scripted.ts';
+import { action, text } from '../../recovery/say.ts';
 import { createStage, type Stage, type StageOptions, seen } from '../../recovery/stage.ts';
+import { runAgent, tool } from '../run-agent.ts';
 
 let stage: Stage | undefined;
 afterEach(async () => {
@@ -31,4 +39,77 @@ it('a session that has waited for the first of its actions is let go of when onl
   await seen(session, 'turn.completed', 3);
   open('long');
   expect(await session.result).toMatchObject({ status: 'waiting', reviews: [{ action: 'r' }] });
+});
+
+it('a session that is resumed does what was approved before it waits for the rest', async () => {
+  const { start, resume, runtime, calls, log } = await staged({
+    tools: ASKED,
+    turns: [`${action('a', 'quick', text('a'))}${action('b', 'quick', text('b'))}${DONE}`],
+  });
+  const { reviews = [] } = await start().result;
+  const of = (id: string) => reviews.find((each) => each.action === id)?.review ?? '';
+  await runtime.answer(of('b'), { approved: true, by: 'ann' });
+  expect(await (await resume()).result).toMatchObject({ status: 'waiting', reviews: [{ action: 'a' }] });
+  expect(calls()).toEqual(['quick b']);
+  expect((await log()).at(-1)).toMatchObject({ type: 'session.waiting', for: `review ${of('a')}` });
+});
+
+it('what nobody has to be asked about is done before a session is let go of, though it begins when another waits', async () => {
+  const go = join(mkdtempSync(join(tmpdir(), 'telltale-rest-')), 'go');
+  const write = (id: string, path: string, more = {}) =>
+    action(id, 'filesystem', { parameters: { operation: 'write', path, content: id }, ...more });
+  const { result, folder } = await runAgent({
+    manifest:
+      'import: { tools: [./tools/*.yml, builtin:filesystem] }\npermissions: { paths: { allow: ["."], ask: [a.txt] } }\n',
+    files: tool(
+      'slow',
+      `const { existsSync } = await import('node:fs');
+while (!existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 2));`,
+    ),
+    turns: [
+      `${write('a', 'a.txt')}${action('d', 'slow')}${write('c', 'c.txt', { depends_on: ['d'] })}${DONE}`,
+    ],
+    during: async (session) => {
+      await seen(session, 'review.requested');
+      writeFileSync(go, '');
+    },
+  });
+  expect(result).toMatchObject({ status: 'waiting', reviews: [{ action: 'a' }] });
+  expect(readFileSync(join(folder, 'c.txt'), 'utf8')).toBe('c');
+});
+
+it('a called agent that does what was approved, and then waits on, is let go of with the one that called it', async () => {
+  const done: string[] = [];
+  const ask = defineTool({
+    name: 'ask',
+    approval: 'always',
+    run: (_, { idempotencyKey }) => {
+      done.push(idempotencyKey.replace(/.*:/, ''));
+      return 1;
+    },
+  });
+  const kid = await defineAgent({
+    name: 'kid',
+    tools: [ask],
+    model: scripted([`<parallel>${action('p', 'ask')}${action('q', 'ask')}</parallel>`, DONE]),
+  });
+  const agent = await defineAgent({
+    name: 'boss',
+    tools: [ask],
+    agents: [kid],
+    model: scripted([
+      `<action type="agent" id="k">{"name":"kid","parameters":{"input":"Go."}}</action>${action('s', 'ask', { parameters: { of: '$k' } }, 'sync')}`,
+      DONE,
+    ]),
+  });
+  const runtime = await createRuntime({ store: 'memory' });
+  onTestFinished(() => runtime.close());
+  const first = runtime.start(agent, { input: 'Go.' });
+  expect((await first.result).status).toBe('waiting');
+  const review = (await runtime.reviews()).find((each) => each.action === 'q')?.review ?? '';
+  await runtime.answer(review, { approved: true, by: 'ann' });
+  const second = await runtime.resume(first.id, { agent });
+  expect(await second.result).toMatchObject({ status: 'waiting', reviews: [{ action: 'p' }] });
+  expect(done).toEqual(['q']);
+  expect((await runtime.events(`${first.id}.k`)).at(-1)?.type).toBe('session.waiting');
 });

@@ -35,12 +35,15 @@ export function rollback(
 async function undoAll(works: Works, to: string | undefined, cause: Cause | undefined) {
   const ids: string[] = [];
   for (const id of undoPlan(works, works.completed, to)) {
-    if (works.life === 'closed' || works.life === 'lost') break;
+    if (isShut(works)) break;
     await undoOne(works, id, cause);
     if (works.state.actions.get(id)?.status === 'compensated') ids.push(id);
   }
   return { undone: ids };
 }
+
+/** Nothing is undone any more: what was being undone may have been cancelled, or belongs to whoever goes on. */
+const isShut = ({ life }: Works): boolean => life === 'closed' || life === 'lost';
 
 /** Bounded by the number of actions: each round but the last finds one. */
 async function undoOne(works: Works, id: string, cause: Cause | undefined): Promise<void> {
@@ -58,6 +61,7 @@ async function undoOne(works: Works, id: string, cause: Cause | undefined): Prom
     }
     if (tried === undefined || undone(state, tried.action) !== id) continue;
     await ended(works, [by]);
+    if (isShut(works)) return;
     // Nobody knows whether an interrupted one did its work: doing it twice may be worse than not at all.
     if (tried.status === 'completed' || tried.status === 'interrupted') return;
   }

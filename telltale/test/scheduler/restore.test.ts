@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DeclaredAction } from '../../src/events/action.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { CAUSE, restart, stage } from './stage.ts';
 
 const targets = { pay: { idempotent: false }, mail: { start: 'on_turn_end' } } as const;
@@ -204,6 +205,25 @@ describe('after a restart', () => {
     const interrupted = restart(before, { targets });
     expect(interrupted.story().at(-1)).toBe('interrupted undo_a');
     expect(await interrupted.scheduler.rollback(undefined, CAUSE)).toEqual({ undone: [] });
+  });
+
+  test('an undoing that goes on there is not begun anew when all is cancelled, or let go of', async () => {
+    const before = inTurn();
+    before.declare('a', { compensate: { name: 'undo' } });
+    await before.complete('a');
+    before.declare('b', { on_error: 'fail' });
+    await before.fail('b');
+    for (const end of ['cancel', 'abandon'] as const) {
+      const after = restart(before);
+      await after.settle(); // the rollback waits for what it finds under way
+      expect(after.running()).toEqual(['undo_a']);
+      const stopped = after.scheduler[end]('enough');
+      after.call('undo_a').reject(new RuntimeError('aborted', 'It was stopped.'));
+      await stopped;
+      await after.settle();
+      expect(after.story().filter((told) => told.startsWith('declared undo'))).toEqual(['declared undo_a']);
+      expect(after.running()).toEqual([]);
+    }
   });
 
   test('a session that was being ended by on_error: fail is ended', async () => {

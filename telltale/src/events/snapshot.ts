@@ -1,6 +1,7 @@
 import { added, NONE, put } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 import type { ActionState } from './action.ts';
 import type { EventBody } from './event.ts';
 import type { FeedState } from './feed-event.ts';
@@ -54,21 +55,18 @@ interface Account extends SnapshotWriter {
   firstTurn: number;
 }
 
+const METHODS = { note, due, take };
+
 /** `base` is the state that the parts so far stand for; nothing, where there are none. */
-export function createSnapshotWriter(
+export const createSnapshotWriter = (
   base: Pick<SessionState, 'seq' | 'turn'> = { seq: 0, turn: 0 },
-): SnapshotWriter {
-  const account: Account = {
+): SnapshotWriter =>
+  withMethods<Account, keyof typeof METHODS>(METHODS, {
     noted: 0,
     touched: NONE,
     since: base.seq,
     firstTurn: base.turn,
-    note,
-    due,
-    take,
-  };
-  return account;
-}
+  });
 
 function note(this: Account, event: EventBody): void {
   this.noted++;

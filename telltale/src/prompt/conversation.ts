@@ -3,6 +3,7 @@ import type { SessionState } from '../events/state.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { NONE } from '../kernel/grow.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 import { answerCalls } from './calls/answer-calls.ts';
 import { assistantText } from './calls/assistant-text.ts';
 import { readTurnCalls } from './calls/read-turn-calls.ts';
@@ -42,8 +43,10 @@ interface OwnConversation extends Conversation {
   ids: Set<string> | undefined;
 }
 
-export function createConversation(opening: Opening): Conversation {
-  const conversation: OwnConversation = {
+const METHODS = { prompt, extend, rebuild };
+
+export const createConversation = (opening: Opening): Conversation =>
+  withMethods<OwnConversation, keyof typeof METHODS>(METHODS, {
     opening,
     messages: [],
     chars: opening.system.length,
@@ -52,12 +55,7 @@ export function createConversation(opening: Opening): Conversation {
     asked: undefined,
     compacted: undefined,
     ids: undefined,
-    prompt,
-    extend,
-    rebuild,
-  };
-  return conversation;
-}
+  });
 
 function prompt(this: OwnConversation): Prompt | undefined {
   return this.last;

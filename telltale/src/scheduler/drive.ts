@@ -4,6 +4,7 @@ import type { SessionState } from '../events/state.ts';
 import { NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 import { ring } from './bell.ts';
 import { endTurn } from './core.ts';
 import type { SchedulerEdges } from './edges.ts';
@@ -27,8 +28,29 @@ import type { Works } from './works.ts';
 
 const DECLARED = { turn: 'open', undoes: undefined } as const;
 
-export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges): Scheduler {
-  const works: Works = {
+const METHODS = {
+  goOn,
+  fatal,
+  lookup,
+  coming,
+  heard,
+  declare,
+  loop,
+  whenEnded,
+  whenOneEnded,
+  resolve,
+  turnEnded,
+  tracked,
+  untracked,
+  atRest,
+  rollback,
+  cancel,
+  abandon,
+  restore,
+};
+
+export const createScheduler = (options: SchedulerOptions, edges: SchedulerEdges): Scheduler =>
+  withMethods<Works, keyof typeof METHODS>(METHODS, {
     options,
     edges,
     state: options.state,
@@ -50,27 +72,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     notes: createFifo(),
     waiters: NOTHING,
     ringing: false,
-    goOn,
-    fatal,
-    lookup,
-    coming,
-    heard,
-    declare,
-    loop,
-    whenEnded,
-    whenOneEnded,
-    resolve,
-    turnEnded,
-    tracked,
-    untracked,
-    atRest,
-    rollback,
-    cancel,
-    abandon,
-    restore,
-  };
-  return works;
-}
+  });
 
 function goOn(this: Works): void {
   if (this.starting) return; // a target that was called just now declares or cancels: taken up below

@@ -20,7 +20,7 @@ import { openSession } from './read-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import { createSessionInvoke } from './session-invoke.ts';
 import type { SessionLog } from './session-log.ts';
-import type { Stop } from './stop.ts';
+import type { Stop, StopReason } from './stop.ts';
 import {
   createSessionVariables,
   type SessionVariables,
@@ -37,7 +37,7 @@ export interface Opened {
   readonly writer: StreamWriter;
   readonly log: SessionLog;
   readonly variables: SessionVariables;
-  readonly invoke: Invoke;
+  readonly invoke: Invoke | undefined;
   readonly origin: Cause;
   readonly resumed: boolean;
   /** The last message that was there when a session was resumed that had ended; 0 for others. */
@@ -48,19 +48,23 @@ export interface Opened {
   readonly lead: Lead | undefined;
 }
 
+interface GuardedStop {
+  readonly stop: Stop;
+  now: Stop['now'];
+}
+
 /** A stop that a stream which is refused does not reach. Once it is made, nothing of its making is held on to. */
 function whenMadeOnly(stop: Stop, whenMade: WhenMade): Pick<Stop, 'now'> {
-  const guarded: { now: Stop['now'] } = { now: (reason) => whenMade(() => stop.now(reason)) };
+  const guarded: GuardedStop = { stop, now: (reason) => whenMade(() => stop.now(reason)) };
   whenMade(() => {
-    guarded.now = toStop(stop);
+    guarded.now = stopNow;
   });
   return guarded;
 }
 
-const toStop =
-  (stop: Stop): Stop['now'] =>
-  (reason) =>
-    stop.now(reason);
+function stopNow(this: GuardedStop, reason: StopReason): void {
+  this.stop.now(reason);
+}
 
 /**
  * Takes the stream, writes the first event, and gets everything ready that a session needs. A new stream and its first
@@ -79,7 +83,9 @@ export async function beginSession(
     choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, edges);
   const { manifest } = prepared.agent;
   const forVariables = { ...edges, manifest, targets: prepared.targets, derived: prepared.derived };
+  // Derived variables ask from the first event on; whoever asks later has it made then.
   const asking = ({ state }: SessionLog) => {
+    if (prepared.derived === undefined) return { invoke: undefined, artifacts: undefined };
     const invoke = createSessionInvoke({ desk: prepared.desk, manifest, state });
     return { invoke, artifacts: { invoke, context: () => sessionContext(state) } };
   };
@@ -102,7 +108,7 @@ export async function beginSession(
       const { invoke, artifacts } = asking(log);
       const variables = createSessionVariables({ ...forVariables, artifacts }, log);
       const origin = log.append(started, lineage?.cause);
-      setGiven(variables, forVariables, given, writerOf(lineage), origin);
+      setGiven(variables, given, writerOf(lineage), origin);
       if (lineage?.shown !== undefined) log.append(shownToChild('metadata', lineage.shown), origin);
       if (lineage?.shownVariables !== undefined)
         log.append(shownToChild('variables', lineage.shownVariables), origin);

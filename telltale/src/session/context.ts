@@ -20,7 +20,7 @@ import type { Stop } from './stop.ts';
 import type { TestContext } from './test-context.ts';
 import type { ToAction } from './to-action.ts';
 import type { Hearing } from './turn/hearing-state.ts';
-import type { SetVariable } from './variables/variable-writer.ts';
+import type { SessionVariables } from './variables/session-variables.ts';
 
 interface ContextWorks {
   /** Brings what others have to tell, with nothing in flight. */
@@ -66,7 +66,7 @@ export interface SessionContext {
   readonly toAction: ToAction;
   /** Changes metadata, and gives what tests read and turns have to know. */
   readonly works: ContextWorks;
-  readonly setVariable: SetVariable;
+  readonly variables: SessionVariables;
   /** What is wrong with a final response, where the agent declares an output schema. */
   readonly checkOutput: (text: string) => CheckedOutput;
   /** The limit of a session above this one that is used up. */

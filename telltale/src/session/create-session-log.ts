@@ -5,8 +5,9 @@ import { reduce } from '../events/reduce.ts';
 import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { added, NONE } from '../kernel/grow.ts';
+import { added, NONE, without } from '../kernel/grow.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
 import {
   addToBatch,
@@ -17,7 +18,7 @@ import {
   type StreamBatches,
   whenCommitted,
 } from '../store/stream-batches.ts';
-import { tellAll } from '../store/tell-all.ts';
+import { tellAll, tellOne } from '../store/tell-all.ts';
 import type { SessionLog } from './session-log.ts';
 import type { OpenSpeech } from './speech.ts';
 import type { Stop } from './stop.ts';
@@ -50,8 +51,8 @@ interface OwnLog extends SessionLog {
   readonly watchers: SessionLogEdges['watchers'];
   readonly batches: StreamBatches<OwnLog, SessionEvent>;
   readonly front: LastFront;
-  /** Made for the first. */
-  listeners: Set<Listener> | undefined;
+  /** In the order in which they came, each once. Most logs have one: a Set for it would be 140 bytes more. */
+  listeners: readonly Listener[];
   /** Live events, and answers that stand among them, each with the durable one that they came behind. */
   held: readonly { readonly behind: number; readonly show: LiveEvent | (() => void) }[];
   sealed: boolean;
@@ -63,38 +64,44 @@ interface OwnLog extends SessionLog {
 
 type Listener = (event: ObservedEvent) => void;
 
+const METHODS = {
+  append,
+  here,
+  committed,
+  show,
+  speech,
+  subscribe,
+  react,
+  flushed,
+  committedSeq,
+  seal,
+};
+
 export function createSessionLog(edges: SessionLogEdges): SessionLog {
   const { writer, state, snapshots, clock, writtenStatus, stop, crashPoint, watchers } = edges;
-  const log: { -readonly [Field in keyof OwnLog]: OwnLog[Field] } = {
-    state,
-    writer,
-    snapshots,
-    clock,
-    stop,
-    crashPoint,
-    watchers,
-    watched: false,
-    speaking: undefined,
-    listeners: undefined,
-    held: NONE,
-    sealed: false,
-    origin: { stream: writer.stream, seq: 0, depth: 0 },
-    turnOrigin: undefined,
-    reactions: NONE,
-    unanswered: undefined,
-    batches: undefined as never, // below: they call the log
-    front: createLastFront(),
-    append,
-    here,
-    committed,
-    show,
-    speech,
-    subscribe,
-    react,
-    flushed,
-    committedSeq,
-    seal,
-  };
+  const log = withMethods<{ -readonly [Field in keyof OwnLog]: OwnLog[Field] }, keyof typeof METHODS>(
+    METHODS,
+    {
+      state,
+      writer,
+      snapshots,
+      clock,
+      stop,
+      crashPoint,
+      watchers,
+      watched: false,
+      speaking: undefined,
+      listeners: NONE,
+      held: NONE,
+      sealed: false,
+      origin: { stream: writer.stream, seq: 0, depth: 0 },
+      turnOrigin: undefined,
+      reactions: NONE,
+      unanswered: undefined,
+      batches: undefined as never, // below: they call the log
+      front: createLastFront(),
+    },
+  );
   log.batches = createStreamBatches({
     ...{ owner: log, calls: CALLS, writer, seq: state.seq, writtenStatus, crashPoint },
   });
@@ -166,8 +173,11 @@ function speech(this: OwnLog, told: (open: OpenSpeech | undefined, seq: number) 
   else this.held = added(this.held, { behind: seq, show: () => told(open, seq) });
 }
 
-function tell({ listeners }: OwnLog, event: ObservedEvent): void {
-  if (listeners !== undefined) tellAll(listeners, event);
+function tell(log: OwnLog, event: ObservedEvent): void {
+  const { listeners } = log;
+  // One that has left meanwhile is not told any more.
+  for (const listener of listeners)
+    if (log.listeners === listeners || log.listeners.includes(listener)) tellOne(listener, event);
 }
 
 function mayShow(log: OwnLog): boolean {
@@ -187,12 +197,11 @@ function showHeld(log: OwnLog, through: number): void {
 }
 
 function subscribe(this: OwnLog, listener: Listener): () => void {
-  this.listeners ??= new Set();
-  this.listeners.add(listener);
+  if (!this.listeners.includes(listener)) this.listeners = added(this.listeners, listener);
   this.watched = true;
   return () => {
-    this.listeners?.delete(listener);
-    this.watched = this.listeners !== undefined && this.listeners.size > 0;
+    this.listeners = without(this.listeners, listener);
+    this.watched = this.listeners.length > 0;
   };
 }
 

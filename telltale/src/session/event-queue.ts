@@ -1,5 +1,6 @@
 import { decodeEvent } from '../events/codec.ts';
 import type { ObservedEvent, SessionEvent } from '../events/event.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 import type { Store } from '../store/store.ts';
 
 /** Events that wait for a reader; one that is further behind reads the log instead. */
@@ -23,8 +24,8 @@ export interface EventQueue extends AsyncIterable<ObservedEvent> {
  * long as it keeps up. A slow reader costs a bounded amount of memory: it is put off to the log, which is there once
  * `ready` resolves.
  */
-export function createEventQueue(store: Store, session: string, ready: Promise<unknown>): EventQueue {
-  const queue: QueueState = {
+export const createEventQueue = (store: Store, session: string, ready: Promise<unknown>): EventQueue =>
+  withMethods<QueueState, keyof typeof METHODS>(METHODS, {
     store,
     session,
     ready,
@@ -32,12 +33,9 @@ export function createEventQueue(store: Store, session: string, ready: Promise<u
     lastSeq: undefined,
     source: undefined,
     unsubscribe: undefined,
-    attach,
-    end,
-    [Symbol.asyncIterator]: iterator,
-  };
-  return queue;
-}
+  });
+
+const METHODS = { attach, end, [Symbol.asyncIterator]: iterator };
 
 interface QueueState extends EventQueue {
   readonly store: Store;

@@ -1,5 +1,6 @@
 import type { Cause } from '../events/event.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
 import type { Talk } from './chat/talk.ts';
 import { closeDrain, type Drain, drainInbox, drainNow, type InboxReceiver } from './drain-inbox.ts';
@@ -41,20 +42,19 @@ interface OwnInbox extends Inbox, InboxReceiver {
   waiting: Set<() => void> | undefined;
 }
 
+const METHODS = { receive, onError, drain, onMessage, lastMessage, close };
+
 export function createInbox(writer: StreamWriter, edges: InboxEdges): Inbox {
-  const inbox: { -readonly [Field in keyof OwnInbox]: OwnInbox[Field] } = {
-    edges,
-    writer,
-    last: undefined,
-    waiting: undefined,
-    reading: undefined as never, // below: it calls the inbox
-    receive,
-    onError,
-    drain,
-    onMessage,
-    lastMessage,
-    close,
-  };
+  const inbox = withMethods<{ -readonly [Field in keyof OwnInbox]: OwnInbox[Field] }, keyof typeof METHODS>(
+    METHODS,
+    {
+      edges,
+      writer,
+      last: undefined,
+      waiting: undefined,
+      reading: undefined as never, // below: it calls the inbox
+    },
+  );
   inbox.reading = drainInbox(writer, inbox);
   return inbox;
 }

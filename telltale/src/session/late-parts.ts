@@ -10,6 +10,7 @@ import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { readEvents } from './read-session.ts';
 import type { SessionRuns } from './runs/session-runs.ts';
 import type { SessionEdges } from './session-edges.ts';
+import { invokeOf } from './session-invoke.ts';
 
 /** The run of an agent with a workflow of its own, unless another run leads it. */
 export async function openLead(edges: SessionEdges): Promise<OwnLead | undefined> {
@@ -23,14 +24,15 @@ export async function openLead(edges: SessionEdges): Promise<OwnLead | undefined
 
 /** Loaded by those who have some. */
 export async function openTriggers(
-  { log, clock, ids, invoke }: SessionEdges,
+  edges: SessionEdges,
   triggers: CompiledTriggers,
   { start, cancel }: SessionRuns,
   testContext: () => Readonly<Record<string, unknown>>,
 ): Promise<TriggerReactions> {
+  const { log, clock, ids } = edges;
   const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
   return createTriggerReactions({
-    ...{ triggers, log, clock, ids, invoke, testContext },
+    ...{ triggers, log, clock, ids, invoke: invokeOf(edges), testContext },
     decisionContext: () => sessionContext(log.state),
     startRun: start,
     cancelRun: cancel,
@@ -71,11 +73,12 @@ export async function openFresh(edges: FreshContextEdges): Promise<() => Promise
 
 /** Hooks are loaded by those who have some. */
 export async function openHooks(
-  { prepared, log, stop, clock, invoke }: SessionEdges,
+  edges: SessionEdges,
   traits: SessionHookEdges['traits'],
 ): Promise<SessionHooks | undefined> {
+  const { prepared, log, stop, clock } = edges;
   const { createSessionHooks } = await import('./hooks/create-session-hooks.ts');
   const { command } = prepared.targets;
   const { hooks } = prepared.agent.manifest;
-  return createSessionHooks({ hooks, log, stop, clock, command, invoke, traits });
+  return createSessionHooks({ hooks, log, stop, clock, command, invoke: invokeOf(edges), traits });
 }

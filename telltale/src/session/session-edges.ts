@@ -51,8 +51,8 @@ export interface SessionEdges {
   readonly memories: Memories;
   readonly tokenizer: LoadTokenizer;
   readonly ids: IdSource;
-  /** Asks decision artifacts for this session. */
-  readonly invoke: Invoke;
+  /** Asks decision artifacts for this session: `invokeOf` makes it for the first who does. */
+  invoke: Invoke | undefined;
   /** A tool's `max_parallel`, and calls that must not be made twice: in the name of `group`. */
   readonly slots: Slots;
   readonly underWay: UnderWay;

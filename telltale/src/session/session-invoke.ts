@@ -3,6 +3,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { InvokeEdges } from '../targets/artifacts/create-invoke.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { OpenDesk } from './artifact-desk.ts';
+import type { SessionEdges } from './session-edges.ts';
 
 export interface SessionInvokeEdges {
   readonly desk: OpenDesk;
@@ -17,6 +18,15 @@ export function createSessionInvoke({ desk, manifest, state }: SessionInvokeEdge
     making ??= makeInvoke(desk, () => settingsOf(manifest, state));
     return (await making)(question);
   };
+}
+
+/** The one of a session that is worked on: it numbers its questions. */
+export function invokeOf(edges: SessionEdges): Invoke {
+  const { prepared, log } = edges;
+  edges.invoke ??= createSessionInvoke({
+    ...{ desk: prepared.desk, manifest: prepared.agent.manifest, state: log.state },
+  });
+  return edges.invoke;
 }
 
 const settingsOf = (manifest: AgentManifest, state: SessionState) => ({

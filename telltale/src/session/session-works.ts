@@ -2,6 +2,7 @@ import type { Cause, EventBody } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 import type { PerformCall, SchedulerEdges, SlotCall } from '../scheduler/edges.ts';
 import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
 import { mayBeLost } from '../store/may-be-lost.ts';
@@ -24,6 +25,7 @@ import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { createTestContext, type TestContext } from './test-context.ts';
 import { createToolNews } from './tool-news.ts';
+import { setterOf } from './variables/session-variables.ts';
 
 /**
  * What the parts of a session at work have of each other: one record that is the edges of its scheduler, its reviews and
@@ -54,12 +56,38 @@ export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performe
   traits: Performer['traits'];
 }
 
+const METHODS = {
+  append,
+  committed,
+  onFatal,
+  onEnded,
+  traits,
+  unknownTarget: unknown,
+  perform,
+  runChild,
+  runWorkflow,
+  internalEdges,
+  clear,
+  asks,
+  slot,
+  once,
+  lookup,
+  view,
+  context,
+  applyMetadata,
+  takeOrder,
+  beforeTurn,
+};
+
 export function createSessionWorks(edges: SessionEdges): SessionWorks {
   const { prepared, log, stop, clock, random, store } = edges;
   const { manifest } = prepared.agent;
   const { state } = log;
   const atRest = state.parent !== undefined ? 'tell' : edges.onWaiting;
-  const works: { -readonly [Field in keyof SessionWorks]: SessionWorks[Field] } = {
+  const works = withMethods<
+    { -readonly [Field in keyof SessionWorks]: SessionWorks[Field] },
+    keyof typeof METHODS
+  >(METHODS, {
     edges,
     prepared,
     log,
@@ -91,28 +119,8 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
     called: undefined as never,
     reviews: undefined as never,
     scheduler: undefined as never,
-    append,
-    committed,
-    onFatal,
-    onEnded,
-    traits,
-    unknownTarget: unknown,
-    perform,
-    runChild,
-    runWorkflow,
-    internalEdges,
-    clear,
-    asks,
     rests: atRest === 'hold' ? undefined : rests,
-    slot,
-    once,
-    lookup,
-    view,
-    context,
-    applyMetadata,
-    takeOrder,
-    beforeTurn,
-  };
+  });
   works.called = createCalledAtRest(works);
   works.reviews = createReviews(works);
   return works;
@@ -124,7 +132,7 @@ function ordersOf(works: SessionWorks): SessionOrders {
   works.orders ??= createSessionOrders({
     ...{ log, workflows: edges.prepared.workflows },
     applyMetadata: (...update) => works.applyMetadata(...update),
-    setVariable: edges.variables.set,
+    setVariable: setterOf(edges.variables),
   });
   return works.orders;
 }
@@ -154,7 +162,7 @@ function onEnded(this: SessionWorks): void {
 function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
   const { edges, called } = this;
   const run = createChildRunner({
-    ...{ ...edges, called, setVariable: edges.variables.set },
+    ...{ ...edges, called, setVariable: setterOf(edges.variables) },
     applyMetadata: (...update) => this.applyMetadata(...update),
   });
   return run(call);
@@ -171,7 +179,7 @@ function internalEdges(this: SessionWorks): InternalEdges {
     state: log.state,
     manifest: prepared.agent.manifest,
     append: (body) => log.append(body),
-    setVariable: edges.variables.set,
+    setVariable: setterOf(edges.variables),
     desk: prepared.desk,
     rollback: (to) => this.scheduler.rollback(to, log.here()),
     cancel: (id, reason) => this.scheduler.cancel(reason, [id]),

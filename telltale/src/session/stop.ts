@@ -1,6 +1,7 @@
 import type { Review } from '../events/state.ts';
 import { added, NONE, without } from '../kernel/grow.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 
 /** Why a session stops before it has come to its own end. */
 export type StopReason =
@@ -37,10 +38,10 @@ interface OwnStop extends Stop {
   waiting: readonly (() => void)[];
 }
 
-export function createStop(): Stop {
-  const stop: OwnStop = { reason: undefined, waiting: NONE, now, on, off, onStop, until };
-  return stop;
-}
+const METHODS = { now, on, off, onStop, until };
+
+export const createStop = (): Stop =>
+  withMethods<OwnStop, keyof typeof METHODS>(METHODS, { reason: undefined, waiting: NONE });
 
 function now(this: OwnStop, given: StopReason): void {
   if (this.reason !== undefined) return;

@@ -82,7 +82,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
     spareParser: undefined,
     calls: face.calls,
     toAction: prepared.toAction,
-    setVariable: edges.variables.set,
+    variables: edges.variables,
     works,
     checkOutput: prepared.checkOutput,
     limitAbove: edges.lineage?.limits.reached,

@@ -33,7 +33,8 @@ export interface BodyScan extends BodyText {
   tag: BodyTag;
   /** A possible tag's text, which is not part of the body if it turns out to be one. */
   candidate: string;
-  scan: TagScan;
+  /** Made for the first: most bodies end without one. */
+  scan: TagScan | undefined;
 }
 
 export function createBodyScan(maxLength: number): BodyScan {
@@ -50,7 +51,7 @@ export function createBodyScan(maxLength: number): BodyScan {
     value: undefined,
     triedLength: 0,
     candidate: '',
-    scan: createTagScan(),
+    scan: undefined,
   };
 }
 
@@ -131,6 +132,7 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
           continue;
         }
         if (mayClose(body.tag, chunk, i) || !isInString(body)) {
+          body.scan ??= createTagScan();
           startTag(body.scan);
           body.phase = TAG;
         }
@@ -139,7 +141,8 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
       continue;
     }
     const c = chunk.charCodeAt(i);
-    const next = body.phase === TAG ? stepCandidate(body, c) : stepTail(c);
+    const next =
+      body.phase === TAG && body.scan !== undefined ? stepCandidate(body, body.scan, c) : stepTail(c);
     if (next === GOES_ON) i++;
     else if (next === IS_TAIL) {
       body.phase = STRING_TAIL;
@@ -185,8 +188,7 @@ const IS_TEXT = 12;
 type Step = typeof GOES_ON | typeof IS_TAIL | typeof IS_TEXT | Exclude<BodyState, 0>;
 
 /** Up to the moment it is certainly a tag, a candidate holds no quote and no backslash: it can be text as well. */
-function stepCandidate(body: BodyScan, c: number): Step {
-  const { scan } = body;
+function stepCandidate(body: BodyScan, scan: TagScan, c: number): Step {
   const verdict = stepTag(scan, c);
   const isTag = verdict === COMPLETE || (verdict === PENDING && scan.certain);
   if (!isTag) return verdict === PENDING ? GOES_ON : IS_TEXT;

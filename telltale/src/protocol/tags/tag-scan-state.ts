@@ -65,12 +65,16 @@ export function startTag(scan: TagScan): void {
 
 export function addSpan(scan: TagScan, code: number, nameFrom: number, nameTo: number): void {
   const { spans, spanCount } = scan;
+  scan.spanCount = spanCount + SPAN;
+  if (spans.length === 0) {
+    scan.spans = [code, nameFrom, nameTo, -1, -1]; // most tags have one: as a list that grows it would have room for three
+    return;
+  }
   spans[spanCount] = code;
   spans[spanCount + 1] = nameFrom;
   spans[spanCount + 2] = nameTo;
   spans[spanCount + 3] = -1;
   spans[spanCount + 4] = -1;
-  scan.spanCount = spanCount + SPAN;
 }
 
 export function startValue(scan: TagScan, offset: number): void {

@@ -1,3 +1,4 @@
+import { withMethods } from '../../kernel/with-methods.ts';
 import { createStop, type Stop } from '../stop.ts';
 
 /** How the person in front of a chat leads it. */
@@ -26,18 +27,14 @@ interface OwnTalk extends Talk {
   current: Stop | undefined;
 }
 
-export function createTalk(): Talk {
-  const talk: OwnTalk = {
+const METHODS = { breakOff, finish, onFinish, beginExchange };
+
+export const createTalk = (): Talk =>
+  withMethods<OwnTalk, keyof typeof METHODS>(METHODS, {
     finished: false,
     finishing: undefined,
     current: undefined,
-    breakOff,
-    finish,
-    onFinish,
-    beginExchange,
-  };
-  return talk;
-}
+  });
 
 function breakOff(this: OwnTalk): void {
   this.current?.now({ kind: 'cancel', reason: 'broken off', by: 'user' });

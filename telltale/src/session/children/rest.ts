@@ -1,4 +1,5 @@
 import type { Review, SessionState } from '../../events/state.ts';
+import { withMethods } from '../../kernel/with-methods.ts';
 import { openChildren } from './child-id.ts';
 
 /** Where a session says to whoever called it that there is nothing to do in it but wait for people. */
@@ -17,10 +18,10 @@ interface OwnRest extends Rest {
   listeners: Set<() => void> | undefined;
 }
 
-export function createRest(): Rest {
-  const rest: OwnRest = { listeners: undefined, resting: undefined, reviews, moved, onMoved };
-  return rest;
-}
+const REST = { reviews, moved, onMoved };
+
+export const createRest = (): Rest =>
+  withMethods<OwnRest, keyof typeof REST>(REST, { listeners: undefined, resting: undefined });
 
 function reviews(this: OwnRest): readonly Review[] | undefined {
   return this.resting?.waitsNow();
@@ -63,10 +64,10 @@ interface OwnCalled extends CalledAtRest {
   called: Map<string, Resting> | undefined;
 }
 
-export function createCalledAtRest(above: Above): CalledAtRest {
-  const own: OwnCalled = { above, called: undefined, add, has, isEmpty, reviews: reviewsOfCalled };
-  return own;
-}
+const CALLED = { add, has, isEmpty, reviews: reviewsOfCalled };
+
+export const createCalledAtRest = (above: Above): CalledAtRest =>
+  withMethods<OwnCalled, keyof typeof CALLED>(CALLED, { above, called: undefined });
 
 function add(this: OwnCalled, action: string, session: Resting): () => void {
   this.called ??= new Map();

@@ -2,6 +2,7 @@ import { openReviews, reviewOf } from '../../events/fold-reviews.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { withMethods } from '../../kernel/with-methods.ts';
 import type { ClearCall, PerformCall } from '../../scheduler/edges.ts';
 import type { Approve, Target } from '../../targets/target.ts';
 import type { StartWait, Stop } from '../stop.ts';
@@ -63,20 +64,15 @@ interface OwnReviews extends Reviews {
 export const createReviews = (edges: ReviewEdges): Reviews =>
   reviewsUntil(edges, createComingToRest(edges), edges.stop);
 
-const reviewsUntil = (edges: ReviewEdges, rest: ComingToRest, stop: Stop): OwnReviews => ({
-  edges,
-  rest,
-  stop,
-  goesOnElsewhere: edges.atRest !== 'hold',
-  clear,
-  granted,
-  decide,
-  until,
-  within,
-  isOnlyWaiting,
-  moved,
-  tidy,
-});
+const METHODS = { clear, granted, decide, until, within, isOnlyWaiting, moved, tidy };
+
+const reviewsUntil = (edges: ReviewEdges, rest: ComingToRest, stop: Stop): OwnReviews =>
+  withMethods<OwnReviews, keyof typeof METHODS>(METHODS, {
+    edges,
+    rest,
+    stop,
+    goesOnElsewhere: edges.atRest !== 'hold',
+  });
 
 /** Most sessions ask nobody. */
 function askingOf({ edges, rest }: OwnReviews): Asking {

@@ -2,18 +2,18 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { clip } from '../../prompt/cut-text.ts';
 import type { SessionContext } from '../context.ts';
-import { settableBy } from '../variables/variable-writer.ts';
+import { settableBy, setVariable } from '../variables/variable-writer.ts';
 
 const MAX_NAME_QUOTED = 100;
 
 /** Sets the variables that a step names: those that the model may write. `null` puts the default back. */
-export function setVariables({ manifest, log, setVariable }: SessionContext, updates: JsonObject): void {
+export function setVariables({ log, variables }: SessionContext, updates: JsonObject): void {
   for (const [name, sent] of Object.entries(updates)) {
     try {
       if (sent === null) {
-        const byDefault = (settableBy(manifest, name, 'model').default ?? null) as Json;
-        setVariable(name, byDefault, 'model', { resets: true });
-      } else setVariable(name, sent, 'model');
+        const byDefault = (settableBy(variables.manifest, name, 'model').default ?? null) as Json;
+        setVariable(variables, name, byDefault, 'model', { resets: true });
+      } else setVariable(variables, name, sent, 'model');
     } catch (thrown) {
       const { message, hint } = toRuntimeError(thrown);
       log.append({

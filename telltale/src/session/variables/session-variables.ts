@@ -6,11 +6,10 @@ import type { DerivedVariables } from './derived-triggers.ts';
 import { variableDefaults } from './start-variables.ts';
 import { createVariableKeeper, type KeeperEdges, type VariableKeeper } from './variable-keeper.ts';
 import type { VariableReactionEdges, VariableReactions } from './variable-reactions.ts';
-import { createVariableWriter, type SetVariable } from './variable-writer.ts';
+import { type SettableIn, type SetVariable, setVariable } from './variable-writer.ts';
 
 /** The variables of one session that is worked on. */
-export interface SessionVariables {
-  readonly set: SetVariable;
+export interface SessionVariables extends SettableIn {
   /** Where it has defined variables. */
   readonly keeper: VariableKeeper | undefined;
   /** Where it has derived ones. */
@@ -25,24 +24,25 @@ export interface VariableEdges extends KeeperEdges, Pick<VariableReactionEdges, 
 export function createSessionVariables(edges: VariableEdges, log: SessionLog): SessionVariables {
   const { manifest, derived, clock, artifacts } = edges;
   const keeper = createVariableKeeper(edges, log);
-  return {
-    keeper,
-    reactions: derived?.react({ log, clock, artifacts }),
-    set: createVariableWriter(manifest, log, keeper),
-  };
+  return { manifest, log, keeper, reactions: derived?.react({ log, clock, artifacts }) };
 }
+
+/** For those who set variables of one session, and know nothing else of it. */
+export const setterOf =
+  (variables: SessionVariables): SetVariable =>
+  (...write) =>
+    setVariable(variables, ...write);
 
 /** Defined variables that were given at the start, and checked: they are kept like any that are set later. */
 export function setGiven(
-  { set, keeper }: SessionVariables,
-  { manifest }: Pick<VariableEdges, 'manifest'>,
+  variables: SessionVariables,
   given: JsonObject,
   by: VariableWriter,
   cause: Cause,
 ): void {
-  if (keeper === undefined) return;
+  if (variables.keeper === undefined) return;
   for (const [name, value] of Object.entries(given) as [string, Json][])
-    if (classOf(manifest, name) === 'defined') set(name, value, by, { cause });
+    if (classOf(variables.manifest, name) === 'defined') setVariable(variables, name, value, by, { cause });
 }
 
 /** What a session that is resumed lacks, since its manifest did when it began. What it has stays. */

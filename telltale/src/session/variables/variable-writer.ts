@@ -39,34 +39,45 @@ export interface Written {
  */
 export type SetVariable = (name: string, value: Json, by: VariableWriter, options?: WriteOptions) => Written;
 
-export const createVariableWriter =
-  (manifest: AgentManifest, log: SessionLog, keeper: VariableKeeper | undefined): SetVariable =>
-  (name, value, by, { as = by, run, resets, cause, beside } = {}) => {
-    const variable = settableBy(manifest, name, by);
-    const wrong = resets === true ? undefined : valueProblem(variable, value);
-    if (wrong !== undefined) throw wrong;
-    const from = log.state.variables.get(name)?.value ?? null;
-    if (deepEqual(from, value)) return { name, from, to: value };
-    const kept = variable.class === 'defined' ? keeper?.writes(variable, value) : undefined;
-    const writes = [...(beside?.writes ?? []), ...(kept ?? [])];
-    const at = log.append(
-      {
-        type: 'variable.changed',
-        name,
-        class: variable.class,
-        from,
-        to: value,
-        by: as,
-        ...(run === undefined ? {} : { run }),
-      },
-      cause,
-      beside === undefined && writes.length === 0
-        ? undefined
-        : { ...beside, ...(writes.length === 0 ? {} : { writes }) },
-    );
-    if (variable.class === 'defined') keeper?.wrote(variable, at.seq);
-    return { name, from, to: value, at };
-  };
+/** Where variables are set. */
+export interface SettableIn {
+  readonly manifest: AgentManifest;
+  readonly log: SessionLog;
+  readonly keeper: VariableKeeper | undefined;
+}
+
+export function setVariable(
+  { manifest, log, keeper }: SettableIn,
+  name: string,
+  value: Json,
+  by: VariableWriter,
+  { as = by, run, resets, cause, beside }: WriteOptions = {},
+): Written {
+  const variable = settableBy(manifest, name, by);
+  const wrong = resets === true ? undefined : valueProblem(variable, value);
+  if (wrong !== undefined) throw wrong;
+  const from = log.state.variables.get(name)?.value ?? null;
+  if (deepEqual(from, value)) return { name, from, to: value };
+  const kept = variable.class === 'defined' ? keeper?.writes(variable, value) : undefined;
+  const writes = [...(beside?.writes ?? []), ...(kept ?? [])];
+  const at = log.append(
+    {
+      type: 'variable.changed',
+      name,
+      class: variable.class,
+      from,
+      to: value,
+      by: as,
+      ...(run === undefined ? {} : { run }),
+    },
+    cause,
+    beside === undefined && writes.length === 0
+      ? undefined
+      : { ...beside, ...(writes.length === 0 ? {} : { writes }) },
+  );
+  if (variable.class === 'defined') keeper?.wrote(variable, at.seq);
+  return { name, from, to: value, at };
+}
 
 /** The variable of that name, if it is there and the writer may set it. */
 export function settableBy(manifest: AgentManifest, name: string, by: VariableWriter): SettableVariable {

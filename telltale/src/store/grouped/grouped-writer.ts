@@ -1,4 +1,4 @@
-import { added, NONE } from '../../kernel/grow.ts';
+import { added, NONE, without } from '../../kernel/grow.ts';
 import type { Json } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Listeners } from '../listeners.ts';
@@ -68,7 +68,7 @@ function onWake(this: GroupedWriter, wake: () => void): () => void {
   state.wakes = added(state.wakes, end);
   return () => {
     end();
-    state.wakes = state.wakes.filter((each) => each !== end);
+    state.wakes = without(state.wakes, end);
   };
 }
 

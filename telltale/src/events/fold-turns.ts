@@ -39,7 +39,11 @@ export function beginTurn(state: SessionState, turn: number): void {
 
 /** A copy of the values, unless they are those of the turn before. */
 const shownMetadata = ({ news, turns, metadata }: SessionState): JsonObject =>
-  (news.changed.length === 0 ? turns.at(-1)?.metadata : undefined) ?? { ...metadata };
+  (news.changed.length === 0 ? turns.at(-1)?.metadata : undefined) ??
+  (Object.keys(metadata).length === 0 ? NO_FIELDS : { ...metadata });
+
+/** For all agents without metadata. */
+const NO_FIELDS: JsonObject = Object.freeze({});
 
 /** The variables by name. */
 export const variableValues = ({ variables }: Pick<SessionState, 'variables'>): Record<string, Json> =>

@@ -1,7 +1,7 @@
 import type { CallNames } from './calls/call-names.ts';
 import type { CallParser } from './calls/call-parser.ts';
 import { createStepParser } from './step/step-parser.ts';
-import { createTagParser, type TagParser, type TagParserOptions } from './tags/tag-parser.ts';
+import { createSharedTagParser, type TagParser, type TagParserOptions } from './tags/tag-parser.ts';
 import { createToolsParser } from './tools/tools-parser.ts';
 
 /** How a model acts: with tags in its text, with native tool calls, or with one native call a turn. */
@@ -25,7 +25,7 @@ export function createDialectParser(
   dialect: Dialect,
   options: DialectParserOptions = {},
 ): TagParser | CallParser {
-  return dialect === 'tags' ? createTagParser(options) : createCallDialectParser(dialect, options);
+  return dialect === 'tags' ? createSharedTagParser(options) : createCallDialectParser(dialect, options);
 }
 
 export function createCallDialectParser(dialect: CallDialect, options: CallParserOptions = {}): CallParser {

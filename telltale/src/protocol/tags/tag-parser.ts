@@ -1,3 +1,4 @@
+import { withMethods } from '../../kernel/with-methods.ts';
 import type { ParserEvent, Place } from '../intents.ts';
 import { textEvent } from '../prose/output.ts';
 import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
@@ -24,45 +25,69 @@ export interface TagParser extends TurnParser {
 
 const DEFAULT_ACTIONS_IN: readonly Place[] = ['outside', 'thought'];
 
+/** A parser whose methods can be taken off it. */
 export function createTagParser(options: TagParserOptions = {}): TagParser {
-  const reader = createReader({
-    maxBody: options.max_body ?? DEFAULT_MAX_BODY,
-    actionsIn: options.actions_in ?? DEFAULT_ACTIONS_IN,
-    key: options.key,
-    ids: options.ids ?? new Set(),
-  });
-  const { body, output } = reader;
-  // A getter for `consumed` would give each parser a shape of its own, and every caller a slow `push`.
-  const parser = {
-    consumed: 0,
-    push(chunk: string): ParserEvent[] {
-      // What most chunks are comes first, and touches no record that lives as long as the turn but the counters: what
-      // is stored there costs the collector's book-keeping.
-      if (reader.outlook === 'calm body') {
-        if (goesOn(body, chunk)) return [];
-      } else if (reader.outlook === 'calm prose' && passes(chunk)) {
-        parser.consumed += chunk.length;
-        return [textEvent(output.place, chunk)];
-      }
-      return readClosely(parser, reader, chunk);
-    },
-    end(): ParserEvent[] {
-      if (reader.outlook === 'ended') return [];
-      const events = endStream(reader, parser.consumed);
-      parser.consumed = output.consumed;
-      return events;
-    },
-    renew(): void {
-      renewReader(reader);
-      parser.consumed = 0;
-    },
+  const parser: OwnParser = {
+    ...fieldsOf(options),
+    push: (chunk) => push.call(parser, chunk),
+    end: () => end.call(parser),
+    renew: () => renew.call(parser),
   };
   return parser;
 }
 
+/** One whose methods are called on it, for each session: 200 bytes less. */
+export const createSharedTagParser = (options: TagParserOptions): TagParser =>
+  withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
+
+interface OwnParser extends TagParser {
+  // A getter would give each parser a shape of its own, and every caller a slow `push`.
+  consumed: number;
+  readonly reader: Reader;
+}
+
+const METHODS = { push, end, renew };
+
+const fieldsOf = (options: TagParserOptions) => ({
+  consumed: 0,
+  reader: createReader({
+    maxBody: options.max_body ?? DEFAULT_MAX_BODY,
+    actionsIn: options.actions_in ?? DEFAULT_ACTIONS_IN,
+    key: options.key,
+    ids: options.ids ?? new Set(),
+  }),
+});
+
+function push(this: OwnParser, chunk: string): ParserEvent[] {
+  const { reader } = this;
+  // What most chunks are comes first, and touches no record that lives as long as the turn but the counters: what
+  // is stored there costs the collector's book-keeping.
+  if (reader.outlook === 'calm body') {
+    if (goesOn(reader.body, chunk)) return [];
+  } else if (reader.outlook === 'calm prose' && passes(chunk)) {
+    this.consumed += chunk.length;
+    return [textEvent(reader.output.place, chunk)];
+  }
+  return readClosely(this, chunk);
+}
+
 /** Apart from `push`, so that what most chunks need is small enough to become part of the caller's loop. */
-function readClosely(parser: { consumed: number }, reader: Reader, chunk: string): ParserEvent[] {
+function readClosely(parser: OwnParser, chunk: string): ParserEvent[] {
+  const { reader } = parser;
   const events = read(reader, chunk, parser.consumed);
   parser.consumed = reader.output.consumed;
   return events;
+}
+
+function end(this: OwnParser): ParserEvent[] {
+  const { reader } = this;
+  if (reader.outlook === 'ended') return [];
+  const events = endStream(reader, this.consumed);
+  this.consumed = reader.output.consumed;
+  return events;
+}
+
+function renew(this: OwnParser): void {
+  renewReader(this.reader);
+  this.consumed = 0;
 }

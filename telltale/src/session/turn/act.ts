@@ -5,7 +5,7 @@ import { added, withoutLast } from '../../kernel/grow.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
-import { holdAt } from './gate.ts';
+import { createGate, holdAt } from './gate.ts';
 import { cut, type Hearing } from './hearing-state.ts';
 import { createResponseStream, endResponse, pushResponse, whenOut } from './response-stream.ts';
 import { setVariables } from './set-variables.ts';
@@ -143,6 +143,7 @@ const AFTER_STEP =
 
 /** Holds back what follows until the action or group has ended. */
 function waitFor(hearing: Hearing, id: string): void {
+  hearing.gate ??= createGate();
   holdAt(
     hearing.gate,
     (open) => hearing.context.scheduler.whenEnded([id], open),

@@ -9,6 +9,7 @@ import type { Heard } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
 import type { Next } from './next.ts';
 import { noTags, remind, tellOnce } from './remind.ts';
+import { sourceOf } from './response-stream.ts';
 import { allEnded, aMoment, responsesOut, stillOnly } from './settle-actions.ts';
 
 /** Turns without any tag after which the text counts as the final response. */
@@ -34,7 +35,7 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
   if (final !== undefined) {
     await allEnded(context);
     if (stop.reason !== undefined) return { kind: 'stopped' };
-    return concludeWith(context, final.stream.text, final.stream.source);
+    return concludeWith(context, final.stream.text, sourceOf(final.stream));
   }
   if (heard.observed !== undefined) {
     const { observed } = heard;

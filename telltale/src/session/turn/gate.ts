@@ -14,8 +14,6 @@ const EVENT_WEIGHT = 64;
 export interface Gate {
   /** Whether something is held back. */
   held: boolean;
-  /** Whether something ever was. */
-  used: boolean;
   queue: readonly { readonly event: ParserEvent; readonly consumed: number }[];
   at: number;
   weight: number;
@@ -25,7 +23,6 @@ export interface Gate {
 
 export const createGate = (): Gate => ({
   held: false,
-  used: false,
   queue: NONE,
   at: 0,
   weight: 0,
@@ -49,7 +46,6 @@ export function holdAt(
   act: (event: ParserEvent, consumed: number) => void,
 ): void {
   gate.held = true;
-  gate.used = true;
   let opened = false;
   release(() => {
     if (opened) return;

@@ -46,7 +46,8 @@ export interface Hearing {
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
   calls: CallParser | undefined;
   readonly splitter: CloseSplitter;
-  readonly gate: Gate;
+  /** Made once something is held back: in most turns nothing is. */
+  gate: Gate | undefined;
   readonly branches: Branches;
   readonly spoken: Spoken;
   /** What it has said of elements that are open. */

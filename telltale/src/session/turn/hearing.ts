@@ -41,18 +41,20 @@ function hearPiece(hearing: Hearing, piece: string): void {
 }
 
 function pass(hearing: Hearing, events: readonly ParserEvent[]): void {
-  const { gate, parser } = hearing;
+  const { parser } = hearing;
   for (const event of events) {
-    if (!gate.held) act(hearing, event, parser.consumed);
+    const { gate } = hearing;
+    if (gate?.held !== true) act(hearing, event, parser.consumed);
     else if (queueAt(gate, event, parser.consumed)) cut(hearing, 'buffer_full');
   }
 }
 
 /** The stream is over: reads what is left. Undefined where all that was heard has been acted on, else once that is so. */
 export function endHearing(hearing: Hearing): Promise<void> | undefined {
-  const { gate, parser, context } = hearing;
+  const { parser, context } = hearing;
   if (hearing.observed === undefined) pass(hearing, parser.end());
-  if (gate.held)
+  const { gate } = hearing;
+  if (gate?.held === true)
     return context.reviews.until((done) => {
       whenOpen(gate, () => {
         writeEnd(hearing);

@@ -22,8 +22,8 @@ export interface ResponseStream {
   readonly final: boolean;
   /** What has gone out. */
   text: string;
-  /** What the model wrote. */
-  source: string;
+  /** What the model wrote, once that may differ from what has gone out: `sourceOf` has it. */
+  source: string | undefined;
   /** Made at the first dollar: most responses have none. */
   reader: ReferenceReader | undefined;
   queue: readonly ReferencePiece[];
@@ -46,7 +46,7 @@ export function createResponseStream(
     log,
     final,
     text: '',
-    source: '',
+    source: undefined,
     reader: undefined,
     queue: NONE,
     at: 0,
@@ -59,15 +59,19 @@ export function createResponseStream(
 }
 
 export function pushResponse(stream: ResponseStream, text: string): void {
-  stream.source += text;
   // Most pieces hold no dollar and nothing waits: they go straight out.
   if (!stream.held && stream.queue.length === 0 && stream.reader?.isIdle() !== false && !text.includes('$')) {
+    if (stream.source !== undefined) stream.source += text;
     out(stream, text);
     return;
   }
+  stream.source = sourceOf(stream) + text;
   stream.reader ??= createReferenceReader();
   take(stream, stream.reader.push(text));
 }
+
+/** What the model wrote. */
+export const sourceOf = ({ source, text }: ResponseStream): string => source ?? text;
 
 export function endResponse(stream: ResponseStream): void {
   if (stream.ended) return;

@@ -2,7 +2,6 @@ import { NONE } from '../../kernel/grow.ts';
 import type { SessionContext } from '../context.ts';
 import { createBranches, renewBranches } from './branches.ts';
 import { createCloseSplitter, renewCloseSplitter } from './close-splitter.ts';
-import { createGate } from './gate.ts';
 import type { Hearing } from './hearing-state.ts';
 import { openSpeech } from './open-speech.ts';
 import { createSpoken, renewSpoken } from './spoken.ts';
@@ -15,7 +14,7 @@ import { takeTurnParser } from './turn-parser.ts';
  */
 export function takeHearing(context: SessionContext): Hearing {
   const { hearing: before } = context;
-  if (before === undefined || before.gate.used) return createHearing(context);
+  if (before === undefined || before.gate !== undefined) return createHearing(context);
   renew(before, context);
   return before;
 }
@@ -30,7 +29,7 @@ function createHearing(context: SessionContext): Hearing {
     parser,
     calls: 'advance' in parser ? parser : undefined,
     splitter: createCloseSplitter(),
-    gate: createGate(),
+    gate: undefined,
     branches: createBranches(),
     spoken: createSpoken(context.log),
     openSpeech,
@@ -48,7 +47,7 @@ function createHearing(context: SessionContext): Hearing {
   };
 }
 
-/** All that a turn changes: one gate is as new as long as it was never used. */
+/** All that a turn changes, but for a gate: it has none. */
 function renew(hearing: Hearing, context: SessionContext): void {
   const parser = takeTurnParser(context);
   hearing.context = context;

@@ -17,9 +17,9 @@ import type { PreparedCalls } from './prepare-calls.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
+import type { Asker } from './stream-model.ts';
 import type { TestContext } from './test-context.ts';
 import type { ToAction } from './to-action.ts';
-import type { Hearing } from './turn/hearing-state.ts';
 import type { SessionVariables } from './variables/session-variables.ts';
 
 interface ContextWorks {
@@ -57,8 +57,8 @@ export interface SessionContext {
   readonly fastModel: () => Promise<Model>;
   /** Ids taken in the session: the parser adds to it. */
   readonly ids: Set<string>;
-  /** The turn in hand, or the one before the next. */
-  hearing: Hearing | undefined;
+  /** The turn in hand, or the one before the next: for whoever stops the session. */
+  asker: Asker | undefined;
   /** Read the turn before, and reads the next. */
   spareParser?: TagParser | undefined;
   /** Where the model calls tools natively. */

@@ -8,6 +8,7 @@ import { finishLast, type Left } from './recover.ts';
 import type { Stop } from './stop.ts';
 import { finishTurn } from './turn/finish-turn.ts';
 import { endHearing } from './turn/hearing.ts';
+import type { Hearing } from './turn/hearing-state.ts';
 import { listen } from './turn/listen.ts';
 import type { Next } from './turn/next.ts';
 import { endTurn, openTurn } from './turn/run-turn.ts';
@@ -34,6 +35,7 @@ export async function runLoop(
     const then = tell === undefined ? next : await told(tell, stop, next);
     if (then.kind !== 'turn') return then;
   }
+  let hearing: Hearing | undefined;
   for (;;) {
     const before = context.works.beforeTurn();
     if (before !== undefined) await before;
@@ -66,7 +68,7 @@ export async function runLoop(
         context.sessionOrigin(),
       );
     const prompt = conversation.extend(state);
-    const hearing = openTurn(context, prompt, previous);
+    hearing = openTurn(context, prompt, previous, hearing);
     const streamed = await listen(hearing, prompt);
     const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
     if (acting !== undefined) await acting;

@@ -17,6 +17,13 @@ export interface ModelStream {
   disarm: (() => void) | undefined;
 }
 
+/** Who asks a model, as far as its stream can be ended. */
+export interface Asker {
+  readonly abort: AbortController;
+  /** While the model is being asked. */
+  readonly streaming: ModelStream | undefined;
+}
+
 /** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */
 export function startStream(stream: ModelStream, request: ModelRequest, sink: ModelSink): void {
   started(stream.model, request, sink).then(

@@ -78,7 +78,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
     model: edges.model,
     fastModel: prepared.fastModel,
     ids: takenIds(state),
-    hearing: undefined,
+    asker: undefined,
     spareParser: undefined,
     calls: face.calls,
     toAction: prepared.toAction,

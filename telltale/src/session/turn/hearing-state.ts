@@ -3,7 +3,7 @@ import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import type { TurnParser } from '../../protocol/turn-parser.ts';
 import type { SessionContext } from '../context.ts';
 import type { OpenSpeech } from '../speech.ts';
-import { giveUp, type ModelStream } from '../stream-model.ts';
+import { type Asker, giveUp, type ModelStream } from '../stream-model.ts';
 import type { Branches } from './branches.ts';
 import type { CloseSplitter } from './close-splitter.ts';
 import type { Gate } from './gate.ts';
@@ -34,7 +34,7 @@ export interface Heard {
 }
 
 /** One turn of the model, as it is read and acted on. */
-export interface Hearing {
+export interface Hearing extends Asker {
   context: SessionContext;
   /** Ends the model's stream. */
   abort: AbortController;
@@ -77,12 +77,12 @@ export function cut(hearing: Hearing, reason: CutReason): void {
 }
 
 /** For whoever stops the session. */
-export function endTurnInHand({ hearing }: Pick<SessionContext, 'hearing'>): void {
-  if (hearing?.streaming !== undefined) endStream(hearing);
+export function endTurnInHand({ asker }: Pick<SessionContext, 'asker'>): void {
+  if (asker?.streaming !== undefined) endStream(asker);
 }
 
 /** Tells the model to end its stream. */
-export function endStream({ abort, streaming }: Hearing): void {
+export function endStream({ abort, streaming }: Asker): void {
   abort.abort(TURN_CUT);
   if (streaming !== undefined) giveUp(streaming);
 }

@@ -22,8 +22,13 @@ export type TurnEnd =
     }
   | { readonly kind: 'stopped' };
 
-/** Begins a turn: one request to the model, which is still to be made. */
-export function openTurn(context: SessionContext, prompt: Prompt, previous: Prompt | undefined): Hearing {
+/** Begins a turn: one request to the model, which is still to be made. `before` is the turn before, which is over. */
+export function openTurn(
+  context: SessionContext,
+  prompt: Prompt,
+  previous: Prompt | undefined,
+  before: Hearing | undefined,
+): Hearing {
   const { log, state } = context;
   log.append(
     {
@@ -32,8 +37,8 @@ export function openTurn(context: SessionContext, prompt: Prompt, previous: Prom
     },
     state.task?.place ?? context.sessionOrigin(),
   );
-  const hearing = takeHearing(context);
-  context.hearing = hearing;
+  const hearing = takeHearing(context, before);
+  context.asker = hearing;
   log.speaking = hearing;
   return hearing;
 }

@@ -12,8 +12,7 @@ import { takeTurnParser } from './turn-parser.ts';
  * outlives it, and all that it points to: 1.3 KB of 7.9 KB a step. One that held something back may still be called by
  * what it waited for, and is not used again.
  */
-export function takeHearing(context: SessionContext): Hearing {
-  const { hearing: before } = context;
+export function takeHearing(context: SessionContext, before: Hearing | undefined): Hearing {
   if (before === undefined || before.gate !== undefined) return createHearing(context);
   renew(before, context);
   return before;

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { holdsInfinity } from '../kernel/holds-infinity.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-schema.ts';
@@ -26,7 +27,7 @@ export function createOutputCheck(
         problem: `Your final response must be JSON of the output schema and nothing else, but it cannot be read: ${why}. ${where}`,
       };
     }
-    const wrong = violation(value);
+    const wrong = holdsInfinity(bare, value) ? NOT_FINITE : violation(value);
     if (wrong === undefined) return { ok: true, value };
     return {
       ok: false,
@@ -34,6 +35,8 @@ export function createOutputCheck(
     };
   };
 }
+
+const NOT_FINITE = 'a number in it is too large to be kept (1.8e308 is the limit)';
 
 function compiledSchema(schema: JsonObject): (value: Json) => string | undefined {
   const compiled = compileUserSchema(schema);

@@ -27,12 +27,17 @@ export function readObject(body: string): ReadObject | undefined {
       throw error;
     }
   }
-  if (!isObject(value) || depthOf(value) > NESTING_LIMIT) return undefined;
+  if (!isObject(value) || depthOf(value) > NESTING_LIMIT || holdsInfinity(value)) return undefined;
   return { value, repaired };
 }
 
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const holdsInfinity = (value: Json): boolean =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).some(holdsInfinity)
+    : typeof value === 'number' && !Number.isFinite(value);
 
 function depthOf(value: Json): number {
   let depth = 0;

@@ -101,6 +101,9 @@ describe('a step', () => {
     [{ is_complete: 1 }, 'true or false'],
     [{ thought: 1 }, 'it must be a text'],
     [{ thoughts: 'x' }, 'Did you mean "thought"?'],
+    ['{"metadata": {"n": 1e999}}', 'too large to be kept'],
+    ['{"context_updates": {"n": -1e999}}', 'too large to be kept'],
+    ['{"tool_calls": [{"name": "a", "input": {"n": 1e999}}]}', 'too large to be kept'],
   ])('of the input %j says what is wrong with it', (input, message) => {
     const faults = events(input).flatMap((event) => (event.type === 'fault' ? [event] : []));
     expect(faults).toHaveLength(1);

@@ -125,6 +125,17 @@ describe('a native call', () => {
     ]);
   });
 
+  it.each([
+    ['search', '{"q": 1e999}'],
+    ['search', "{'q': [-1e999],}"],
+    ['set_metadata', '{"n": 1e999}'],
+    ['search', '{"q": 1, "_run": {"timeout": 1e999}}'],
+  ])('of %s with %s does not run, since a number in it is not finite', (name, input) => {
+    expect(events(frame(name, input))).toMatchObject([
+      { type: 'fault', code: 'bad_json', message: expect.stringContaining('too large to be kept') },
+    ]);
+  });
+
   it('that the turn ends in does not run', () => {
     const whole = frameOf({ id: 'c', name: 'search', input: '{"q":1}' });
     for (let at = 1; at < whole.length; at++)
@@ -152,6 +163,15 @@ describe('set_metadata', () => {
 });
 
 describe('respond', () => {
+  it('does not stand with a number that is not finite', () => {
+    expect(codes(events(frame('respond', '{"text": "So.", "output": {"n": 1e999}}')))).toEqual([
+      'open',
+      'delta',
+      'bad_json',
+      'close',
+    ]);
+  });
+
   const open = (final: boolean) => ({ type: 'open', tag: 'response', depth: 0, final });
   const delta = (text: string) => ({ type: 'delta', tag: 'response', text });
   const close = { type: 'close', tag: 'response' };

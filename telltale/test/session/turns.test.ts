@@ -363,10 +363,11 @@ describe('a session', () => {
       turns: [
         '<response>n is 3</response>',
         '<response>{"n":"3"}</response>',
+        '<response>{"n":3e999}</response>',
         '<response>{"n":3}</response>',
       ],
     });
-    expect(of('fault').map(({ code }) => code)).toEqual(['bad_output', 'bad_output']);
+    expect(of('fault').map(({ code }) => code)).toEqual(['bad_output', 'bad_output', 'bad_output']);
     expect(result.result).toEqual({ n: 3 });
   });
 

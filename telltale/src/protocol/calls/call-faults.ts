@@ -1,6 +1,7 @@
 import { suggest } from '../../kernel/nearest.ts';
 import { clip } from '../envelope/envelope.ts';
 import type { FaultCode, ParserEvent } from '../intents.ts';
+import { LARGE_NUMBER } from '../json/read-object.ts';
 
 export type Fault = Extract<ParserEvent, { type: 'fault' }>;
 
@@ -20,6 +21,12 @@ export const callBadJson = (name: string) =>
   fault(
     'bad_json',
     `The input of "${clip(name)}" is no JSON object that can be read, so it did not act. Write one object: ${QUOTING}.`,
+  );
+
+export const callNotFinite = (name: string) =>
+  fault(
+    'bad_json',
+    `The call of "${clip(name)}" did not act: a number in its input is too large to be kept. ${LARGE_NUMBER}`,
   );
 
 export const callTooLarge = (name: string, maxBody: number) =>

@@ -1,16 +1,22 @@
+import { holdsInfinity } from '../../kernel/holds-infinity.ts';
 import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import { MAX_DEPTH, readTolerantJson } from './tolerant-json.ts';
 
+/** Why a text gives no value: it is no JSON that can be read, or holds a number that no double can. */
+export type Unreadable = 'unreadable' | 'not_finite';
+
+/** What to write in place of a number that is not finite. */
+export const LARGE_NUMBER = 'Write one below 1.8e308, or its digits as a string.';
+
 /**
- * The object a body holds: `strict`, what JSON.parse made of it, else the tolerant reading. Undefined where neither
+ * The object a body holds: `strict`, what JSON.parse made of it, else the tolerant reading. Unreadable where neither
  * gives an object, and where it is nested deeper than `MAX_DEPTH`: who walks the value later may not take any depth.
  */
-export function readObject(text: string, strict: unknown): JsonObject | undefined {
-  if (strict === undefined) {
-    const value = readTolerantJson(text);
-    return isJsonObject(value) ? value : undefined;
-  }
-  return isJsonObject(strict) && !isTooDeep(strict, text) ? strict : undefined;
+export function readObject(text: string, strict: unknown): JsonObject | Unreadable {
+  const value = strict === undefined ? readTolerantJson(text) : strict;
+  if (!isJsonObject(value)) return 'unreadable';
+  if (strict !== undefined && isTooDeep(value, text)) return 'unreadable'; // the tolerant reading bounds it itself
+  return holdsInfinity(text, value) ? 'not_finite' : value;
 }
 
 /**

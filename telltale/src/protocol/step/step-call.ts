@@ -3,7 +3,7 @@ import { badCall, badStepCall, type Fault, QUOTING } from '../calls/call-faults.
 import { type CallBook, readCall } from '../calls/read-call.ts';
 import type { ActionIntent } from '../intents.ts';
 import { strictJson } from '../json/parse-value.ts';
-import { readObject } from '../json/read-object.ts';
+import { LARGE_NUMBER, readObject } from '../json/read-object.ts';
 
 const WORDS = { where: 'A tool call', elsewhere: 'What the tool takes goes into "input".' };
 
@@ -11,7 +11,9 @@ const WORDS = { where: 'A tool call', elsewhere: 'What the tool takes goes into 
 export function readStepCall(text: string, book: CallBook): ActionIntent | Fault {
   const strict = strictJson(text);
   const item = readObject(text, strict);
-  if (item === undefined)
+  if (item === 'not_finite')
+    return badStepCall(`did not run: a number in it is too large to be kept. ${LARGE_NUMBER}`);
+  if (item === 'unreadable')
     return badStepCall(
       `is no object {"name": "…", "input": {…}} that can be read, so it did not run. Write ${QUOTING}.`,
     );

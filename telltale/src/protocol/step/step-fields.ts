@@ -2,6 +2,7 @@ import { isJsonObject, type Json } from '../../kernel/json.ts';
 import { badStepField, strangeStepField } from '../calls/call-faults.ts';
 import type { ParserEvent } from '../intents.ts';
 import { parseValue } from '../json/parse-value.ts';
+import { LARGE_NUMBER } from '../json/read-object.ts';
 
 /** The fields of a step, in the order in which a model should write them. */
 const STEP_FIELDS = [
@@ -31,7 +32,9 @@ export interface StepEnd {
 /** Reads a field that is complete: keeps it for the step's end, or gives the event that it is. `null` is absent. */
 export function readStepField(key: string, text: string, end: StepEnd): ParserEvent | undefined {
   const parsed = parseValue(text);
-  if (parsed === undefined) return badStepField(key, 'it is no JSON that can be read.');
+  if (parsed === 'unreadable') return badStepField(key, 'it is no JSON that can be read.');
+  if (parsed === 'not_finite')
+    return badStepField(key, `a number in it is too large to be kept. ${LARGE_NUMBER}`);
   const { value, repaired } = parsed;
   if (value === null) return undefined;
   const mend = repaired ? ({ repaired } as const) : {};

@@ -6,7 +6,7 @@ import { emit } from '../prose/output.ts';
 import { actionIntent, attributeFault, type ReadTag } from './action-intent.ts';
 import { ID } from './attribute-names.ts';
 import { openForeach } from './elements.ts';
-import { badAction, badJson, brokenBody, duplicateId, inDoubt } from './faults.ts';
+import { badAction, badJson, brokenBody, duplicateId, inDoubt, notFinite } from './faults.ts';
 import type { BodyTag } from './tag-names.ts';
 import { endRun, newRun, type Turn } from './turn.ts';
 
@@ -40,7 +40,7 @@ function act({ elements, book, doubt }: Turn, tag: ReadTag, text: string, strict
   const bad = doubt ? inDoubt(name) : attributeFault(tag);
   if (bad !== undefined) return bad;
   const value = readObject(text, strict);
-  if (value === undefined) return badJson(name);
+  if (typeof value === 'string') return value === 'not_finite' ? notFinite(name) : badJson(name);
   const repaired = strict === undefined;
   if (name === 'metadata') {
     return repaired ? { type: 'metadata', value, repaired } : { type: 'metadata', value };

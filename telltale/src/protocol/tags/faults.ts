@@ -1,6 +1,7 @@
 import { suggest } from '../../kernel/nearest.ts';
 import { BODY_FIELDS } from '../envelope/envelope.ts';
 import type { FaultCode, ParserEvent, Place } from '../intents.ts';
+import { LARGE_NUMBER } from '../json/read-object.ts';
 import type { BodyTag, ElementName, TagName } from './tag-names.ts';
 import { MAX_TAG } from './tag-scan.ts';
 
@@ -92,6 +93,12 @@ export const badJson = (tag: BodyTag) =>
   fault(
     'bad_json',
     `The body of <${tag}> is no JSON object that can be read, so it did not act. Write one object: double quotes, \\" for a quote and \\n for a line break inside strings.`,
+  );
+
+export const notFinite = (tag: BodyTag) =>
+  fault(
+    'bad_json',
+    `The body of <${tag}> did not act: a number in it is too large to be kept. ${LARGE_NUMBER}`,
   );
 
 export const brokenBody = (tag: BodyTag) =>

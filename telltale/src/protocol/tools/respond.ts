@@ -1,5 +1,5 @@
 import type { Json } from '../../kernel/json.ts';
-import { badFinalValue, callBadJson, noText } from '../calls/call-faults.ts';
+import { badFinalValue, callBadJson, callNotFinite, noText } from '../calls/call-faults.ts';
 import { RESPOND } from '../calls/call-names.ts';
 import { closeResponse, sayWhole } from '../calls/say.ts';
 import { createMemberScan, endMembers, type MemberScan, scanMembers } from '../json/member-scan.ts';
@@ -63,9 +63,11 @@ export function hearRespond(respond: Respond, output: Output, input: string, at:
   }
 }
 
-function keep({ scan, members }: Respond): void {
-  const value = parseValue(scan.value.text)?.value;
-  if (value !== undefined && value !== null) members.set(scan.key, value);
+function keep(respond: Respond): void {
+  const { scan, members } = respond;
+  const read = parseValue(scan.value.text);
+  if (read === 'not_finite') respond.bad = true;
+  else if (read !== 'unreadable' && read.value !== null) members.set(scan.key, read.value);
 }
 
 /** The call is complete; `input` is all of it. */
@@ -76,8 +78,9 @@ export function endRespond(respond: Respond, output: Output, input: string, at: 
   let text: string | undefined;
   if (respond.bad || found === 'bad') {
     const value = readObject(input, strictJson(input));
-    if (value === undefined) {
-      breakRespond(respond, output, at, callBadJson(RESPOND));
+    if (typeof value === 'string') {
+      const fault = value === 'not_finite' ? callNotFinite(RESPOND) : callBadJson(RESPOND);
+      breakRespond(respond, output, at, fault);
       return;
     }
     for (const [key, member] of Object.entries(value)) if (member !== null) members.set(key, member);

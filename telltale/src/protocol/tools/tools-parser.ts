@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
-import { badCall, callBadJson, callTooLarge, callTruncated } from '../calls/call-faults.ts';
+import { badCall, callBadJson, callNotFinite, callTooLarge, callTruncated } from '../calls/call-faults.ts';
 import { type CallNames, NO_CALL_NAMES, RESPOND, SET_METADATA } from '../calls/call-names.ts';
 import { type CallListener, type CallParser, createCallParser } from '../calls/call-parser.ts';
 import { type CallBook, RUN_KEY, readCall } from '../calls/read-call.ts';
@@ -94,7 +94,7 @@ function eventOf(name: string, input: string, book: CallBook): ParserEvent {
   const text = /\S/.test(input) ? input : '{}';
   const strict = strictJson(text);
   const value = readObject(text, strict);
-  if (value === undefined) return callBadJson(name);
+  if (typeof value === 'string') return value === 'not_finite' ? callNotFinite(name) : callBadJson(name);
   const repaired = strict === undefined;
   const { [RUN_KEY]: run, ...rest } = value;
   const parameters: JsonObject = run === undefined ? value : rest;

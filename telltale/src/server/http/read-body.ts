@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
+import { holdsInfinity } from '../../kernel/holds-infinity.ts';
 import type { AppEnv } from '../server-edges.ts';
 import { isReading } from './guard.ts';
 import { badJson, bodyTooLarge, clientGone, jsonTooDeep, wrongMediaType } from './http-errors.ts';
@@ -66,10 +67,12 @@ function checkJson(body: Buffer, headers: IncomingMessage['headers'], depth: num
   } catch {
     throw badJson('it is not UTF-8');
   }
+  let value: unknown;
   try {
-    JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     const { line, column, wanted } = jsonFault(text);
     throw badJson(`line ${line}, column ${column}: ${wanted} was expected`);
   }
+  if (holdsInfinity(text, value)) throw badJson('a number in it is beyond 1.8e308');
 }

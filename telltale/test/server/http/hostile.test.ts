@@ -20,6 +20,7 @@ describe('a body', () => {
       ['{"a": 01}', 'line 1, column 7: value was expected'],
       ['"\u0001"', 'line 1, column 1: value was expected'],
       ['[1,2', 'line 1, column 5: "," or "]" was expected'],
+      ['{"a": [1e999]}', 'a number in it is beyond 1.8e308'],
     ]) {
       const answer = await post('/things', body);
       expect(answer.status).toBe(400);

@@ -62,6 +62,12 @@ export const COMPLETE_STEP = 'complete_step';
 export const completesStep = ({ kind, name }: Pick<DeclaredAction, 'kind' | 'name'>): boolean =>
   kind === 'internal' && name === COMPLETE_STEP;
 
+/** The internal action by which an agent has completed actions undone. */
+export const ROLLBACK = 'rollback';
+
+export const rollsBack = ({ kind, name }: Pick<DeclaredAction, 'kind' | 'name'>): boolean =>
+  kind === 'internal' && name === ROLLBACK;
+
 /** Whether it was wanted and did not come about. One whose `if` did not hold was not; one whose `if` is broken was. */
 export const cameToNothing = ({ status, skipped }: ActionState): boolean =>
   status === 'failed' ||

@@ -5,6 +5,7 @@ import { NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
+import { isAtRest } from './at-rest.ts';
 import { ring } from './bell.ts';
 import { endTurn } from './core.ts';
 import type { SchedulerEdges } from './edges.ts';
@@ -13,12 +14,12 @@ import { duplicateId } from './faults.ts';
 import { createFifo, shiftFifo } from './fifo.ts';
 import { createGraph, type Gate } from './graph.ts';
 import { loopAction } from './loops.ts';
-import { awaitsOutside, fromOutside } from './outside.ts';
+import { fromOutside } from './outside.ts';
 import { apply } from './record.ts';
 import { resolution } from './resolution.ts';
 import { restore as takeOver } from './restore.ts';
 import { ended, failSession, rollback as undo } from './rollback.ts';
-import { QUEUED, type Run } from './run.ts';
+import { QUEUED } from './run.ts';
 import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
@@ -164,24 +165,11 @@ function openIds({ runs }: Works, areTracked: boolean): readonly string[] {
 }
 
 function atRest(this: Works): boolean {
-  let asks = false;
-  if (awaitsOutside(this)) return false;
-  for (const run of this.runs.values()) {
-    const { at } = run.stage;
-    if (waitsForPeople(this, run)) asks = true;
-    // Where those at rest have all places, whoever stands behind them cannot begin either.
-    else if (at !== 'waiting' && !(at === 'queued' && this.places <= 0)) return false;
-  }
-  return asks;
+  return isAtRest(this);
 }
 
-function waitsForPeople({ edges }: Works, { stage, action }: Run): boolean {
-  if (stage.at === 'clearing') return edges.asks?.(action.id) !== false;
-  return stage.at === 'running' && edges.rests?.(action.id) === true;
-}
-
-function rollback(this: Works, to: string | undefined, cause: Cause) {
-  return undo(this, to, cause);
+function rollback(this: Works, ...[to, cause, asked]: Parameters<Scheduler['rollback']>) {
+  return undo(this, to, cause, asked && { ...asked, sparesLater: true });
 }
 
 function cancel(this: Works, reason: string, ids?: readonly string[]): Promise<void> {
@@ -205,6 +193,9 @@ function restore(this: Works, state: SessionState): void {
   this.starting = true; // nothing starts before all is known again
   const failed = takeOver(this, state);
   this.starting = false;
-  if (failed?.error !== undefined) failSession(this, failed.action.id, revived(failed.error), undefined);
+  if (failed?.error !== undefined) {
+    const { id } = failed.action;
+    failSession(this, id, revived(failed.error), undefined, { by: id, sparesLater: false });
+  }
   this.goOn();
 }

@@ -1,13 +1,16 @@
-import type { ActionState } from '../events/action.ts';
+import { type ActionState, rollsBack } from '../events/action.ts';
 import type { SessionState } from '../events/state.ts';
 import { retriesOf } from './retries.ts';
 
 /** Further starts of an action that the process died with, time and again: it may be what kills it. */
 const MAX_RESTARTS = 10;
 
-/** A sub-agent is a session: it goes on as often as it has to, and its own actions are counted by themselves. */
+/**
+ * A sub-agent is a session: it goes on as often as it has to, and its own actions are counted by themselves. So are those
+ * that a rollback consists of.
+ */
 export const mayRestart = ({ action, attempts }: ActionState): boolean =>
-  action.kind === 'agent' || attempts <= retriesOf(action) + MAX_RESTARTS;
+  action.kind === 'agent' || rollsBack(action) || attempts <= retriesOf(action) + MAX_RESTARTS;
 
 /** Ids of completed actions in the order of their completion, as far as the state knows it: the rest comes first. */
 export function completionOrder(state: SessionState): string[] {

@@ -1,8 +1,9 @@
 import type { Cause } from '../events/event.ts';
+import { NOBODY } from '../kernel/grow.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { stop, whenIdle } from './stop.ts';
 import { isTaken, take } from './take.ts';
-import { undoAction, undoId, undone, undoPlan } from './undo.ts';
+import { declaredAfter, undoAction, undoId, undone, undoneBy, undoPlan } from './undo.ts';
 import { whenEnded } from './when-ended.ts';
 import type { Works } from './works.ts';
 
@@ -21,23 +22,41 @@ export const ended = (works: Works, ids: readonly string[]): Promise<void> =>
     });
   });
 
+/** What asks for a rollback, which may go on after a restart: it tries nothing again that it tried before. */
+interface Asking {
+  readonly by: string;
+  /** Whether what was declared behind it stays as it is. */
+  readonly sparesLater: boolean;
+  /** Aborted where no further one is to be undone. */
+  readonly signal?: AbortSignal;
+}
+
 /** Undoes what was completed, back to `to`; one rollback after the other. */
 export function rollback(
   works: Works,
   to: string | undefined,
   cause: Cause | undefined,
+  asking?: Asking,
 ): Promise<{ readonly undone: readonly string[] }> {
-  const done = (works.undoing ?? Promise.resolve()).then(() => undoAll(works, to, cause));
+  const done = (works.undoing ?? Promise.resolve()).then(() => undoAll(works, to, cause, asking));
   works.undoing = done.catch(() => undefined); // the caller hears of it
   return done;
 }
 
-async function undoAll(works: Works, to: string | undefined, cause: Cause | undefined) {
-  const ids: string[] = [];
-  for (const id of undoPlan(works, works.completed, to)) {
-    if (isShut(works)) break;
-    await undoOne(works, id, cause);
-    if (works.state.actions.get(id)?.status === 'compensated') ids.push(id);
+async function undoAll(
+  works: Works,
+  to: string | undefined,
+  cause: Cause | undefined,
+  asking: Asking | undefined,
+) {
+  const { state } = works;
+  const later = asking === undefined ? NOBODY : declaredAfter(state, new Set([asking.by]));
+  const ids = undoneBy(state, later); // before a restart
+  const spared = asking?.sparesLater === true ? later : NOBODY;
+  for (const id of undoPlan(works, works.completed, to, spared)) {
+    if (isShut(works) || asking?.signal?.aborted === true) break;
+    await undoOne(works, id, cause, later);
+    if (state.actions.get(id)?.status === 'compensated') ids.push(id);
   }
   return { undone: ids };
 }
@@ -45,8 +64,13 @@ async function undoAll(works: Works, to: string | undefined, cause: Cause | unde
 /** Nothing is undone any more: what was being undone may have been cancelled, or belongs to whoever goes on. */
 const isShut = ({ life }: Works): boolean => life === 'closed' || life === 'lost';
 
-/** Bounded by the number of actions: each round but the last finds one. */
-async function undoOne(works: Works, id: string, cause: Cause | undefined): Promise<void> {
+/** Bounded by the number of actions: each round but the last finds one. `own`: the tries of this very rollback are among these. */
+async function undoOne(
+  works: Works,
+  id: string,
+  cause: Cause | undefined,
+  own: ReadonlySet<string>,
+): Promise<void> {
   const { state } = works;
   const known = state.actions.get(id);
   if (known === undefined) return;
@@ -63,18 +87,24 @@ async function undoOne(works: Works, id: string, cause: Cause | undefined): Prom
     await ended(works, [by]);
     if (isShut(works)) return;
     // Nobody knows whether an interrupted one did its work: doing it twice may be worse than not at all.
-    if (tried.status === 'completed' || tried.status === 'interrupted') return;
+    if (tried.status === 'completed' || tried.status === 'interrupted' || own.has(by)) return;
   }
 }
 
 /** An action with `on_error: fail` has failed: ends the rest, undoes what was done, then says so. */
-export function failSession(works: Works, id: string, error: RuntimeError, cause: Cause | undefined): void {
+export function failSession(
+  works: Works,
+  id: string,
+  error: RuntimeError,
+  cause: Cause | undefined,
+  asking?: Asking,
+): void {
   works.life = 'failing';
   works.shutReason = `Action "${id}" failed, and its on_error is "fail".`;
   const others = [...works.runs.values()].filter(({ undoes }) => undoes === undefined);
   const open = stop(works, others, works.shutReason);
   ended(works, open)
-    .then(() => rollback(works, undefined, cause))
+    .then(() => rollback(works, undefined, cause, asking))
     .then(() => {
       if (works.life !== 'failing') return; // cancelled meanwhile: whoever did that has the word
       works.life = 'closed';

@@ -45,8 +45,16 @@ export interface Scheduler {
   atRest(): boolean;
   /** Unfinished `fire_and_forget` actions. */
   untracked(): readonly string[];
-  /** Runs `compensate` of completed actions in reverse order, down to and including `to`; of all without it. */
-  rollback(to: string | undefined, cause: Cause): Promise<{ readonly undone: readonly string[] }>;
+  /**
+   * Runs `compensate` of completed actions in reverse order, down to and including `to`; of all without it. What was
+   * declared behind the action `by` stays: it may be asked for again after a restart, when more has been done. When the
+   * signal is aborted, no further one is undone.
+   */
+  rollback(
+    to: string | undefined,
+    cause: Cause,
+    asked?: { readonly by: string; readonly signal: AbortSignal },
+  ): Promise<{ readonly undone: readonly string[] }>;
   /** Aborts what runs, drops what waits (these ids only, if given), and resolves when all of it has stopped. */
   cancel(reason: string, ids?: readonly string[]): Promise<void>;
   /**

@@ -65,18 +65,31 @@ export function undone(state: SessionState, { id, depends_on, name }: DeclaredAc
   return state.actions.get(of)?.action.compensate?.name === name ? of : undefined;
 }
 
+/** What those of these that have completed have undone, in the order of their declaration. */
+export function undoneBy(state: SessionState, ids: ReadonlySet<string>): string[] {
+  const all: string[] = [];
+  for (const id of ids) {
+    const known = state.actions.get(id);
+    const of = known?.status === 'completed' ? undone(state, known.action) : undefined;
+    if (of !== undefined) all.push(of);
+  }
+  return all;
+}
+
 /**
  * What a rollback has to undo, in its order: what completed last comes first. `completed` holds the ids of actions in
- * the order of their completion. Where `to` never completed, what was declared after it is undone.
+ * the order of their completion. Where `to` never completed, what was declared after it is undone. What is
+ * `spared` is not.
  */
 export function undoPlan(
   { state, graph }: NameSpace,
   completed: readonly string[],
   to: string | undefined,
+  spared: ReadonlySet<string>,
 ): readonly string[] {
   const still = (id: string) => {
     const known = state.actions.get(id);
-    return known?.status === 'completed' && known.action.compensate !== undefined;
+    return known?.status === 'completed' && known.action.compensate !== undefined && !spared.has(id);
   };
   if (to === undefined) return completed.filter(still).reverse();
   const gate = graph.gates?.get(to);
@@ -88,7 +101,7 @@ export function undoPlan(
   return completed.filter((id) => later.has(id) && still(id)).reverse();
 }
 
-function declaredAfter(state: SessionState, named: ReadonlySet<string>): ReadonlySet<string> {
+export function declaredAfter(state: SessionState, named: ReadonlySet<string>): ReadonlySet<string> {
   const later = new Set<string>();
   let passed = false;
   for (const id of state.actions.keys()) {

@@ -30,7 +30,7 @@ export async function runLoop(
   const { state, stop, clock, manifest, log, hooks } = context;
   if (left !== undefined) {
     const next = await finishLast(context, left);
-    if (state.failing !== undefined) return untilStopped(stop);
+    if (state.failing !== undefined) return untilStopped(context);
     const tell = left.kind === 'broken' ? hooks?.turnFailed : hooks?.afterTurn;
     const then = tell === undefined ? next : await told(tell, stop, next);
     if (then.kind !== 'turn') return then;
@@ -40,7 +40,7 @@ export async function runLoop(
     const before = context.works.beforeTurn();
     if (before !== undefined) await before;
     if (stop.reason !== undefined) return { kind: 'stopped' };
-    if (state.failing !== undefined) return untilStopped(stop);
+    if (state.failing !== undefined) return untilStopped(context);
     const led = context.guide?.before();
     const ended = led === undefined ? undefined : await led;
     if (ended !== undefined) return ended;
@@ -53,13 +53,13 @@ export async function runLoop(
     if (hooks !== undefined) {
       await hooks.beforeTurn(stop);
       if (stop.reason !== undefined) return { kind: 'stopped' };
-      if (state.failing !== undefined) return untilStopped(stop);
+      if (state.failing !== undefined) return untilStopped(context);
     }
     const loading = context.fresh?.();
     if (loading !== undefined) {
       await stop.until((done) => void loading.finally(done));
       if (stop.reason !== undefined) return { kind: 'stopped' };
-      if (state.failing !== undefined) return untilStopped(stop);
+      if (state.failing !== undefined) return untilStopped(context);
     }
     const cost = manifest.budget?.costs.turn ?? 0;
     if (state.balance !== undefined && cost > 0)
@@ -74,7 +74,7 @@ export async function runLoop(
     if (acting !== undefined) await acting;
     const end = endTurn(hearing, prompt, streamed);
     if (end.kind === 'stopped') return end;
-    if (state.failing !== undefined) return untilStopped(stop);
+    if (state.failing !== undefined) return untilStopped(context);
     if (end.kind === 'broken') {
       const { retryInMs } = end;
       if (hooks !== undefined) await hooks.turnFailed(stop);
@@ -85,7 +85,7 @@ export async function runLoop(
     }
     const finishing = finishTurn(context, end.heard);
     const next = finishing instanceof Promise ? await finishing : finishing;
-    if (state.failing !== undefined) return untilStopped(stop);
+    if (state.failing !== undefined) return untilStopped(context);
     const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
     if (then.kind !== 'turn') return then;
   }
@@ -98,7 +98,7 @@ async function told(tell: SessionHooks['afterTurn'], stop: Stop, next: Next): Pr
 }
 
 /** An action ends the session, once all that was done before it is undone: nothing else may end it before. */
-async function untilStopped(stop: Stop): Promise<LoopEnd> {
-  await stop.until(() => undefined);
+async function untilStopped({ reviews }: SessionContext): Promise<LoopEnd> {
+  await reviews.until(() => undefined);
   return { kind: 'stopped' };
 }

@@ -181,7 +181,7 @@ function internalEdges(this: SessionWorks): InternalEdges {
     append: (body) => log.append(body),
     setVariable: setterOf(edges.variables),
     desk: prepared.desk,
-    rollback: (to) => this.scheduler.rollback(to, log.here()),
+    rollback: (to, by, signal) => this.scheduler.rollback(to, log.here(), { by, signal }),
     cancel: (id, reason) => this.scheduler.cancel(reason, [id]),
     completeStep: createCompleteStep(log, () => this.scheduler),
     feeds: async () => this.feeds?.desk ?? noFeeds(),

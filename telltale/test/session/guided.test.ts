@@ -214,6 +214,18 @@ describe('out of turn', () => {
     expect(of('task.claimed')).toHaveLength(1);
   });
 
+  it('is let go of while complete_step waits for what a person has to approve', async () => {
+    const { result, types } = await led(['{ name: look, type: task, prompt: "Look." }'], [], {
+      turns: [`<action id="a">{"name": "ask"}</action>${speak('tags', [{ complete: NOTES('it') }])}`],
+      files: {
+        ...flow('{ name: look, type: task, prompt: "Look." }'),
+        ...tool('ask', 'return 1;', 'approval: always\n'),
+      },
+    });
+    expect(result).toMatchObject({ status: 'waiting', reviews: [{ action: 'a' }] });
+    expect(types).not.toContain('task.claimed');
+  });
+
   it('its turn waits for complete_step, whatever mode it asks for', async () => {
     const { result, of } = await led(
       ['{ name: look, type: task, prompt: "Look." }', '{ name: tell, type: task, prompt: "Tell." }'],

@@ -55,7 +55,7 @@ export async function runChat(
     if (end.kind === 'stopped') await brokenOff(context, conversation.prompt()?.tokens ?? 0);
     else if (end.kind !== 'completed') return end;
     // What was broken off in the middle of `on_error: fail` fails the session all the same.
-    if (state.failing !== undefined) await stop.until(() => undefined);
+    if (state.failing !== undefined) await context.reviews.until(() => undefined);
     if (stop.reason !== undefined) return { kind: 'stopped' };
     rest = undefined;
     waits = end.kind === 'stopped' || state.news.messages.length === 0;

@@ -17,7 +17,12 @@ export interface InternalEdges {
   readonly append: (body: EventBody) => unknown;
   readonly setVariable: SetVariable;
   readonly desk: OpenDesk;
-  readonly rollback: (to: string | undefined) => Promise<{ readonly undone: readonly string[] }>;
+  /** Undoes what was asked for before the action `own`, which asks for it, until the signal is aborted. */
+  readonly rollback: (
+    to: string | undefined,
+    own: string,
+    signal: AbortSignal,
+  ) => Promise<{ readonly undone: readonly string[] }>;
   /** Stops an action that has not ended; resolves when it has. */
   readonly cancel: (id: string, reason: string) => Promise<void>;
   /** The feeds of the session; rejects where it has none. */

@@ -1,19 +1,22 @@
+import { ROLLBACK } from '../../events/action.ts';
+import { orStopped } from '../../targets/access/stopped.ts';
 import { type Definition, noSuchAction } from './definition.ts';
 
 export const rollbackAction: Definition = {
-  name: 'rollback',
+  name: ROLLBACK,
   description:
     'Undoes completed actions in reverse order by running what each declared as "compensate", down to and including the one named.',
-  idempotent: false,
+  idempotent: true, // what it does are actions of their own, each once; what is undone by then is not undone again
+  timeoutMs: Number.POSITIVE_INFINITY, // these have limits of their own, and a person may have to be asked about one
   parameters: {
     type: 'object',
     properties: { to: { type: 'string', description: 'The action to go back to; all of them if absent.' } },
     additionalProperties: false,
   },
-  run: async (input, { state, rollback }) => {
+  run: async (input, { state, rollback }, own, signal) => {
     const { to } = input as { to?: string };
     if (to !== undefined && !state.actions.has(to)) throw noSuchAction(to, state);
-    const { undone } = await rollback(to);
+    const { undone } = await orStopped(rollback(to, own, signal), 'internal action "rollback"', signal);
     return { undone: [...undone] };
   },
 };

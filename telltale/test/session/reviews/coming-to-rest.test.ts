@@ -5,10 +5,11 @@ import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import { defineTool } from '../../../src/session/define/define-tool.ts';
+import { loadAgent } from '../../../src/session/load-agent.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
-import { action, text } from '../../recovery/say.ts';
+import { action } from '../../recovery/say.ts';
 import { createStage, type Stage, type StageOptions, seen } from '../../recovery/stage.ts';
-import { runAgent, tool } from '../run-agent.ts';
+import { agentFolder, runAgent, tool } from '../run-agent.ts';
 
 let stage: Stage | undefined;
 afterEach(async () => {
@@ -41,23 +42,30 @@ it('a session that has waited for the first of its actions is let go of when onl
   expect(await session.result).toMatchObject({ status: 'waiting', reviews: [{ action: 'r' }] });
 });
 
+const write = (id: string, path: string, more = {}) =>
+  action(id, 'filesystem', { parameters: { operation: 'write', path, content: id }, ...more });
+
 it('a session that is resumed does what was approved before it waits for the rest', async () => {
-  const { start, resume, runtime, calls, log } = await staged({
-    tools: ASKED,
-    turns: [`${action('a', 'quick', text('a'))}${action('b', 'quick', text('b'))}${DONE}`],
-  });
-  const { reviews = [] } = await start().result;
+  const folder = agentFolder(
+    'import: { tools: [builtin:filesystem] }\npermissions: { paths: { allow: ["."], ask: [a.txt, b.txt] } }\n',
+  );
+  const agent = await loadAgent('agent.yml', { cwd: folder });
+  const runtime = await createRuntime({ store: 'memory', cwd: folder });
+  onTestFinished(() => runtime.close());
+  const model = scripted([`${write('a', 'a.txt')}${write('b', 'b.txt')}${DONE}`]);
+  const { session, reviews = [] } = await runtime.start(agent, { input: 'Go.', model }).result;
   const of = (id: string) => reviews.find((each) => each.action === id)?.review ?? '';
   await runtime.answer(of('b'), { approved: true, by: 'ann' });
-  expect(await (await resume()).result).toMatchObject({ status: 'waiting', reviews: [{ action: 'a' }] });
-  expect(calls()).toEqual(['quick b']);
-  expect((await log()).at(-1)).toMatchObject({ type: 'session.waiting', for: `review ${of('a')}` });
+  const resumed = await runtime.resume(session, { agent, model });
+  expect(await resumed.result).toMatchObject({ status: 'waiting', reviews: [{ action: 'a' }] });
+  expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('b');
+  expect((await runtime.events(session)).at(-1)).toMatchObject({
+    ...{ type: 'session.waiting', for: `review ${of('a')}` },
+  });
 });
 
 it('what nobody has to be asked about is done before a session is let go of, though it begins when another waits', async () => {
   const go = join(mkdtempSync(join(tmpdir(), 'telltale-rest-')), 'go');
-  const write = (id: string, path: string, more = {}) =>
-    action(id, 'filesystem', { parameters: { operation: 'write', path, content: id }, ...more });
   const { result, folder } = await runAgent({
     manifest:
       'import: { tools: [./tools/*.yml, builtin:filesystem] }\npermissions: { paths: { allow: ["."], ask: [a.txt] } }\n',

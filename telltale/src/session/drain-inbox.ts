@@ -1,37 +1,23 @@
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
 
-/** Reads a stream's inbox, in order, each message once: when it is asked to, and whenever one may have come. */
+/** Whose inbox is read, in order, each message once: when that is asked for, and whenever one may have come. */
 export interface Drain {
   readonly writer: Pick<StreamWriter, 'inbox' | 'onWake'>;
-  readonly receiver: InboxReceiver;
-  handled: number;
-  draining: Promise<void> | undefined;
-  again: boolean;
-  closed: boolean;
-  forget: () => void;
-}
-
-export interface InboxReceiver {
   receive(message: InboxMessage): void;
   /** It could not be read when a message may have come. */
   onError(error: unknown): void;
+  handled: number;
+  draining: Promise<void> | undefined;
+  again: boolean;
+  /** Whether nothing is received any more. */
+  closed: boolean;
 }
 
-export function drainInbox(writer: Drain['writer'], receiver: InboxReceiver): Drain {
-  const drain: Drain = {
-    writer,
-    receiver,
-    handled: 0,
-    draining: undefined,
-    again: false,
-    closed: false,
-    forget: () => undefined,
-  };
-  drain.forget = writer.onWake(() => {
-    drainNow(drain).catch((error: unknown) => receiver.onError(error));
+/** From here on until the writer is let go of, or the returned function is called. */
+export const drainWhenWoken = (drain: Drain): (() => void) =>
+  drain.writer.onWake(() => {
+    if (!drain.closed) drainNow(drain).catch((error: unknown) => drain.onError(error));
   });
-  return drain;
-}
 
 /** Resolves when all that waits has been received. */
 export function drainNow(drain: Drain): Promise<void> {
@@ -46,18 +32,13 @@ export function drainNow(drain: Drain): Promise<void> {
 }
 
 async function drainOnce(drain: Drain): Promise<void> {
-  const { writer, receiver } = drain;
+  const { writer } = drain;
   do {
     drain.again = false;
     for (const message of await writer.inbox()) {
       if (drain.closed || message.id <= drain.handled) continue;
       drain.handled = message.id;
-      receiver.receive(message);
+      drain.receive(message);
     }
   } while (drain.again && !drain.closed);
-}
-
-export function closeDrain(drain: Drain): void {
-  drain.closed = true;
-  drain.forget();
 }

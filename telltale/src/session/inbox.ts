@@ -3,7 +3,7 @@ import { toRuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
 import type { Talk } from './chat/talk.ts';
-import { closeDrain, type Drain, drainInbox, drainNow, type InboxReceiver } from './drain-inbox.ts';
+import { type Drain, drainNow, drainWhenWoken } from './drain-inbox.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import { takeAnswer } from './reviews/take-answer.ts';
 import type { SessionLog } from './session-log.ts';
@@ -34,10 +34,9 @@ export interface InboxEdges {
   readonly sentBefore: number;
 }
 
-interface OwnInbox extends Inbox, InboxReceiver {
+interface OwnInbox extends Inbox, Drain {
   readonly edges: InboxEdges;
   readonly writer: StreamWriter;
-  readonly reading: Drain;
   last: Cause | undefined;
   waiting: Set<() => void> | undefined;
 }
@@ -45,17 +44,17 @@ interface OwnInbox extends Inbox, InboxReceiver {
 const METHODS = { receive, onError, drain, onMessage, lastMessage, close };
 
 export function createInbox(writer: StreamWriter, edges: InboxEdges): Inbox {
-  const inbox = withMethods<{ -readonly [Field in keyof OwnInbox]: OwnInbox[Field] }, keyof typeof METHODS>(
-    METHODS,
-    {
-      edges,
-      writer,
-      last: undefined,
-      waiting: undefined,
-      reading: undefined as never, // below: it calls the inbox
-    },
-  );
-  inbox.reading = drainInbox(writer, inbox);
+  const inbox = withMethods<OwnInbox, keyof typeof METHODS>(METHODS, {
+    edges,
+    writer,
+    last: undefined,
+    waiting: undefined,
+    handled: 0,
+    draining: undefined,
+    again: false,
+    closed: false,
+  });
+  drainWhenWoken(inbox);
   return inbox;
 }
 
@@ -93,7 +92,7 @@ function onError(this: OwnInbox, error: unknown): void {
 }
 
 function drain(this: OwnInbox): Promise<void> {
-  return drainNow(this.reading);
+  return drainNow(this);
 }
 
 function onMessage(this: OwnInbox, then: () => void): () => void {
@@ -107,5 +106,5 @@ function lastMessage(this: OwnInbox): Cause | undefined {
 }
 
 function close(this: OwnInbox): void {
-  closeDrain(this.reading);
+  this.closed = true; // its writer is let go of next
 }

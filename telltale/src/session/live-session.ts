@@ -86,6 +86,7 @@ export function createLiveSession(
   live.queue = createEventQueue(store, id, ready);
   const result = run(live, loading, ready, onEnd);
   result.catch(ignore); // a caller that only reads events is not ended by an error
+  // Its functions know of nothing but `live`: each thing more would be held for each session.
   live.session = {
     id,
     ready,
@@ -97,24 +98,18 @@ export function createLiveSession(
       if (live.log === undefined) told(undefined, 0);
       else live.log.speech(told);
     },
-    async steer(text) {
-      await ready;
-      await store.send(id, { kind: 'steer', from: 'user', body: text });
-    },
-    async say(text) {
-      await ready;
-      await store.send(id, { kind: 'message', from: 'user', body: text });
-    },
+    steer: (text) => send(live, 'steer', text),
+    say: (text) => send(live, 'message', text),
     breakOff: () => live.talk.breakOff(),
     finish: () => live.talk.finish(),
     stop: (reason) => end(live, reason),
     async cancel(reason = 'asked to') {
       end(live, { kind: 'cancel', reason, by: 'user' });
-      await result;
+      await live.session.result;
     },
     async interrupt() {
       end(live, { kind: 'interrupt' });
-      await result.catch(ignore);
+      await live.session.result.catch(ignore);
     },
   };
   return live.session;
@@ -183,6 +178,11 @@ function letGo({ edges, begin, queue, log, prepared, session }: Live): void {
   queue.end(log?.committedSeq() ?? 0);
   if (prepared !== undefined) edges.shelf.release(prepared);
   if (edges.here.get(begin.id) === session) edges.here.delete(begin.id);
+}
+
+async function send({ edges, begin, session }: Live, kind: 'steer' | 'message', body: string): Promise<void> {
+  await session.ready;
+  await edges.store.send(begin.id, { kind, from: 'user', body });
 }
 
 function subscribe(live: Live, listener: Early['listener']): () => void {

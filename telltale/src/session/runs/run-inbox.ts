@@ -1,7 +1,7 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { InboxMessage, StreamWriter } from '../../store/store.ts';
-import { closeDrain, drainInbox, drainNow } from '../drain-inbox.ts';
+import { type Drain, drainNow, drainWhenWoken } from '../drain-inbox.ts';
 import { takeRunAnswer } from './answer-run.ts';
 import { takeClaim } from './client-claim.ts';
 import { RUN_CANCEL, RUN_CHILD, RUN_CLAIM, RUN_REVIEW, RUN_SIGNAL, RUN_TURN } from './run-messages.ts';
@@ -31,10 +31,17 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
     takeMessage(message, journal, cancel);
     if (message.kind !== RUN_CHILD) news = journal.state.seq;
   };
-  const drain = drainInbox(writer, { receive, onError });
+  const drain: Drain = {
+    ...{ writer, receive, onError },
+    ...{ handled: 0, draining: undefined, again: false, closed: false },
+  };
+  const forget = drainWhenWoken(drain);
   return {
     now: () => drainNow(drain),
-    close: () => closeDrain(drain),
+    close() {
+      drain.closed = true;
+      forget();
+    },
     lastNews: () => news,
     take: receive,
   };

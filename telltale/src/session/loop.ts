@@ -46,7 +46,7 @@ export async function runLoop(
     if (ended !== undefined) return ended;
     const limit = reachedLimit(state, manifest.limits, clock.now()) ?? context.limitAbove?.();
     if (limit !== undefined) return { kind: 'failed', error: limit };
-    const previous = conversation.prompt();
+    let previous = conversation.prompt();
     const compacting = compactIfNeeded(context, conversation);
     if (compacting !== undefined) await compacting;
     if (stop.reason !== undefined) return { kind: 'stopped' };
@@ -69,6 +69,7 @@ export async function runLoop(
       );
     const prompt = conversation.extend(state);
     hearing = openTurn(context, prompt, previous, hearing);
+    previous = undefined; // else it is held for as long as the model speaks
     const streamed = await listen(hearing, prompt);
     const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
     if (acting !== undefined) await acting;

@@ -174,6 +174,34 @@ test.each(['../*', '/etc/*', 'a/../../*', '{a,../..}/*'])(
   },
 );
 
+test('a pattern that leads through a link lists what lies in the permitted paths, and nothing else', async () => {
+  const outside = temporaryProject({ 'secret.txt': 's', 'dir/private.txt': 'p' });
+  const { fs, folder } = await given(
+    { 'a.txt': 'a', 'deny/s.txt': 'd', 'real/deep/b.txt': 'b' },
+    'permissions: { paths: { deny: [deny] } }',
+  );
+  symlinkSync(outside, join(folder, 'out'));
+  symlinkSync('.', join(folder, 'loop'));
+  symlinkSync('real', join(folder, 'link'));
+  for (const pattern of [
+    'out/*',
+    'out/**',
+    'out/secret.txt',
+    'loop/out/*',
+    'deny/*',
+    'loop/deny/*',
+    '*/s.txt',
+  ])
+    expect(await fs('glob', { pattern }), pattern).toEqual({ paths: [] });
+  expect(await fs('glob', { pattern: 'loop/*.txt' })).toEqual({ paths: ['loop/a.txt'] });
+  expect(await fs('glob', { pattern: 'link/deep/*' })).toEqual({ paths: ['link/deep/b.txt'] });
+  expect(await fs('grep', { pattern: '.', glob: 'out/**' })).toMatchObject({
+    matches: [],
+    files: 0,
+    skipped: 0,
+  });
+});
+
 test('grep gives file, line and text, and passes over what is no text', async () => {
   const { fs, folder } = await given({
     'src/a.ts': 'one\nTwo two\r\n',

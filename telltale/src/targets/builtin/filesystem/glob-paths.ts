@@ -1,4 +1,5 @@
-import { relative, sep } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import type { Json } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { globFiles } from '../../../manifest/files/glob-files.ts';
@@ -11,8 +12,8 @@ const MAX_MATCHES = 1_000;
 const MAX_FOUND = 20_000;
 
 /**
- * Absolute paths of files below a folder that match and may be touched. `..` and absolute patterns would lead out, so
- * they are refused.
+ * Absolute paths of files below a folder that match and may be touched, as the pattern comes to them. `..` and absolute
+ * patterns would lead out, so they are refused; a folder that a pattern names may be a link that does.
  */
 export async function filesMatching(
   pattern: string,
@@ -24,12 +25,28 @@ export async function filesMatching(
   const found = await globFiles(pattern, real, signal, limits).catch((thrown: unknown) => {
     throw signal.aborted ? stopped('tool "filesystem"', signal) : thrown;
   });
-  if (found.ok) return found.value.filter(covers);
+  if (found.ok) return coveredOf(found.value, covers);
   throw globFailed(
     pattern,
     shown,
     found.error.type === 'too_many' ? `more than ${found.error.limit} entries` : found.error.reason,
   );
+}
+
+/** Those that may be touched where they really lie. No link is a match itself: only folders have to be followed. */
+async function coveredOf(
+  files: readonly string[],
+  covers: PermittedPath['covers'],
+): Promise<readonly string[]> {
+  const folders = new Map<string, string | undefined>();
+  const covered: string[] = [];
+  for (const file of files) {
+    const folder = dirname(file);
+    if (!folders.has(folder)) folders.set(folder, await realpath(folder).catch(() => undefined));
+    const real = folders.get(folder);
+    if (real !== undefined && covers(join(real, basename(file)))) covered.push(file);
+  }
+  return covered;
 }
 
 export async function globPaths(pattern: string, folder: PermittedPath, signal: AbortSignal): Promise<Json> {

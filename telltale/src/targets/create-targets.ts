@@ -76,7 +76,7 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
   const { agent, project } = options;
   const folder = resolve(options.folder);
   const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32', {
-    own: storeFiles(options.store.location),
+    own: storeFiles(options.store.location, folder),
     fixed: await agentFiles(project),
   });
   const { env } = options;

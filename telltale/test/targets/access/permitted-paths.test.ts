@@ -86,6 +86,29 @@ test('no agent touches the store of the runtime, whatever its manifest says', as
   }
 });
 
+test.each(['memory', 'sqlite:/elsewhere/other.db', 'postgres://db.example/agents'])(
+  'no agent touches .telltale, of its folder or of the one it is run in, where the store is %s',
+  async (location) => {
+    const folder = temporaryProject({ '.telltale/graphs.db': 'graph' });
+    const { call, failure } = await agentTargets({
+      agent: 'import: { tools: ["builtin:filesystem"] }\npermissions: { paths: allow }',
+      folder,
+      options: { store: { location, tables: memoryTables() } },
+    });
+    for (const path of ['.telltale/x', '.telltale/graphs.db', join(process.cwd(), '.telltale/telltale.db')])
+      for (const input of [{ operation: 'read' }, { operation: 'write', content: 'x' }]) {
+        const error = await failure('filesystem', { ...input, path });
+        expect([error.code, error.message]).toEqual([
+          'not_permitted',
+          expect.stringContaining("runtime's own"),
+        ]);
+      }
+    const tree = await call('filesystem', { operation: 'tree' });
+    expect(tree).toContain('agent.yml');
+    expect(tree).not.toContain('.telltale');
+  },
+);
+
 test('the files that an agent consists of are read, and not written', async () => {
   const { call, failure } = await agentTargets({
     agent: 'import: { tools: ["builtin:filesystem", ./x.yml, ./y.yml] }',

@@ -26,7 +26,7 @@ const USER = 'user';
 export interface InboxEdges {
   readonly log: SessionLog;
   readonly stop: Stop;
-  readonly reviews: Pick<Reviews, 'decide'>;
+  readonly reviews: Pick<Reviews, 'decide' | 'moved'>;
   /** What a run asks or tells; false where the message is not a run's. */
   takeOrder(message: InboxMessage): boolean;
   /** How a person leads a chat, from another process. */
@@ -75,6 +75,7 @@ function receive(this: OwnInbox, message: InboxMessage): void {
     const told = this.waiting;
     this.waiting = undefined;
     for (const then of told ?? []) then();
+    reviews.moved();
   } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
     log.append(
       { type: 'audit', who: from, what: text === '' ? kind : `${kind}: ${text}` },

@@ -98,23 +98,16 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
  * Waits until what held the last turn's stream up has ended. Whoever has a word for the agent while all that is left
  * waits for people, perhaps for days, is heard before that.
  */
-async function heldEnded({ state, scheduler, reviews, inbox, stop }: SessionContext): Promise<void> {
+async function heldEnded({ state, scheduler, reviews, stop }: SessionContext): Promise<void> {
   const held = heldUpBy(state);
   let isOver = held.length === 0;
-  while (!isOver && stop.reason === undefined) {
-    if (state.news.messages.length > 0 && scheduler.atRest()) return;
-    await reviews.until((done) => {
-      const deafen = inbox.onMessage(done);
-      const forget = scheduler.whenEnded(held, () => {
+  while (!isOver && stop.reason === undefined && !reviews.isSpokenTo())
+    await reviews.untilSpokenTo((done) =>
+      scheduler.whenEnded(held, () => {
         isOver = true;
         done();
-      });
-      return () => {
-        deafen();
-        forget();
-      };
-    });
-  }
+      }),
+    );
 }
 
 /**

@@ -24,13 +24,22 @@ export interface ComingToRest {
   asking: Asking | undefined;
   /** Whether the loop has nothing to do until an action ends. */
   idle: boolean;
+  /** Ends the wait in hand, where that is one that a message for the agent ends. */
+  spokenTo: (() => void) | undefined;
   toldRest: boolean;
   /** The reviews that it waits for, where there is nothing else to do. */
   waitsNow(): readonly Review[] | undefined;
 }
 
 export function createComingToRest(edges: RestEdges): ComingToRest {
-  const coming: ComingToRest = { edges, asking: undefined, idle: false, toldRest: false, waitsNow };
+  const coming: ComingToRest = {
+    edges,
+    asking: undefined,
+    idle: false,
+    spokenTo: undefined,
+    toldRest: false,
+    waitsNow,
+  };
   edges.rest.resting = coming;
   return coming;
 }
@@ -40,6 +49,7 @@ function waitsNow(this: ComingToRest): readonly Review[] | undefined {
   const { log, stop, called } = edges;
   // While a question is being worked out, or asked in this process, something will come of it.
   if (!idle || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
+  if (this.spokenTo !== undefined && hasWord(this)) return undefined;
   const open = openReviews(log.state);
   if (open.length === 0 && called.isEmpty()) return undefined;
   return edges.scheduler.atRest() ? [...open, ...called.reviews()] : undefined;
@@ -67,8 +77,13 @@ export function answered(coming: ComingToRest): void {
   if (coming.toldRest) lookSoon(coming);
 }
 
+/** Whether there is a message for the agent, and nothing will move by itself before a person answers. */
+export const hasWord = ({ edges: { log, scheduler } }: ComingToRest): boolean =>
+  log.state.news.messages.length > 0 && scheduler.atRest();
+
 function look(coming: ComingToRest): void {
   const { edges } = coming;
+  if (coming.spokenTo !== undefined && hasWord(coming)) coming.spokenTo();
   const all = coming.waitsNow();
   if (all !== undefined) settle(edges, openReviews(edges.log.state), all);
   if (edges.atRest === 'tell') tellAbove(coming, all !== undefined);

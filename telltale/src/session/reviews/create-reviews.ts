@@ -12,6 +12,7 @@ import {
   answered,
   type ComingToRest,
   createComingToRest,
+  hasWord,
   lookIfWaiting,
   lookSoon,
   mayWait,
@@ -35,11 +36,15 @@ export interface Reviews {
    * log says so, and the session is let go of unless it is to be held.
    */
   until(start: StartWait): Promise<void> | undefined;
+  /** As `until`, but over also once it is spoken to. */
+  untilSpokenTo(start: StartWait): Promise<void> | undefined;
+  /** Whether there is a message for the agent while all of its actions wait for people, who may take days. */
+  isSpokenTo(): boolean;
   /** The same for an exchange of a chat, whose waits end with its own `stop`, too. */
   within(exchange: Stop): Reviews;
   /** Whether the model has nothing new to see, and all it has asked for waits for a person. */
   isOnlyWaiting(): boolean;
-  /** An action has ended, or what it calls may have come to rest. */
+  /** An action has ended, what it calls may have come to rest, or there is a message for the agent. */
   moved(): void;
   /** Whether whoever resumes the session may go on with what waits in it: then it is not held for it. */
   readonly goesOnElsewhere: boolean;
@@ -64,7 +69,18 @@ interface OwnReviews extends Reviews {
 export const createReviews = (edges: ReviewEdges): Reviews =>
   reviewsUntil(edges, createComingToRest(edges), edges.stop);
 
-const METHODS = { clear, granted, decide, until, within, isOnlyWaiting, moved, tidy };
+const METHODS = {
+  clear,
+  granted,
+  decide,
+  until,
+  untilSpokenTo,
+  isSpokenTo,
+  within,
+  isOnlyWaiting,
+  moved,
+  tidy,
+};
 
 const reviewsUntil = (edges: ReviewEdges, rest: ComingToRest, stop: Stop): OwnReviews =>
   withMethods<OwnReviews, keyof typeof METHODS>(METHODS, {
@@ -135,6 +151,22 @@ function until(this: OwnReviews, start: StartWait): Promise<void> | undefined {
   });
   if (waits !== undefined) lookIfWaiting(rest);
   return waits;
+}
+
+function untilSpokenTo(this: OwnReviews, start: StartWait): Promise<void> | undefined {
+  const { rest } = this;
+  return this.until((done) => {
+    const after = start(done);
+    rest.spokenTo = done;
+    return () => {
+      rest.spokenTo = undefined;
+      after?.();
+    };
+  });
+}
+
+function isSpokenTo(this: OwnReviews): boolean {
+  return hasWord(this.rest);
 }
 
 function within(this: OwnReviews, exchange: Stop): Reviews {

@@ -10,7 +10,7 @@ import { keptFromActing } from './kept-from-acting.ts';
 import type { Next } from './next.ts';
 import { noTags, remind, tellOnce } from './remind.ts';
 import { sourceOf } from './response-stream.ts';
-import { allEnded, aMoment, responsesOut, stillOnly } from './settle-actions.ts';
+import { allEndedOrSpokenTo, aMoment, responsesOut, stillOnly } from './settle-actions.ts';
 
 /** Turns without any tag after which the text counts as the final response. */
 const MAX_BARE_TURNS = 3;
@@ -33,20 +33,20 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
   if (heard.responses.length > 0) await responsesOut(context, heard.responses);
   const final = heard.responses.findLast((response) => response.final);
   if (final !== undefined) {
-    await allEnded(context);
+    await allEndedOrSpokenTo(context);
     if (stop.reason !== undefined) return { kind: 'stopped' };
     return concludeWith(context, final.stream.text, sourceOf(final.stream));
   }
   if (heard.observed !== undefined) {
     const { observed } = heard;
-    await context.reviews.until((done) => scheduler.whenEnded([observed], done));
+    await context.reviews.untilSpokenTo((done) => scheduler.whenEnded([observed], done));
   }
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (context.guide !== undefined) return finishLedTurn(context, context.guide, heard);
   if (!heard.tagged && /\S/.test(heard.text)) {
     if (context.manifest.protocol.bare_text === 'final' || state.bareTurns >= MAX_BARE_TURNS) {
       if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(context, heard.text));
-      await allEnded(context);
+      await allEndedOrSpokenTo(context);
       if (stop.reason !== undefined) return { kind: 'stopped' };
       return concludeWith(context, heard.text.trim(), heard.text);
     }

@@ -69,3 +69,13 @@ export async function allEnded({ scheduler, stop, reviews }: SessionContext): Pr
   for (let ids = scheduler.tracked(); ids.length > 0 && stop.reason === undefined; ids = scheduler.tracked())
     await reviews.until((done) => scheduler.whenEnded(ids, done));
 }
+
+/** The same, unless the agent is spoken to while all that is left waits for people. */
+export async function allEndedOrSpokenTo({ scheduler, stop, reviews }: SessionContext): Promise<void> {
+  for (
+    let ids = scheduler.tracked();
+    ids.length > 0 && stop.reason === undefined && !reviews.isSpokenTo();
+    ids = scheduler.tracked()
+  )
+    await reviews.untilSpokenTo((done) => scheduler.whenEnded(ids, done));
+}

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import { defineTool } from '../../../src/session/define/define-tool.ts';
@@ -120,4 +120,44 @@ it('a called agent that does what was approved, and then waits on, is let go of 
   expect(await second.result).toMatchObject({ status: 'waiting', reviews: [{ action: 'p' }] });
   expect(done).toEqual(['q']);
   expect((await runtime.events(`${first.id}.k`)).at(-1)?.type).toBe('session.waiting');
+});
+
+describe('a session that waits for a person and is spoken to', () => {
+  const READ = '<response>I have read it.</response>';
+
+  it.each([
+    ['behind a final response', '', `${action('a', 'quick')}${DONE}`],
+    [
+      'at a sync action whose result it is to see first',
+      'protocol: { on_sync: observe }\n',
+      action('a', 'quick', {}, 'sync'),
+    ],
+  ])('%s goes on with that when it is resumed, and then waits on', async (_what, manifest, turn) => {
+    const { start, resume, runtime, prompts, calls, of } = await staged({
+      tools: ASKED,
+      manifest: `permissions: { sandbox: "off" }\n${manifest}`,
+      turns: [turn, READ],
+    });
+    expect(await start().result).toMatchObject({ status: 'waiting' });
+    await runtime.steer('ses_stage', 'Do not.');
+    expect(await (await resume()).result).toMatchObject({ status: 'waiting' });
+    expect(prompts.slice(1)).toEqual([expect.stringContaining('Do not.')]);
+    expect(calls()).toEqual([]);
+    expect(await of('review.requested')).toHaveLength(1);
+  });
+
+  it('before all else has ended goes on with that as soon as only people are waited for', async () => {
+    const { start, runtime, prompts, open, of } = await staged({
+      tools: { slow: '', ...ASKED },
+      turns: [`${action('a', 'quick')}${action('s', 'slow')}${DONE}`, READ],
+    });
+    const session = start();
+    await seen(session, 'turn.completed');
+    await runtime.steer('ses_stage', 'Do not.');
+    await seen(session, 'message.received');
+    open('slow');
+    expect(await session.result).toMatchObject({ status: 'waiting', turns: 2 });
+    expect(prompts.slice(1)).toEqual([expect.stringContaining('Do not.')]);
+    expect(await of('session.waiting')).toHaveLength(1);
+  });
 });

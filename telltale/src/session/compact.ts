@@ -2,11 +2,11 @@ import type { Usage } from '../events/event.ts';
 import { shownTokens } from '../feeds/limits.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
-import type { Model } from '../models/model.ts';
+import type { Model, ModelSink } from '../models/model.ts';
 import { type CompactionPlan, planCompaction, whenToCompact } from '../prompt/compaction.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import type { SessionContext } from './context.ts';
-import { costWith } from './cost.ts';
+import { costWith, estimateUsage } from './cost.ts';
 import { streamModel } from './stream-model.ts';
 
 /** Tokens that one block of results comes to at most, about. */
@@ -63,46 +63,61 @@ interface Written {
   readonly cost_usd?: number;
 }
 
-async function writeSummary(
-  context: SessionContext,
-  { request, plainSummary }: CompactionPlan,
-): Promise<Written> {
-  const { log, stop, clock, manifest } = context;
-  const abort = new AbortController();
-  const forget = stop.onStop(() => abort.abort());
-  let summary = '';
+async function writeSummary(context: SessionContext, plan: CompactionPlan): Promise<Written> {
+  const { plainSummary } = plan;
   try {
     const model = await summariser(context);
     if (model === undefined) return { summary: plainSummary };
-    const { usage } = await streamModel(
-      model,
-      { ...request, turn: 1, signal: abort.signal },
-      {
-        text(delta) {
-          summary += delta;
-          if (summary.length > MAX_SUMMARY_CHARS) abort.abort();
-        },
-        reasoning: () => undefined,
-      },
-      clock,
-    );
-    if (/\S/.test(summary))
-      return { summary, ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }) };
+    const { summary, usage, problem } = await askSummary(context, model, plan);
+    if (problem !== undefined) noteFailure(context, problem);
+    const isWritten = problem === undefined && /\S/.test(summary);
+    return {
+      summary: isWritten ? summary : plainSummary,
+      ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
+    };
   } catch (thrown) {
-    if (summary.length > MAX_SUMMARY_CHARS) return { summary: summary.slice(0, MAX_SUMMARY_CHARS) };
-    const { code, message } = toRuntimeError(thrown);
-    log.append(
-      {
-        type: 'audit',
-        who: 'runtime',
-        what: `${manifest.models.fast ?? context.model.id} wrote no summary (${code}): ${message}`,
-      },
-      context.sessionOrigin(),
-    );
+    noteFailure(context, thrown);
+    return { summary: plainSummary };
+  }
+}
+
+/** What a model wrote and used. Nothing is owed for a request that failed before its first word. */
+async function askSummary(
+  { stop, clock }: SessionContext,
+  model: Model,
+  { request }: CompactionPlan,
+): Promise<{ readonly summary: string; readonly usage?: Usage; readonly problem?: unknown }> {
+  const abort = new AbortController();
+  const forget = stop.onStop(() => abort.abort());
+  let summary = '';
+  let isCut = false;
+  const sink: ModelSink = {
+    text(delta) {
+      if (isCut) return;
+      summary += delta;
+      if (summary.length <= MAX_SUMMARY_CHARS) return;
+      summary = summary.slice(0, MAX_SUMMARY_CHARS);
+      isCut = true;
+      abort.abort();
+    },
+    reasoning: () => undefined,
+  };
+  try {
+    const { usage } = await streamModel(model, { ...request, turn: 1, signal: abort.signal }, sink, clock);
+    return { summary, usage: usage ?? estimateUsage(request, summary) };
+  } catch (problem) {
+    const usage = summary === '' ? {} : { usage: estimateUsage(request, summary) };
+    return isCut ? { summary, ...usage } : { summary, ...usage, problem };
   } finally {
     forget();
   }
-  return { summary: plainSummary };
+}
+
+function noteFailure(context: SessionContext, thrown: unknown): void {
+  const { log, manifest, model } = context;
+  const { code, message } = toRuntimeError(thrown);
+  const what = `${manifest.models.fast ?? model.id} wrote no summary (${code}): ${message}`;
+  log.append({ type: 'audit', who: 'runtime', what }, context.sessionOrigin());
 }
 
 /** The agent's `fast` model, else its own; a script has no summary to give. */

@@ -1,7 +1,7 @@
 import type { Usage } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
-import type { Model, ModelUsage } from '../models/model.ts';
+import type { Model, ModelRequest, ModelUsage } from '../models/model.ts';
 import { costOf } from '../models/prices.ts';
 
 /** Dollars for what a model used; 0 where nothing is known of its price. */
@@ -12,5 +12,15 @@ export const costWith = ({ price }: Model, usage: ModelUsage): number =>
 export const countUsage = ({ turns }: SessionState, promptTokens: number): Usage => ({
   input: promptTokens,
   output: estimateTokens(turns.at(-1)?.output ?? ''),
+  estimated: true,
+});
+
+/** The same of a request that is no turn: what was asked, and what was heard of the answer. */
+export const estimateUsage = (
+  { system, messages }: Pick<ModelRequest, 'system' | 'messages'>,
+  heard: string,
+): Usage => ({
+  input: messages.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(system)),
+  output: estimateTokens(heard),
   estimated: true,
 });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import type { Model, ModelEnd, ModelSink } from '../../src/models/model.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { runAgent, tool } from './run-agent.ts';
 
@@ -44,5 +46,87 @@ describe('a session that outgrows its window', () => {
     expect(result).toMatchObject({ status: 'completed', result: '42' });
     expect(of('prompt.compacted').length).toBeGreaterThan(0);
     expect(of('audit')[0]?.what).toContain('scripted:missing.yml wrote no summary');
+  });
+});
+
+/** The model of the session writes its summaries itself, as told: only those have a limit of tokens. */
+const writing = (
+  summarise: (sink: ModelSink, signal: AbortSignal) => ModelEnd | Promise<ModelEnd>,
+): Model => ({
+  ...{ id: 'mine', contextWindow: 4_000, price: { input: 1_000_000, output: 2_000_000 } },
+  stream: async (request, sink) =>
+    request.maxOutputTokens === undefined ? model.stream(request, sink) : summarise(sink, request.signal),
+});
+
+const DONE: ModelEnd = { finish: 'stop' };
+const untilCut = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    const cancelled = () => reject(new RuntimeError('model_cancelled', 'It was cut.'));
+    if (signal.aborted) cancelled();
+    else signal.addEventListener('abort', cancelled);
+  });
+
+describe('what a summary used', () => {
+  const compactedBy = async (summarise: Parameters<typeof writing>[0]) => {
+    const { of, result } = await runAgent({
+      manifest: 'import: { tools: [./tools/*.yml] }\n',
+      files,
+      turns: [],
+      model: writing(summarise),
+    });
+    expect(result).toMatchObject({ status: 'completed', result: '42' });
+    const [compacted] = of('prompt.compacted');
+    return { ...compacted, audits: of('audit').map(({ what }) => what) };
+  };
+  const dear = (usage: { readonly input: number; readonly output: number } | undefined) =>
+    (usage?.input ?? 0) + 2 * (usage?.output ?? 0);
+
+  it('is what the provider says', async () => {
+    const { usage, cost_usd } = await compactedBy((sink) => {
+      sink.text('All so far.');
+      return { ...DONE, usage: { input: 7, output: 3 } };
+    });
+    expect([usage, cost_usd]).toEqual([{ input: 7, output: 3 }, 13]);
+  });
+
+  it('is counted where the provider does not say', async () => {
+    const { summary, usage, cost_usd } = await compactedBy((sink) => {
+      sink.text('All so far.');
+      return DONE;
+    });
+    expect(summary).toBe('All so far.');
+    expect(usage).toEqual({ input: expect.any(Number), output: expect.any(Number), estimated: true });
+    expect(Math.min(usage?.input ?? 0, usage?.output ?? 0)).toBeGreaterThan(0);
+    expect(cost_usd).toBe(dear(usage));
+  });
+
+  it.each([
+    ['listens', (signal: AbortSignal) => untilCut(signal)],
+    ['goes on to its end', () => DONE],
+  ])('is counted where it is cut off for its length, by a model that %s', async (_, end) => {
+    const { summary, usage, cost_usd, audits } = await compactedBy((sink, signal) => {
+      for (let said = 0; said < 40_000; said += 100) sink.text('ten words '.repeat(10));
+      return end(signal);
+    });
+    expect(summary).toHaveLength(32_768);
+    expect(usage).toMatchObject({ estimated: true });
+    expect(usage?.output).toBeGreaterThan(1_000);
+    expect(cost_usd).toBe(dear(usage));
+    expect(audits).toEqual([]);
+  });
+
+  it('is counted where it broke off, and is nothing before its first word', async () => {
+    const broken = new RuntimeError('model_broke_off', 'Gone.');
+    const half = await compactedBy((sink) => {
+      sink.text('Half of');
+      throw broken;
+    });
+    expect(half.summary).not.toContain('Half of');
+    expect(half.usage).toMatchObject({ estimated: true });
+    expect(half.audits[0]).toContain('mine wrote no summary (model_broke_off)');
+    const none = await compactedBy(() => {
+      throw broken;
+    });
+    expect(none).not.toHaveProperty('usage');
   });
 });

@@ -1,4 +1,4 @@
-import { put } from '../kernel/grow.ts';
+import { NONE, put } from '../kernel/grow.ts';
 import { blockedUntilTurnEnd, cyclePath, waitsForItself } from './cycles.ts';
 import { appear, join, seal } from './gates.ts';
 import type { ActionNode, Change, Gate, Graph, Node } from './graph.ts';
@@ -47,29 +47,28 @@ export function declare(
   graph.nodes = put(graph.nodes, id, node);
   appear(graph, node);
   for (const gate of gates) join(gate, node, !makesMembers);
-  return { node, changes: place(graph, node, declaration, []) };
+  return { node, changes: place(graph, node, declaration) };
 }
 
-function place(graph: Graph, node: ActionNode, declaration: Declaration, changes: Change[]): Change[] {
+function place(graph: Graph, node: ActionNode, declaration: Declaration): readonly Change[] {
   const { needs, held } = declaration;
-  if (needs.failedBy !== undefined) return skip(graph, node, 'dependency', needs.failedBy, changes);
-  if (needs.itself) return deadlock(graph, node, { kind: 'cycle', path: [node.id, node.id] }, changes);
+  if (needs.failedBy !== undefined) return skip(graph, node, 'dependency', needs.failedBy, []);
+  if (needs.itself) return deadlock(graph, node, { kind: 'cycle', path: [node.id, node.id] }, []);
   waitFor(graph, node, needs);
-  if (held === 'turn_failed') return skip(graph, node, 'turn_failed', undefined, changes);
+  if (held === 'turn_failed') return skip(graph, node, 'turn_failed', undefined, []);
   if (held === 'until_turn_end') {
     graph.held ??= new Set();
     graph.held.add(node);
     node.waiting++;
   }
   if ((node.dependents.length > 0 || node.gates.length > 0) && node.waitsFor.length > 0) {
-    if (waitsForItself(node)) return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, changes);
+    if (waitsForItself(node)) return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, []);
   }
   if (declaration.holdsStream && node.waiting > 0) {
     const why = blockedUntilTurnEnd(graph).get(node);
-    if (why !== undefined) return deadlock(graph, node, why, changes);
+    if (why !== undefined) return deadlock(graph, node, why, []);
   }
-  if (node.waiting === 0) ready(node, changes);
-  return changes;
+  return node.waiting === 0 ? [ready(node)] : NONE;
 }
 
 function waitFor(graph: Graph, node: ActionNode, needs: Pick<Needs, 'nodes' | 'unseen'>): void {

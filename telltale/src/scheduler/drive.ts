@@ -1,7 +1,7 @@
 import { type DeclaredAction, isTracked } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
-import { NONE, NOTHING } from '../kernel/grow.ts';
+import { added, NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
@@ -159,8 +159,8 @@ function untracked(this: Works): readonly string[] {
 }
 
 function openIds({ runs }: Works, areTracked: boolean): readonly string[] {
-  const ids: string[] = [];
-  for (const { action } of runs.values()) if (isTracked(action) === areTracked) ids.push(action.id);
+  let ids: readonly string[] = NONE;
+  for (const { action } of runs.values()) if (isTracked(action) === areTracked) ids = added(ids, action.id);
   return ids;
 }
 

@@ -44,7 +44,7 @@ export function satisfy(dependents: readonly ActionNode[], changes: Change[]): v
   for (const dependent of dependents) {
     if (dependent.phase !== 'waiting') continue;
     dependent.waiting--;
-    if (dependent.waiting === 0) ready(dependent, changes);
+    if (dependent.waiting === 0) changes.push(ready(dependent));
   }
 }
 
@@ -87,9 +87,9 @@ export function close(gate: Gate, changes: Change[]): void {
   leave(gate, changes);
 }
 
-export function ready(node: ActionNode, changes: Change[]): void {
+export function ready(node: ActionNode): Change {
   node.phase = 'ready';
-  changes.push({ kind: 'ready', node });
+  return { kind: 'ready', node };
 }
 
 export function skip(

@@ -32,7 +32,8 @@ export function take(works: Works, action: DeclaredAction, cause: Cause | undefi
     noteEnd(works, id);
     return;
   }
-  const { changes } = place(works, action, { ...coming, binding, cause: at, holdsStream });
+  const { turn, undoes } = coming;
+  const { changes } = place(works, action, { turn, undoes, binding, cause: at, holdsStream });
   apply(works, changes, at);
 }
 

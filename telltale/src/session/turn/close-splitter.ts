@@ -1,3 +1,5 @@
+import { added, NONE } from '../../kernel/grow.ts';
+
 /**
  * Cuts the stream behind closing tags, so that what is on the log ends where an intent does: after a crash the model goes
  * on from there, and nothing it said is acted on twice or lost. What looks like a closing tag and is none costs a cut
@@ -22,7 +24,7 @@ export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly 
   if (splitter.endsWithLess && chunk.startsWith('/')) splitter.closing = true;
   splitter.endsWithLess = chunk.endsWith('<');
   if (!splitter.closing && !chunk.includes('</')) return undefined;
-  const pieces: string[] = [];
+  let pieces: readonly string[] = NONE;
   let from = 0;
   for (let at = 0; ; ) {
     if (!splitter.closing) {
@@ -35,9 +37,8 @@ export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly 
     if (end === -1) break;
     splitter.closing = false;
     at = end + 1;
-    pieces.push(chunk.slice(from, at));
+    pieces = added(pieces, chunk.slice(from, at));
     from = at;
   }
-  if (from < chunk.length) pieces.push(chunk.slice(from));
-  return pieces;
+  return from < chunk.length ? added(pieces, chunk.slice(from)) : pieces;
 }

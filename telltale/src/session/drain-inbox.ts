@@ -25,20 +25,22 @@ export function drainNow(drain: Drain): Promise<void> {
     drain.again = true;
     return drain.draining;
   }
-  drain.draining = drainOnce(drain).finally(() => {
-    drain.draining = undefined;
-  });
+  drain.draining = drainOnce(drain);
   return drain.draining;
 }
 
 async function drainOnce(drain: Drain): Promise<void> {
   const { writer } = drain;
-  do {
-    drain.again = false;
-    for (const message of await writer.inbox()) {
-      if (drain.closed || message.id <= drain.handled) continue;
-      drain.handled = message.id;
-      drain.receive(message);
-    }
-  } while (drain.again && !drain.closed);
+  try {
+    do {
+      drain.again = false;
+      for (const message of await writer.inbox()) {
+        if (drain.closed || message.id <= drain.handled) continue;
+        drain.handled = message.id;
+        drain.receive(message);
+      }
+    } while (drain.again && !drain.closed);
+  } finally {
+    drain.draining = undefined; // in the same step: whoever asks now is not told that it is being read
+  }
 }

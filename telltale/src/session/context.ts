@@ -45,7 +45,7 @@ export interface SessionContext {
   readonly fresh: (() => Promise<void> | undefined) | undefined;
   /** Where the manifest cuts parts of the prompt. */
   readonly parts: PartLimits | undefined;
-  readonly inbox: Pick<Inbox, 'onMessage'>;
+  readonly inbox: Pick<Inbox, 'onMessage' | 'underWay' | 'hearNoMore'>;
   /** What turns come from: the event that began or resumed the session. */
   sessionOrigin(): Cause;
   readonly origin: Cause;

@@ -42,6 +42,7 @@ import type {
   Watcher,
 } from './runtime-types.ts';
 import { createSessionParts } from './session-parts.ts';
+import { steerSession } from './steer-session.ts';
 import { createTokenizer } from './tokenizer.ts';
 import { DEFAULT_USER } from './variables/variable-scope.ts';
 
@@ -221,9 +222,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     fork: (session, seq, fork = {}) => forkSession(store, session, seq, fork.id ?? ids.next('ses'), clock),
     events: (session, from = 1, { signal } = {}) => readEvents(store, session, from, signal),
     state: (session, seq, { signal } = {}) => readSession(store, session, seq, signal),
-    async steer(session, text, from = 'user') {
-      await store.send(session, { kind: 'steer', from, body: text });
-    },
+    steer: (session, text, from) =>
+      here.get(session)?.steer(text, from) ?? steerSession(store, session, text, from),
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },

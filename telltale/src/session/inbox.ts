@@ -17,6 +17,10 @@ export interface Inbox {
   onMessage(then: () => void): () => void;
   /** The last message for the agent that came through here. */
   lastMessage(): Cause | undefined;
+  /** What is being read out of it now; undefined where nothing is. Whoever stopped the session knows why it could not be. */
+  underWay(): Promise<void> | undefined;
+  /** The end is decided: messages for the agent are taken no more, and stay where they are. */
+  hearNoMore(): void;
   close(): void;
 }
 
@@ -30,7 +34,7 @@ export interface InboxEdges {
   /** What a run asks or tells; false where the message is not a run's. */
   takeOrder(message: InboxMessage): boolean;
   /** How a person leads a chat, from another process. */
-  readonly talk: Pick<Talk, 'breakOff' | 'finish'>;
+  readonly talk: Pick<Talk, 'breakOff' | 'finish' | 'over'>;
   readonly sentBefore: number;
 }
 
@@ -41,7 +45,7 @@ interface OwnInbox extends Inbox, Drain {
   waiting: Set<() => void> | undefined;
 }
 
-const METHODS = { receive, onError, drain, onMessage, lastMessage, close };
+const METHODS = { receive, onError, drain, onMessage, lastMessage, underWay, hearNoMore, close };
 
 export function createInbox(writer: StreamWriter, edges: InboxEdges): Inbox {
   const inbox = withMethods<OwnInbox, keyof typeof METHODS>(METHODS, {
@@ -63,11 +67,12 @@ function receive(this: OwnInbox, message: InboxMessage): void {
   const { log, stop, reviews, talk, sentBefore } = edges;
   if (edges.takeOrder(message)) return;
   const { id, kind, from, body } = message;
+  if (talk.over && isForAgent(kind)) return;
   const consumed = { consumed: [id] };
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   // A message comes from outside the log: it is a beginning of its own.
   const outside = { stream: writer.stream, seq: 0, depth: 0 };
-  if (kind === 'steer' || kind === 'message') {
+  if (isForAgent(kind)) {
     const sender = kind === 'steer' ? 'steer' : 'user';
     this.last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
     // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
@@ -88,6 +93,8 @@ function receive(this: OwnInbox, message: InboxMessage): void {
   if (kind === 'finish') talk.finish();
 }
 
+const isForAgent = (kind: string): boolean => kind === 'steer' || kind === 'message';
+
 function onError(this: OwnInbox, error: unknown): void {
   this.edges.stop.now({ kind: 'lost', error: toRuntimeError(error) });
 }
@@ -104,6 +111,14 @@ function onMessage(this: OwnInbox, then: () => void): () => void {
 
 function lastMessage(this: OwnInbox): Cause | undefined {
   return this.last;
+}
+
+function underWay(this: OwnInbox): Promise<void> | undefined {
+  return this.draining?.catch(() => undefined);
+}
+
+function hearNoMore(this: OwnInbox): void {
+  this.edges.talk.over = true;
 }
 
 function close(this: OwnInbox): void {

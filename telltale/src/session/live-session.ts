@@ -14,6 +14,7 @@ import type { RuntimeEdges } from './runtime-edges.ts';
 import type { Session, SessionResult } from './runtime-types.ts';
 import type { SessionEdges } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
+import { nobodyReads } from './steer-session.ts';
 import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
 import { toSessionEdges } from './to-session-edges.ts';
 import type { wireSession } from './wire-session.ts';
@@ -98,7 +99,7 @@ export function createLiveSession(
       if (live.log === undefined) told(undefined, 0);
       else live.log.speech(told);
     },
-    steer: (text) => send(live, 'steer', text),
+    steer: (text, from) => send(live, 'steer', text, from),
     say: (text) => send(live, 'message', text),
     breakOff: () => live.talk.breakOff(),
     finish: () => live.talk.finish(),
@@ -180,9 +181,16 @@ function letGo({ edges, begin, queue, log, prepared, session }: Live): void {
   if (edges.here.get(begin.id) === session) edges.here.delete(begin.id);
 }
 
-async function send({ edges, begin, session }: Live, kind: 'steer' | 'message', body: string): Promise<void> {
+async function send(
+  { edges, begin, session, talk }: Live,
+  kind: 'steer' | 'message',
+  body: string,
+  from = 'user',
+): Promise<void> {
   await session.ready;
-  await edges.store.send(begin.id, { kind, from: 'user', body });
+  // A chat that has completed can be gone on with: it reads then what was said.
+  if (talk.over && kind === 'steer') throw nobodyReads(begin.id);
+  await edges.store.send(begin.id, { kind, from, body });
 }
 
 function subscribe(live: Live, listener: Early['listener']): () => void {

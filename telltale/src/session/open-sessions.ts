@@ -8,6 +8,7 @@ import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
 import type { Runtime, RuntimeOptions } from './runtime-types.ts';
+import { steerSession } from './steer-session.ts';
 
 /** What can be done with sessions without running any. */
 export type Sessions = Pick<
@@ -33,9 +34,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
       forkSession(store, session, seq, fork.id ?? createIdSource({ clock }).next('ses'), clock),
     events: (session, from = 1) => readEvents(store, session, from),
     state: (session, seq) => readSession(store, session, seq),
-    async steer(session, text, from = 'user') {
-      await store.send(session, { kind: 'steer', from, body: text });
-    },
+    steer: (session, text, from) => steerSession(store, session, text, from),
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },

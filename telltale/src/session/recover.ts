@@ -3,7 +3,7 @@ import type { SessionState } from '../events/state.ts';
 import { isLoop, loopOf } from '../scheduler/loops.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
-import { finishTurn } from './turn/finish-turn.ts';
+import { completedWith, finishTurn } from './turn/finish-turn.ts';
 import type { Next } from './turn/next.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
 import { responsesOut } from './turn/settle-actions.ts';
@@ -80,6 +80,7 @@ function tellLost({ log, state }: SessionContext, { lost }: Reheard): void {
 
 /** Does what was left to do, and says what follows. */
 export async function finishLast(context: SessionContext, left: Left): Promise<Next> {
+  const { state } = context;
   switch (left.kind) {
     case 'undecided':
       return finishTurn(context, left.heard);
@@ -88,8 +89,10 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
       await responsesOut(context, left.heard.responses);
       return { kind: 'turn' };
     case 'final': {
+      // Somebody has spoken to it since: there is nobody but this session to answer.
+      if (state.chat !== true && state.news.messages.length > 0) return { kind: 'turn' };
       const output = context.checkOutput(left.text);
-      return output.ok ? { kind: 'completed', result: output.value } : { kind: 'turn' };
+      return output.ok ? completedWith(context, output.value) : { kind: 'turn' };
     }
   }
 }

@@ -141,7 +141,8 @@ export interface Session<Output = Json> {
    * `seq`: the durable event that it stands behind.
    */
   speech(told: (open: OpenSpeech | undefined, seq: number) => void): void;
-  steer(text: string): Promise<void>;
+  /** Puts a message before the agent; rejects with `session_completed` once nobody would read it. */
+  steer(text: string, from?: string): Promise<void>;
   /** The next message of a chat, from its user. */
   say(text: string): Promise<void>;
   /** In a chat: ends the turn in hand with all that runs. What was said stays, and the session waits for a message. */
@@ -203,7 +204,7 @@ export interface Runtime {
   events(session: string, from?: number, options?: ReadOptions): Promise<readonly SessionEvent[]>;
   /** The state after all committed events, or after `seq`. */
   state(session: string, seq?: number, options?: ReadOptions): Promise<SessionState>;
-  /** Through the inbox: works from any process. */
+  /** Through the inbox: works from any process. Rejects with `session_completed` where nobody would read it. */
   steer(session: string, text: string, from?: string): Promise<void>;
   cancel(session: string, reason?: string, from?: string): Promise<void>;
   /** Workflows, on their own or set off by agents. */

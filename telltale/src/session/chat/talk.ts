@@ -8,6 +8,8 @@ export interface Talk {
   /** The person has nothing more to say. */
   finish(): void;
   readonly finished: boolean;
+  /** Whether the end of the session is decided: what is said from there on has no agent to read it. */
+  over: boolean;
   /** Calls back once, when the person finishes. The returned function forgets it. */
   onFinish(then: () => void): () => void;
   /** An exchange begins: what stops it stops with the session's own `stop`, too. */
@@ -32,6 +34,7 @@ const METHODS = { breakOff, finish, onFinish, beginExchange };
 export const createTalk = (): Talk =>
   withMethods<OwnTalk, keyof typeof METHODS>(METHODS, {
     finished: false,
+    over: false,
     finishing: undefined,
     current: undefined,
   });

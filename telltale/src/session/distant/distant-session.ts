@@ -3,6 +3,7 @@ import { tellAll } from '../../store/tell-all.ts';
 import { createEventQueue } from '../event-queue.ts';
 import type { OnWaiting, Session, SessionResult } from '../runtime-types.ts';
 import type { OpenSpeech } from '../speech.ts';
+import { steerSession } from '../steer-session.ts';
 import { type FollowEdges, followSession } from './follow-session.ts';
 import { resultOnLog } from './result-on-log.ts';
 
@@ -89,9 +90,7 @@ export function createDistantSession(
       if (here === undefined) told(undefined, head);
       else here.speech(told);
     },
-    async steer(text) {
-      await store.send(id, { kind: 'steer', from: 'user', body: text });
-    },
+    steer: (text, from) => steerSession(store, id, text, from),
     async say(text) {
       await store.send(id, { kind: 'message', from: 'user', body: text });
     },

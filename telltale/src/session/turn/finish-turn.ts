@@ -1,6 +1,7 @@
 import { referencesIn } from '../../conditions/references/resolve-references.ts';
 import { cameToNothing, isShown } from '../../events/action.ts';
 import type { SessionState } from '../../events/state.ts';
+import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
@@ -34,6 +35,7 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
   const final = heard.responses.findLast((response) => response.final);
   if (final !== undefined) {
     await allEndedOrSpokenTo(context);
+    await context.inbox.underWay(); // what was said before the end is decided is heard
     if (stop.reason !== undefined) return { kind: 'stopped' };
     return concludeWith(context, final.stream.text, sourceOf(final.stream));
   }
@@ -47,6 +49,7 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
     if (context.manifest.protocol.bare_text === 'final' || state.bareTurns >= MAX_BARE_TURNS) {
       if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(context, heard.text));
       await allEndedOrSpokenTo(context);
+      await context.inbox.underWay();
       if (stop.reason !== undefined) return { kind: 'stopped' };
       return concludeWith(context, heard.text.trim(), heard.text);
     }
@@ -93,7 +96,13 @@ function concludeWith(context: SessionContext, text: string, source: string): Ne
   if (undone !== undefined) log.append({ type: 'fault', code: 'final_undone', message: undone });
   else if (output?.ok === false) log.append({ type: 'fault', code: 'bad_output', message: output.problem });
   if (output?.ok !== true) return { kind: 'turn' };
-  return { kind: 'completed', result: output.value };
+  return completedWith(context, output.value);
+}
+
+/** The session ends with this; in a chat only the exchange does. */
+export function completedWith({ state, inbox }: SessionContext, result: Json): Next {
+  if (state.chat !== true) inbox.hearNoMore();
+  return { kind: 'completed', result };
 }
 
 function whyUndone({ state, manifest }: SessionContext, source: string): string | undefined {

@@ -1,0 +1,75 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { defineTool } from '../../src/session/define/define-tool.ts';
+import { scripted } from '../../src/testing/scripted.ts';
+import { action } from '../recovery/say.ts';
+import { seen } from '../recovery/stage.ts';
+
+const DONE = '<response>Done.</response>';
+
+/** An agent that has given its final response, while something runs on that nobody waits for. */
+async function scene() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const model = scripted([
+    `${action('f', 'slow', {}, 'fire_and_forget')}${DONE}`,
+    '<response>Read.</response>',
+  ]);
+  const agent = await defineAgent({
+    name: 'late',
+    model,
+    tools: [
+      defineTool({
+        name: 'slow',
+        idempotent: true,
+        run: async (_, { signal }) => {
+          await Promise.race([opened, new Promise((resolve) => signal.addEventListener('abort', resolve))]);
+          return 1;
+        },
+      }),
+    ],
+  });
+  const runtime = await createRuntime({ store: 'memory' });
+  onTestFinished(() => runtime.close());
+  const session = runtime.start(agent, { input: 'Go.' });
+  await seen(session, 'response');
+  return { runtime, session, agent, model, open };
+}
+
+describe('a message for a session whose end is decided', () => {
+  const refused = { code: 'session_completed', hint: expect.stringContaining('fork') };
+
+  it('is refused, while what nobody waits for has its time and afterwards', async () => {
+    const { runtime, session, open } = await scene();
+    await expect(session.steer('Wait.')).rejects.toMatchObject(refused);
+    await expect(runtime.steer(session.id, 'Wait.')).rejects.toMatchObject(refused);
+    open();
+    expect((await session.result).status).toBe('completed');
+    await expect(session.steer('Wait.')).rejects.toMatchObject(refused);
+    await expect(runtime.steer(session.id, 'Wait.')).rejects.toMatchObject(refused);
+  });
+
+  it('is not put on its log where it comes from another process; a cancel is', async () => {
+    const { runtime, session } = await scene();
+    await runtime.store.send(session.id, { kind: 'steer', from: 'user', body: 'Wait.' });
+    await runtime.store.send(session.id, { kind: 'cancel', from: 'ann', body: 'enough' });
+    await session.result;
+    const events = await runtime.events(session.id);
+    expect(events.map(({ type }) => type)).not.toContain('message.received');
+    expect(events).toContainEqual(expect.objectContaining({ type: 'audit', what: 'cancel: enough' }));
+  });
+
+  it('is answered where the process was stopped before the end, and the session is resumed', async () => {
+    const { runtime, session, agent, model, open } = await scene();
+    await session.interrupt();
+    expect((await session.result).status).toBe('interrupted');
+    await runtime.steer(session.id, 'One thing more.');
+    open();
+    const resumed = await runtime.resume(session.id, { agent });
+    expect(await resumed.result).toMatchObject({ status: 'completed', result: 'Read.' });
+    expect(model.prompts.at(-1)).toContain('One thing more.');
+  });
+});

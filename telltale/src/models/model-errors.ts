@@ -1,4 +1,5 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { ModelEnd } from './model.ts';
 
 /** How a call of a model can fail for reasons outside this process: what a script may fail with, too. */
 export const MODEL_FAILURES = [
@@ -32,7 +33,7 @@ const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; rea
   },
   model_broke_off: {
     retryable: true,
-    hint: 'What had come in is kept, and the next request goes on from there.',
+    hint: 'The connection ended in the middle of an answer; that usually passes.',
   },
   model_timeout: {
     retryable: true,
@@ -48,7 +49,7 @@ const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; rea
   },
   model_filtered: {
     retryable: false,
-    hint: "The provider's filter or the model itself refuses to go on; what had come in is kept.",
+    hint: "The provider's filter or the model itself refuses to go on; ask for it in other words.",
   },
   model_no_tools: {
     retryable: false,
@@ -69,6 +70,18 @@ export const modelFailed = (
   what: string,
   options: ModelFailedOptions = {},
 ): RuntimeError<ModelFailure> => new RuntimeError(code, what, { ...FAILURES[code], ...options });
+
+/** What a model's stream resolved to, if that says how it ended: a Model of somebody's own may be no TypeScript. */
+export function modelEnd(id: string, end: unknown): ModelEnd {
+  if (typeof end === 'object' && end !== null) return end as ModelEnd;
+  throw new RuntimeError(
+    'model_end_missing',
+    `The stream of ${id} resolved to ${String(end)}, not to how it ended.`,
+    {
+      hint: 'stream() of a Model resolves to { finish: "stop" }, or "length" where it came to its limit, with usage: { input, output } if that is known.',
+    },
+  );
+}
 
 export const modelCancelled = (id: string) =>
   new RuntimeError('model_cancelled', `The stream of ${id} was cancelled.`);

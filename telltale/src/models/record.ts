@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from './model.ts';
-import { MODEL_FAILURES, RECORD_FAILED } from './model-errors.ts';
+import { MODEL_FAILURES, modelEnd, RECORD_FAILED } from './model-errors.ts';
 import { formatScript } from './scripted/format-script.ts';
 import { CHARACTERS_A_TOKEN, type Script, type ScriptTurn } from './scripted/script.ts';
 
@@ -95,7 +95,7 @@ async function listen(model: Model, request: ModelRequest, sink: ModelSink, cloc
         sink.reasoning(delta);
       },
     });
-    const { usage, finish } = end;
+    const { usage, finish } = modelEnd(model.id, end);
     const ending = { ...(usage === undefined ? {} : { usage }), ...(finish === 'stop' ? {} : { finish }) };
     return { turn: { ...heard(), ...ending }, end };
   } catch (error) {

@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from '../models/model.ts';
+import { modelEnd } from '../models/model-errors.ts';
 
 /** How long a model may take to end once its signal is aborted; then it is left to itself. */
 const GRACE_MS = 5_000;
@@ -27,7 +28,7 @@ export interface Asker {
 /** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */
 export function startStream(stream: ModelStream, request: ModelRequest, sink: ModelSink): void {
   started(stream.model, request, sink).then(
-    (end) => settle(stream, ok(end)),
+    (end) => settle(stream, endOf(stream.model, end)),
     (thrown: unknown) => settle(stream, err(toRuntimeError(thrown))),
   );
 }
@@ -75,6 +76,14 @@ function started(model: Model, request: ModelRequest, sink: ModelSink): Promise<
     return Promise.resolve(model.stream(request, sink));
   } catch (thrown) {
     return Promise.reject(thrown);
+  }
+}
+
+function endOf({ id }: Model, end: unknown): Result<ModelEnd> {
+  try {
+    return ok(modelEnd(id, end));
+  } catch (thrown) {
+    return err(toRuntimeError(thrown));
   }
 }
 

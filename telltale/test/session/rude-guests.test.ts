@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import type { Model } from '../../src/models/model.ts';
+import type { Model, ModelSink } from '../../src/models/model.ts';
 import { runAgent, tool } from './run-agent.ts';
 
 const manifest = 'import: { tools: [./tools/*.yml] }\n';
@@ -56,6 +56,26 @@ describe('a model', () => {
     expect(result).toMatchObject({ status: 'completed', result: 'End.' });
     expect(of('action.declared')).toEqual([]);
     expect(observed.some((event) => event.type === 'thought.delta' && event.text === 'hm')).toBe(false);
+  });
+
+  const endless = (said: string): Model => ({
+    id: 'test/mine',
+    // As a Model that was not written in TypeScript may do.
+    stream: (async (_request: unknown, sink: ModelSink) => sink.text(said)) as unknown as Model['stream'],
+  });
+
+  it('that does not say how it ended fails its session, with what it should have said', async () => {
+    const { result, of } = await runAgent({ turns: [], model: endless('<thought>Hm.</thought>') });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'model_end_missing' } });
+    expect(result.error?.message).toContain('test/mine resolved to undefined');
+    expect(result.error?.hint).toContain('{ finish: "stop" }');
+    expect(of('turn.failed')).toHaveLength(1);
+  });
+
+  it('that does not say how it ended takes nothing back from a final response', async () => {
+    const { result, of } = await runAgent({ turns: [], model: endless('<response>End.</response>') });
+    expect(result).toMatchObject({ status: 'completed', result: 'End.' });
+    expect(of('turn.completed')).toMatchObject([{ usage: { estimated: true } }]);
   });
 
   it('that does not end when it is told to is left to itself after a while', async () => {

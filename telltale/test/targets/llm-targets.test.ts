@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { Model, ModelRequest } from '../../src/models/model.ts';
+import { modelFailed } from '../../src/models/model-errors.ts';
 import { agentTargets } from './agent-targets.ts';
 
 interface Scripted {
@@ -145,6 +146,27 @@ test('a model that fails is passed on as it is, and opened again at the next cal
   expect(await failure('summarize', { text: 't' }, { charge: (usage) => charged.push(usage) })).toBe(broken);
   expect(charged).toEqual([]);
   expect(await call('summarize', { text: 't' })).toBe('up');
+});
+
+test('a model that breaks off is not said to go on from there: nothing of its answer is kept', async () => {
+  const model: Model = {
+    id: 'mine',
+    async stream(_, sink) {
+      sink.text('Half of');
+      throw modelFailed('model_broke_off', 'The stream ended.');
+    },
+  };
+  const { failure } = await agentTargets({ agent: '', options: { openModel: async () => model } });
+  const { code, hint } = await failure('summarize', { text: 't' });
+  expect([code, hint]).toEqual(['model_broke_off', expect.not.stringMatching(/kept|goes on/)]);
+});
+
+test('a model that does not say how it ended is told what to say', async () => {
+  const stream = async () => undefined;
+  const model = { id: 'mine', stream } as unknown as Model;
+  const { failure } = await agentTargets({ agent: '', options: { openModel: async () => model } });
+  const { code, hint } = await failure('summarize', { text: 't' });
+  expect([code, hint]).toEqual(['model_end_missing', expect.stringContaining('{ finish: "stop" }')]);
 });
 
 test('a stopped call ends as stopped', async () => {

@@ -54,5 +54,6 @@ function noteText({ action, state, note }: ActionView, columns: number): string 
   if (state === 'waiting')
     return action.depends_on === undefined ? '' : brief(`after ${action.depends_on.join(', ')}`, columns);
   const text = note === undefined || note === null ? '' : brief(note, columns);
-  return state === 'completed' || state === 'running' || state === 'failed' ? text : `${state}: ${text}`;
+  if (state === 'completed' || state === 'running' || state === 'failed') return text;
+  return text === '' ? state : `${state}: ${text}`;
 }

@@ -3,6 +3,17 @@ import type { ObservedEvent } from '../../events/event.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { NameOf } from './describe-event.ts';
 
+/** Of an action that was interrupted. */
+export const EFFECT_UNKNOWN = 'whether it took effect is not known';
+
+export const skippedNote = ({
+  reason,
+  because,
+}: {
+  readonly reason: string;
+  readonly because?: string;
+}): string => (because === undefined ? reason : `${reason} (${because})`);
+
 /** How an action stands, as far as a view shows it. */
 export interface ActionView {
   readonly action: DeclaredAction;
@@ -68,14 +79,12 @@ export function createActionLog(): ActionLog {
           const note = `${event.error.code}: ${event.error.message}`;
           return change(event.id, { state: 'failed', ms: event.ms, attempt: event.attempts, note });
         }
-        case 'action.skipped': {
-          const note = event.because === undefined ? event.reason : `${event.reason} (${event.because})`;
-          return change(event.id, { state: 'skipped', note });
-        }
+        case 'action.skipped':
+          return change(event.id, { state: 'skipped', note: skippedNote(event) });
         case 'action.cancelled':
           return change(event.id, { state: 'cancelled', note: event.reason });
         case 'action.interrupted':
-          return change(event.id, { state: 'interrupted', note: 'whether it took effect is not known' });
+          return change(event.id, { state: 'interrupted', note: EFFECT_UNKNOWN });
       }
       return undefined;
     },

@@ -1,10 +1,11 @@
-import { isShown } from '../../events/action.ts';
+import { type ActionState, isShown } from '../../events/action.ts';
 import type { OpenReport, SessionState, TaskState } from '../../events/state.ts';
+import type { Json } from '../../kernel/json.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { actionLine } from './action-line.ts';
-import type { ActionView } from './action-log.ts';
+import { type ActionView, EFFECT_UNKNOWN, skippedNote } from './action-log.ts';
 import { brief } from './brief.ts';
 import { errorText } from './describe-event.ts';
 import { feedLines } from './feed-lines.ts';
@@ -109,12 +110,10 @@ const OPEN: Readonly<Record<OpenReport['kind'], string>> = {
 function actionLines(state: SessionState, columns: number, paint: Palette): readonly string[] {
   const shown = [...state.actions.values()].filter(({ action }) => isShown(action));
   const more = shown.length - MAX_ACTIONS;
-  const lines = shown.slice(-MAX_ACTIONS).map(({ action, status, attempts, ms, output, error, skipped }) => {
+  const lines = shown.slice(-MAX_ACTIONS).map((known) => {
+    const { action, status, attempts, ms } = known;
     const isUndone = status === 'compensated';
-    const note =
-      error === undefined
-        ? (output ?? (skipped === undefined ? undefined : `${skipped.reason} ${skipped.because ?? ''}`))
-        : errorText(error);
+    const note = noteOf(known);
     const view: ActionView = {
       action,
       state: isUndone ? 'cancelled' : status,
@@ -125,4 +124,11 @@ function actionLines(state: SessionState, columns: number, paint: Palette): read
     return actionLine(view, columns, state.at, paint);
   });
   return more > 0 ? [paint.dim(`… ${countText(more, 'older action')}: --json shows all`), ...lines] : lines;
+}
+
+/** What is said behind how it stands, which is said already. */
+function noteOf({ status, output, error, skipped }: ActionState): Json | undefined {
+  if (status === 'interrupted') return EFFECT_UNKNOWN;
+  if (error !== undefined) return status === 'cancelled' ? error.message : errorText(error);
+  return output ?? (skipped === undefined ? undefined : skippedNote(skipped));
 }

@@ -1,5 +1,6 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Model, ModelUsage } from '../../models/model.ts';
+import { modelEnd } from '../../models/model-errors.ts';
 import { stopped } from '../access/stopped.ts';
 import type { TargetCall } from '../target.ts';
 
@@ -45,7 +46,7 @@ export async function askModel(
         reasoning() {},
       },
     );
-    ({ usage, finish } = end);
+    ({ usage, finish } = modelEnd(model.id, end));
     ended = true;
   } catch (thrown) {
     if (call.signal.aborted) throw stopped(what, call.signal);

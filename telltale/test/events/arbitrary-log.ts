@@ -201,16 +201,23 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
   fc.record({ type: fc.constant('child.usage' as const), action: id, child, usage, charged: fc.nat(3) }),
 );
 
-/** A log with gapless numbers, in which each `turn.started` begins the next turn and compactions only go on. */
+/**
+ * A log with gapless numbers, in which each `turn.started` begins the next turn and compactions only go on. An action
+ * that is declared again is the same: a snapshot holds an id once, so that it cannot tell what else it was before.
+ */
 export const arbitraryLog: fc.Arbitrary<readonly SessionEvent[]> = fc
   .array(body, { maxLength: 80 })
   .map((bodies) => {
     let turn = 0;
     let compacted = 0;
+    const declared = new Map<string, EventBody>();
     return bodies.map((body, i) => {
       if (body.type === 'turn.started') turn++;
       if (body.type === 'prompt.compacted') compacted = Math.max(compacted, Math.min(body.through, turn));
-      const each = body.type === 'prompt.compacted' ? { ...body, through: compacted } : body;
+      if (body.type === 'action.declared' && !declared.has(body.action.id))
+        declared.set(body.action.id, body);
+      const same = body.type === 'action.declared' ? (declared.get(body.action.id) ?? body) : body;
+      const each = same.type === 'prompt.compacted' ? { ...same, through: compacted } : same;
       const cause =
         i % 3 === 2 ? { stream: 'ses_other', seq: i, depth: 2 } : { stream: SESSION, seq: i, depth: 1 };
       return { seq: i + 1, at: 1000 + i, session: SESSION, turn, cause, ...each };

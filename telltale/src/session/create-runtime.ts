@@ -32,7 +32,7 @@ import { listReviews } from './reviews/review-table.ts';
 import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
 import { createLateModels } from './runs/late-model.ts';
-import type { RuntimeEdges } from './runtime-edges.ts';
+import type { RuntimeEdges, SessionHere } from './runtime-edges.ts';
 import type {
   ResumeOptions,
   Runtime,
@@ -42,7 +42,7 @@ import type {
   Watcher,
 } from './runtime-types.ts';
 import { createSessionParts } from './session-parts.ts';
-import { steerSession } from './steer-session.ts';
+import { nobodyReads, steerSession } from './steer-session.ts';
 import { createTokenizer } from './tokenizer.ts';
 import { DEFAULT_USER } from './variables/variable-scope.ts';
 
@@ -61,7 +61,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       : given;
   const ids = createIdSource({ clock });
   const live = new Set<LiveSession>();
-  const here = new Map<string, Session<unknown>>();
+  const here = new Map<string, SessionHere>();
   const watchers = new Set<Watcher>();
   let closed = false;
 
@@ -222,8 +222,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     fork: (session, seq, fork = {}) => forkSession(store, session, seq, fork.id ?? ids.next('ses'), clock),
     events: (session, from = 1, { signal } = {}) => readEvents(store, session, from, signal),
     state: (session, seq, { signal } = {}) => readSession(store, session, seq, signal),
-    steer: (session, text, from) =>
-      here.get(session)?.steer(text, from) ?? steerSession(store, session, text, from),
+    async steer(session, text, from) {
+      if (here.get(session)?.isOver() === true) throw nobodyReads(session);
+      await steerSession(store, session, text, from);
+    },
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },

@@ -10,8 +10,8 @@ import { choiceOf } from './choice-of.ts';
 import { createEventQueue, type EventQueue } from './event-queue.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { endSession, takeUp, WorkEnd, workOn } from './run-session.ts';
-import type { RuntimeEdges } from './runtime-edges.ts';
-import type { Session, SessionResult } from './runtime-types.ts';
+import type { RuntimeEdges, SessionHere } from './runtime-edges.ts';
+import type { SessionResult } from './runtime-types.ts';
 import type { SessionEdges } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
 import { nobodyReads } from './steer-session.ts';
@@ -19,7 +19,7 @@ import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts
 import { toSessionEdges } from './to-session-edges.ts';
 import type { wireSession } from './wire-session.ts';
 
-export interface LiveSession extends Session<unknown>, ChildSession {
+export interface LiveSession extends SessionHere, ChildSession {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
   readonly ready: Promise<unknown>;
 }
@@ -99,10 +99,11 @@ export function createLiveSession(
       if (live.log === undefined) told(undefined, 0);
       else live.log.speech(told);
     },
-    steer: (text, from) => send(live, 'steer', text, from),
+    steer: (text) => send(live, 'steer', text),
     say: (text) => send(live, 'message', text),
     breakOff: () => live.talk.breakOff(),
     finish: () => live.talk.finish(),
+    isOver: () => live.talk.over,
     stop: (reason) => end(live, reason),
     async cancel(reason = 'asked to') {
       end(live, { kind: 'cancel', reason, by: 'user' });
@@ -185,12 +186,11 @@ async function send(
   { edges, begin, session, talk }: Live,
   kind: 'steer' | 'message',
   body: string,
-  from = 'user',
 ): Promise<void> {
   await session.ready;
   // A chat that has completed can be gone on with: it reads then what was said.
   if (talk.over && kind === 'steer') throw nobodyReads(begin.id);
-  await edges.store.send(begin.id, { kind, from, body });
+  await edges.store.send(begin.id, { kind, from: 'user', body });
 }
 
 function subscribe(live: Live, listener: Early['listener']): () => void {

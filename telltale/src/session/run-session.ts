@@ -45,6 +45,7 @@ export async function endSession(wired: WiredSession, end: WorkEnd): Promise<Con
   try {
     if (end.kind === 'threw') throw end.thrown;
     if (end.kind === 'let_go') return await conclude(context, conversation, { kind: 'stopped' });
+    if (end.kind === 'completed') wired.inbox.hearNoMore();
     await comeToEnd(wired, end);
     return await conclude(context, conversation, end);
   } catch (thrown) {

@@ -11,6 +11,12 @@ import type { Memories } from './memory/memories.ts';
 import type { Runs } from './runs/create-runs.ts';
 import type { OnWaiting, Session, Watcher } from './runtime-types.ts';
 
+/** A session that is worked on here. */
+export interface SessionHere extends Session<unknown> {
+  /** Whether its end is decided, so that nobody reads what is said to it. */
+  isOver(): boolean;
+}
+
 /** What every session of a runtime has at hand. */
 export interface RuntimeEdges {
   readonly store: Store;
@@ -34,6 +40,6 @@ export interface RuntimeEdges {
   readonly underWay: UnderWay;
   readonly watchers: ReadonlySet<Watcher>;
   /** The sessions that are worked on here, by id. */
-  readonly here: Map<string, Session<unknown>>;
+  readonly here: Map<string, SessionHere>;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }

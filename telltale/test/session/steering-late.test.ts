@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Clock, createSystemClock } from '../../src/kernel/clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
@@ -9,7 +10,7 @@ import { seen } from '../recovery/stage.ts';
 const DONE = '<response>Done.</response>';
 
 /** An agent that has given its final response, while something runs on that nobody waits for. */
-async function scene() {
+async function scene(clock: Clock = createSystemClock()) {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;
@@ -32,7 +33,7 @@ async function scene() {
       }),
     ],
   });
-  const runtime = await createRuntime({ store: 'memory' });
+  const runtime = await createRuntime({ store: 'memory', clock });
   onTestFinished(() => runtime.close());
   const session = runtime.start(agent, { input: 'Go.' });
   await seen(session, 'response');
@@ -72,4 +73,28 @@ describe('a message for a session whose end is decided', () => {
     expect(await resumed.result).toMatchObject({ status: 'completed', result: 'Read.' });
     expect(model.prompts.at(-1)).toContain('One thing more.');
   });
+});
+
+it('a session that is cancelled in its last moments leaves no timer behind', async () => {
+  const armed = new Set<number>();
+  const system = createSystemClock();
+  let timers = 0;
+  const { session } = await scene({
+    ...system,
+    after(delayMs, fire) {
+      const timer = ++timers;
+      const disarm = system.after(delayMs, () => {
+        armed.delete(timer);
+        fire();
+      });
+      armed.add(timer);
+      return () => {
+        armed.delete(timer);
+        disarm();
+      };
+    },
+  });
+  expect(armed.size).toBeGreaterThan(0);
+  await session.cancel('enough');
+  expect(armed).toEqual(new Set());
 });

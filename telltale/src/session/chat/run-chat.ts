@@ -31,11 +31,10 @@ export async function runChat(
   let rest = state.idle ? undefined : left;
   let waits = state.idle;
   for (;;) {
-    if (waits && !(await messageCame(context, inbox, talk))) {
-      if (stop.reason !== undefined) return { kind: 'stopped' };
-      inbox.hearNoMore();
-      return { kind: 'completed', result: lastAnswer(context) };
-    }
+    if (waits && !(await messageCame(context, inbox, talk)))
+      return stop.reason === undefined
+        ? { kind: 'completed', result: lastAnswer(context) }
+        : { kind: 'stopped' };
     const exchange = talk.beginExchange(stop);
     const disarm = armWall(context);
     const within: SessionContext = {

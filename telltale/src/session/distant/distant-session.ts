@@ -90,7 +90,7 @@ export function createDistantSession(
       if (here === undefined) told(undefined, head);
       else here.speech(told);
     },
-    steer: (text, from) => steerSession(store, id, text, from),
+    steer: (text) => steerSession(store, id, text),
     async say(text) {
       await store.send(id, { kind: 'message', from: 'user', body: text });
     },

@@ -50,9 +50,11 @@ function howCutShort(path: string): string | undefined {
 function readHeader(path: string): { readonly header: Buffer; readonly size: number } {
   const file = openSync(path, 'r');
   try {
+    // Before the header: of a file that another process has just made there is none as long as it is empty.
+    const { size } = fstatSync(file);
     const header = Buffer.alloc(HEADER_BYTES);
     readSync(file, header, 0, HEADER_BYTES, 0);
-    return { header, size: fstatSync(file).size };
+    return { header, size };
   } finally {
     closeSync(file);
   }

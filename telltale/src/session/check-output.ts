@@ -27,7 +27,7 @@ export function createOutputCheck(
         problem: `Your final response must be JSON of the output schema and nothing else, but it cannot be read: ${why}. ${where}`,
       };
     }
-    const wrong = holdsInfinity(bare, value) ? NOT_FINITE : violation(value);
+    const wrong = holdsInfinity(value) ? NOT_FINITE : violation(value);
     if (wrong === undefined) return { ok: true, value };
     return {
       ok: false,

@@ -16,7 +16,7 @@ export function readObject(text: string, strict: unknown): JsonObject | Unreadab
   const value = strict === undefined ? readTolerantJson(text) : strict;
   if (!isJsonObject(value)) return 'unreadable';
   if (strict !== undefined && isTooDeep(value, text)) return 'unreadable'; // the tolerant reading bounds it itself
-  return holdsInfinity(text, value) ? 'not_finite' : value;
+  return holdsInfinity(value) ? 'not_finite' : value;
 }
 
 /**

@@ -74,5 +74,5 @@ function checkJson(body: Buffer, headers: IncomingMessage['headers'], depth: num
     const { line, column, wanted } = jsonFault(text);
     throw badJson(`line ${line}, column ${column}: ${wanted} was expected`);
   }
-  if (holdsInfinity(text, value)) throw badJson('a number in it is beyond 1.8e308');
+  if (holdsInfinity(value)) throw badJson('a number in it is beyond 1.8e308');
 }

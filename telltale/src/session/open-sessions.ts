@@ -18,7 +18,7 @@ export type Sessions = Pick<
 
 export interface OpenSessionsOptions extends Pick<RuntimeOptions, 'durability' | 'clock' | 'cwd'> {
   readonly store: string;
-  /** Whether a database without a store is refused with `no_store`. */
+  /** Whether a database without a store is refused with `store_empty`. */
   readonly mustExist?: boolean;
 }
 

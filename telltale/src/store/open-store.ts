@@ -8,7 +8,7 @@ export interface OpenStoreOptions extends Omit<SqliteStoreOptions, 'path'> {
   readonly clock: Clock;
   /** Where a relative path begins. */
   readonly cwd?: string;
-  /** Whether a database without a store is refused with `no_store`. A file that is not there is its caller's to look for. */
+  /** Whether a database without a store is refused with `store_empty`. A file that is not there is its caller's to look for. */
   readonly mustExist?: boolean;
   /** The file of the knowledge graphs of a PostgreSQL store: graphs are of folders of this machine. */
   readonly graphs?: string;

@@ -22,6 +22,14 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['workflow', 'list'],
   ['token', 'list'],
   ['cancel', 'last'],
+  ['why', 'last', '1'],
+  ['replay', 'last'],
+  ['fork', 'last', '1'],
+  ['steer', 'last', 'Stop'],
+  ['resume', 'last'],
+  ['workflow', 'resume', 'last'],
+  ['memory', 'stats'],
+  ['memory', 'query', 'anything'],
 ];
 
 it('commands that only look at a database without a store say so, and make none', async () => {
@@ -31,9 +39,28 @@ it('commands that only look at a database without a store say so, and make none'
     expect(io.err()).toContain('There is no store in schema "telltale" of');
     expect(io.err()).toContain('It is made by the first command that runs something on it.');
   }
+  expect(await schemas()).toEqual([]);
+});
+
+it('doctor says of such a database that sessions will be kept there, and makes nothing in it', async () => {
+  const io = recordedIo({ env: { TELLTALE_STORE: database.url } });
+  await main(['doctor'], io);
+  expect(io.out()).toMatch(/Sessions\s+will be kept in postgres.*, which answers/);
+  expect(await schemas()).toEqual([]);
+});
+
+it('doctor says of a database that is not there that it is not there', async () => {
+  const url = new URL(database.url);
+  url.pathname = '/nowhere';
+  const io = recordedIo({ env: { TELLTALE_STORE: url.href } });
+  expect(await main(['doctor'], io)).toBe(1);
+  expect(io.out()).toContain('There is no such database');
+});
+
+async function schemas(): Promise<readonly unknown[]> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   const { rows } = await client.query("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'telltale%'");
   await client.end();
-  expect(rows).toEqual([]);
-});
+  return rows;
+}

@@ -190,8 +190,15 @@ describe('rights', () => {
       message: expect.stringContaining('permission denied'),
       hint: expect.stringContaining('CREATE SCHEMA'),
     });
+    expect(await refusal(url, { mustExist: true })).toMatchObject({
+      code: 'store_unwritable',
+      message: expect.stringContaining('"newcomer" may not make it'),
+      hint: expect.stringContaining('CREATE SCHEMA'),
+    });
     expect(await picture()).toEqual([]);
     await home.sql('CREATE SCHEMA {S} AUTHORIZATION newcomer');
+    expect(await refusal(url, { mustExist: true })).toMatchObject({ code: 'store_empty' });
+    expect(await picture()).toEqual([]);
     const store = await home.open({ url });
     await append(await store.create('s', RUN), { expectedSeq: 0, events: ['{}'] });
     await store.close();

@@ -50,7 +50,8 @@ async function chat(
   const given = readBegin(options, io);
   if (message !== undefined && message.trim() === '')
     throw usage('The message is empty.', 'Leave it out, and type it when asked.');
-  return withAgent(manifest, options, context, async (agent, work) => {
+  const mustExist = options.resume !== undefined;
+  return withAgent(manifest, { ...options, mustExist }, context, async (agent, work) => {
     if (options.resume !== undefined) {
       const said = message === undefined ? {} : { said: message };
       const { resumeSession } = await import('../run/resume-session.ts');

@@ -46,7 +46,8 @@ async function run(
   const { io } = context;
   runMode(options, io);
   const given = readBegin(options, io);
-  return withAgent(manifest, options, context, async (agent, work) => {
+  const mustExist = options.resume !== undefined;
+  return withAgent(manifest, { ...options, mustExist }, context, async (agent, work) => {
     if (options.resume !== undefined) {
       const said = input === undefined ? undefined : await readInput(input, io, `telltale run ${manifest}`);
       const { resumeSession } = await import('../run/resume-session.ts');

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { isDatabase, storeLocation } from '../session/store-location.ts';
+import { isDatabase, shownLocation, storeLocation } from '../session/store-location.ts';
 import type { Check, CheckContext, Finding } from './check.ts';
 
 /** Writes to a store of its own, at the level that runs use; then looks whether the one in reach could be written. */
@@ -57,12 +57,12 @@ async function storeInReach(context: CheckContext): Promise<Finding> {
   return { name, status: 'ok', detail: existsSync(file) ? `kept in ${file}` : `will be kept in ${file}` };
 }
 
-/** Opens it as a worker would; one that is new is given its tables. */
+/** Opens it as a worker would, but for a new one: its tables are made by what is run on it, not by a look. */
 async function databaseInReach({ io, runtimes }: CheckContext, location: string): Promise<Finding> {
   const name = 'Sessions';
   const { cwd, clock } = io;
   try {
-    const store = await runtimes.openStore(location, { cwd, clock, durability: 'power' });
+    const store = await runtimes.openStore(location, { cwd, clock, durability: 'power', mustExist: true });
     try {
       const began = clock.monotonic();
       await store.list({ limit: 1 });
@@ -72,10 +72,14 @@ async function databaseInReach({ io, runtimes }: CheckContext, location: string)
       await store.close();
     }
   } catch (thrown) {
-    const { message, hint } = toRuntimeError(thrown);
+    const { code, message, hint } = toRuntimeError(thrown);
+    if (code === 'store_empty') return { name, status: 'ok', detail: willBeKept(location) };
     return { name, status: 'fail', detail: message, ...(hint === undefined ? {} : { fix: hint }) };
   }
 }
+
+const willBeKept = (location: string) =>
+  `will be kept in ${shownLocation(location)}, which answers: the first run makes their tables`;
 
 /** The folder itself, or the nearest one above that is there. */
 function nearestFolder(folder: string): string {

@@ -21,7 +21,7 @@ export interface MemoryOptions extends StoreOption {
 /** Opens the memory of a folder in the store, works with it, closes both in any case. */
 export async function withMemory<T>(
   folder: string,
-  { store: asked }: StoreOption,
+  { store: asked, mustExist = false }: StoreOption & { readonly mustExist?: boolean },
   { io: { cwd, env, clock }, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
   work: (memory: Memory, graphs: GraphStore) => Promise<T>,
 ): Promise<T> {
@@ -32,7 +32,7 @@ export async function withMemory<T>(
   ]);
   // A mistake in its name is to make no store.
   realFolder(resolve(cwd, folder));
-  const store = await runtimes.openStore(storeLocation(asked, { env }), { cwd, clock });
+  const store = await runtimes.openStore(storeLocation(asked, { env }), { cwd, clock, mustExist });
   try {
     const memory = await openMemory({ store, folder, cwd, clock, tokenizer: createTokenizer() });
     try {
@@ -56,7 +56,7 @@ export function withIndexed<T>(
   const location = storeLocation(options.store, io);
   if (isInMemory(location)) requireStore(options, io);
   if (!storeExists(location, io)) throw noStore(location, folder, options);
-  return withMemory(folder, options, context, async (memory, graphs) => {
+  return withMemory(folder, { ...options, mustExist: true }, context, async (memory, graphs) => {
     const stats = await memory.stats();
     if (stats.files === 0 && stats.walkedAtMs === undefined && stats.facts === 0)
       throw notIndexed(memory.folder, folder, options);

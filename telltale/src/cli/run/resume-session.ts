@@ -7,6 +7,7 @@ import type { ResumeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { findSession } from '../session/find-session.ts';
+import { openEarly } from '../session/open-early.ts';
 import { requireStore } from '../session/with-runtime.ts';
 import { loadForRun } from './load-for-run.ts';
 import { maxTurnsOf } from './work-options.ts';
@@ -30,8 +31,21 @@ export async function resumeSession(
   options: ResumeSessionOptions,
   context: Pick<CommandContext, 'io' | 'runtimes'>,
 ): Promise<ExitCode> {
+  requireStore(options, context.io);
+  const early = options.early ?? openEarly(context, { ...options, mustExist: true });
+  try {
+    return await goOn(asked, early === undefined ? options : { ...options, early }, context);
+  } finally {
+    await early?.close();
+  }
+}
+
+async function goOn(
+  asked: string,
+  options: ResumeSessionOptions,
+  context: Pick<CommandContext, 'io' | 'runtimes'>,
+): Promise<ExitCode> {
   const { io } = context;
-  requireStore(options, io);
   const maxTurns = maxTurnsOf(options);
   const chosen: ResumeOptions = {
     ...(maxTurns === undefined ? {} : { maxTurns }),

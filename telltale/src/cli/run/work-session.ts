@@ -26,6 +26,8 @@ export interface WorkOptions extends ModeOptions {
   readonly debug?: 'invoke';
   /** The store, where it is being opened already. */
   readonly early?: EarlyStore;
+  /** Whether the store has to be there: a session is gone on with. */
+  readonly mustExist?: boolean;
 }
 
 /** A session that was begun, and how much of its log had been seen before. */

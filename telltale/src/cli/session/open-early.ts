@@ -18,12 +18,18 @@ export interface EarlyStore {
  */
 export function openEarly(
   { io, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
-  options: { readonly store?: string; readonly durability?: 'power' | 'process' },
+  options: {
+    readonly store?: string;
+    readonly durability?: 'power' | 'process';
+    /** Whether a database without a store is refused rather than given one. */
+    readonly mustExist?: boolean;
+  },
 ): EarlyStore | undefined {
   const location = storeLocation(options.store, io);
   if (!storeExists(location, io)) return undefined;
   const { cwd, clock } = io;
-  const opening = runtimes.openStore(location, { cwd, clock, durability: options.durability ?? 'power' });
+  const { durability = 'power', mustExist = false } = options;
+  const opening = runtimes.openStore(location, { cwd, clock, durability, mustExist });
   opening.catch(() => undefined); // told to whoever takes it
   let isTaken = false;
   return {

@@ -3,6 +3,7 @@ import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { runMode } from '../run/run-mode.ts';
 import { findRun } from '../session/find-session.ts';
+import { openEarly } from '../session/open-early.ts';
 import { requireStore } from '../session/with-runtime.ts';
 import { type WorkRunOptions, workRun } from './work-run.ts';
 
@@ -22,8 +23,13 @@ export async function resumeRun(
     ...(options.acceptChanges === true ? { acceptChanges: true } : {}),
     ...(options.wait === true ? { onWaiting: 'hold' } : {}),
   };
-  return workRun(context, options, async ({ workflows, store }) => {
-    const { stream, head } = await findRun(store, asked);
-    return { run: await workflows.resume(stream, chosen), seen: head };
-  });
+  const early = openEarly(context, { ...options, mustExist: true });
+  try {
+    return await workRun(context, { ...options, ...(early && { early }) }, async ({ workflows, store }) => {
+      const { stream, head } = await findRun(store, asked);
+      return { run: await workflows.resume(stream, chosen), seen: head };
+    });
+  } finally {
+    await early?.close();
+  }
 }

@@ -48,7 +48,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
     `closing runtime_closed engine_closed engine_full memory_closed sandbox_busy queue_full queue_busy store_closed
      store_failed store_full store_locked store_overloaded store_damaged store_unwritable store_gone store_newer store_foreign
      store_unreachable store_denied store_unsupported store_unknown store_other_fleet work_queue_failed
-     no_store index_failed hook_ambiguous schedule_contended session_released too_many_streams`,
+     no_store store_empty index_failed hook_ambiguous schedule_contended session_released too_many_streams`,
   ],
   [504, `timeout`],
 ];

@@ -41,7 +41,7 @@ const GRAPH_LOCK_TIMEOUT_MS = 10_000;
 
 /**
  * Connects, and makes the schema or brings it up to date. Rejects with `store_unknown`, `store_unreachable`,
- * `store_denied`, `no_store`, `store_unsupported`, `store_newer`, `store_foreign`, `store_other_fleet`,
+ * `store_denied`, `no_store`, `store_empty`, `store_unsupported`, `store_newer`, `store_foreign`, `store_other_fleet`,
  * `store_other_lease` or `store_unwritable`, and has then changed nothing.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {

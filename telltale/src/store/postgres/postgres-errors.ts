@@ -34,7 +34,7 @@ export const databaseMissing = (place: string, cause?: unknown) =>
   });
 
 export const storeMissing = (place: string, schema: string) =>
-  new RuntimeError('no_store', `There is no store in schema "${schema}" of ${place}.`, {
+  new RuntimeError('store_empty', `There is no store in schema "${schema}" of ${place}.`, {
     hint: 'It is made by the first command that runs something on it. If there should be one, check the database and ?schema=NAME in the address.',
   });
 

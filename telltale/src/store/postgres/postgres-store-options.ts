@@ -16,7 +16,7 @@ export interface PostgresStoreOptions {
    */
   readonly graphs: string;
   readonly timing?: Partial<PostgresTiming>;
-  /** Refuses with `no_store` where there is none, instead of making one: for who only looks. */
+  /** Refuses with `store_empty` where there is none, instead of making one: for who only looks. */
   readonly mustExist?: boolean;
   /** For tests: never gives a sign of life, so that the others take it for dead. */
   readonly isMute?: boolean;

@@ -39,8 +39,8 @@ export async function migrate(
   await checkServer(client, where);
   const before = await look(client, where, migrations);
   if (before !== undefined && before.version >= migrations.length) return checkRights(client, where);
-  if (before === undefined && mustExist) throw storeMissing(where.place, where.schema);
   if (before === undefined) await checkJobs(client, where);
+  if (before === undefined && mustExist) throw await whyMissing(client, where);
   await client.query('BEGIN');
   try {
     // Nobody waits for ever for one that was stopped half-way.
@@ -136,6 +136,23 @@ async function checkJobs(client: Client, { schema, place }: Where): Promise<void
   const names = rows.map(({ name }) => String(name));
   if (names.length > 0 && !OF_QUEUE.every((name) => names.includes(name)))
     throw schemaForeign(place, jobs, `has "${names[0]}" in it, which is not ours`);
+}
+
+/** Nothing was run on it yet; or nothing can be, since whoever asks may not make it: then that is what is to be told. */
+async function whyMissing(client: Client, { schema, place }: Where): Promise<Error> {
+  const { rows } = await client.query(
+    `SELECT current_user AS who, current_database() AS name, COALESCE(
+      (SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1),
+      has_database_privilege(current_database(), 'CREATE')) AS may`,
+    [schema],
+  );
+  const [{ who, name, may }] = rows;
+  if (may) return storeMissing(place, schema);
+  return notAllowed(
+    place,
+    `there is none yet, and "${who}" may not make it`,
+    `GRANT CREATE ON DATABASE ${name} to it, or let an administrator run CREATE SCHEMA ${schema} AUTHORIZATION ${who}.`,
+  );
 }
 
 /** A role that lacks one would otherwise fail at the first write of that kind, hours later. */

@@ -1,18 +1,34 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, StreamInfo } from '../store/store.ts';
+import { readSession } from './read-session.ts';
 
 /** Puts a message before an agent: in its next turn, or once its session is resumed. Rejects where there is none to come. */
 export async function steerSession(
-  store: Pick<Store, 'info' | 'send'>,
+  store: Store,
   session: string,
   text: string,
   from = 'user',
 ): Promise<void> {
-  if ((await store.info(session))?.status === 'completed') throw nobodyReads(session);
+  const info = await store.info(session);
+  if (info !== undefined && (await hearsNoMore(store, info))) throw nobodyReads(session);
   await store.send(session, { kind: 'steer', from, body: text });
 }
 
+/**
+ * Whether nobody would read a message: the session has completed, or is about to, while what nobody waits for has its
+ * time. One that nobody works on by then would answer when it is resumed.
+ */
+export async function hearsNoMore(
+  store: Store,
+  { stream, kind, status, owner }: StreamInfo,
+): Promise<boolean> {
+  if (status === 'completed') return true;
+  if (kind !== 'session' || owner === undefined) return false;
+  const { chat, response, turn } = await readSession(store, stream);
+  return chat !== true && response?.final === true && response.turn === turn;
+}
+
 export const nobodyReads = (session: string) =>
-  new RuntimeError('session_completed', `${session} has completed: nobody would read the message.`, {
+  new RuntimeError('session_completed', `${session} has come to its end: nobody would read the message.`, {
     hint: `Branch off from one of its events, and steer that: runtime.fork("${session}", SEQ).`,
   });

@@ -138,6 +138,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         .filter(({ parent }) => filter?.parent === undefined || parent === filter.parent)
         .toSorted((a, b) => b.createdAt - a.createdAt)
         .slice(0, filter?.limit),
+    snapshots: async () => [],
     read: async (stream, { from = 1, limit = 1000 } = {}) =>
       (runs.get(stream)?.map(runLine) ?? (logs.get(stream) ?? []).map(line)).slice(
         from - 1,

@@ -268,7 +268,7 @@ describe('telltale steer', () => {
   it('refuses a session that nobody will ever work on again', async () => {
     const { code, err, runtime } = await command(['steer', 'abc', 'x'], BOTH);
     expect(code).toBe(1);
-    expect(err).toContain('has completed: nobody would read the message.');
+    expect(err).toContain('has come to its end: nobody would read the message.');
     expect(runtime.sent).toEqual([]);
   });
 });

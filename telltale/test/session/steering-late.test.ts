@@ -3,6 +3,7 @@ import { type Clock, createSystemClock } from '../../src/kernel/clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
+import { steerSession } from '../../src/session/steer-session.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { action } from '../recovery/say.ts';
 import { seen } from '../recovery/stage.ts';
@@ -10,7 +11,7 @@ import { seen } from '../recovery/stage.ts';
 const DONE = '<response>Done.</response>';
 
 /** An agent that has given its final response, while something runs on that nobody waits for. */
-async function scene(clock: Clock = createSystemClock()) {
+async function scene(clock: Clock = createSystemClock(), start = {}) {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;
@@ -35,7 +36,7 @@ async function scene(clock: Clock = createSystemClock()) {
   });
   const runtime = await createRuntime({ store: 'memory', clock });
   onTestFinished(() => runtime.close());
-  const session = runtime.start(agent, { input: 'Go.' });
+  const session = runtime.start(agent, { input: 'Go.', ...start });
   await seen(session, 'response');
   return { runtime, session, agent, model, open };
 }
@@ -51,6 +52,25 @@ describe('a message for a session whose end is decided', () => {
     expect((await session.result).status).toBe('completed');
     await expect(session.steer('Wait.')).rejects.toMatchObject(refused);
     await expect(runtime.steer(session.id, 'Wait.')).rejects.toMatchObject(refused);
+  });
+
+  it('is refused by another process, too, as long as one works on the session', async () => {
+    const { runtime, session, open } = await scene();
+    const { store } = runtime;
+    await expect(steerSession(store, session.id, 'Wait.')).rejects.toMatchObject(refused);
+    open();
+    await session.result;
+    const events = await runtime.events(session.id);
+    expect(events.map(({ type }) => type)).not.toContain('message.received');
+  });
+
+  it('is taken by another process where a chat only has given its answer', async () => {
+    const { runtime, session, open } = await scene(createSystemClock(), { chat: true });
+    open();
+    await seen(session, 'session.waiting');
+    await steerSession(runtime.store, session.id, 'One thing more.');
+    await seen(session, 'message.received');
+    await session.cancel('enough');
   });
 
   it('is not put on its log where it comes from another process; a cancel is', async () => {

@@ -1,4 +1,5 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { hearsNoMore } from '../../session/steer-session.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { readInput } from '../run/read-input.ts';
@@ -50,8 +51,8 @@ async function steer(
   const { io } = context;
   return withStoredSessions(context, options, async (runtime) => {
     const info = await findSession(runtime.store, asked);
-    const { stream, status } = info;
-    if (status === 'completed') throw sessionOver(stream);
+    const { stream } = info;
+    if (await hearsNoMore(runtime.store, info)) throw sessionOver(stream);
     const text = await readInput(argument, io, `telltale steer ${asked}`);
     await runtime.steer(stream, text);
     const owner = (await runtime.store.info(stream))?.owner;
@@ -68,6 +69,6 @@ async function steer(
 }
 
 const sessionOver = (session: string) =>
-  new RuntimeError('session_completed', `${session} has completed: nobody would read the message.`, {
+  new RuntimeError('session_completed', `${session} has come to its end: nobody would read the message.`, {
     hint: `Branch off from one of its events, and steer that: telltale fork ${session} SEQ`,
   });

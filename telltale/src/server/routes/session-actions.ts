@@ -2,6 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { eventUnknown } from '../../session/log/event-unknown.ts';
+import { hearsNoMore } from '../../session/steer-session.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
@@ -32,8 +33,7 @@ export function mountSessionActions(
     },
     async ({ c, caller, params: { id }, body }) => {
       c.set('about', id);
-      const { status } = await findStream(store, 'session', id);
-      if (status === 'completed') throw sessionCompleted(id);
+      if (await hearsNoMore(store, await findStream(store, 'session', id))) throw sessionCompleted(id);
       await takeUp(edges, id, () => runtime.steer(id, body.text, caller.name));
     },
   );
@@ -114,7 +114,7 @@ export function mountSessionActions(
 const isOver = ({ status, owner }: StreamInfo): boolean => hasEnded(status) && owner === undefined;
 
 const sessionCompleted = (session: string) =>
-  new RuntimeError('session_completed', `${session} has completed: nobody would read the message.`, {
+  new RuntimeError('session_completed', `${session} has come to its end: nobody would read the message.`, {
     hint: `Branch off from one of its events, and steer that: POST /sessions/${session}/fork`,
   });
 

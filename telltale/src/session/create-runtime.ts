@@ -4,6 +4,7 @@ import type { LaidAside } from '../engine/fleet/work-queue.ts';
 import { createLocalSlots } from '../engine/local-slots.ts';
 import type { Slots } from '../engine/slots.ts';
 import { createUnderWay } from '../engine/under-way.ts';
+import { createLastFront } from '../events/codec.ts';
 import type { SessionState } from '../events/state.ts';
 import { type Clock, createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
@@ -128,7 +129,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
-    ...{ memories, tokenizer, watchers, here, slots, underWay },
+    ...{ memories, tokenizer, watchers, here, slots, underWay, front: createLastFront() },
   };
   const forget = (session: LiveSession) => live.delete(session);
   const keep = (begin: Begin): LiveSession => {

@@ -1,4 +1,4 @@
-import { createLastFront, encodeNext, type LastFront } from '../events/codec.ts';
+import { encodeNext, type LastFront } from '../events/codec.ts';
 import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
 import { placeEvent } from '../events/place-event.ts';
 import { reduce } from '../events/reduce.ts';
@@ -28,6 +28,8 @@ export interface SessionLogEdges {
   readonly state: SessionState;
   readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
+  /** Shared by all logs of a runtime. */
+  readonly front: LastFront;
   /** The status that the store has of it; unknown if absent. */
   readonly writtenStatus?: string | undefined;
   /** Told once where the stream was lost to another writer, or cannot be written. */
@@ -78,7 +80,7 @@ const METHODS = {
 };
 
 export function createSessionLog(edges: SessionLogEdges): SessionLog {
-  const { writer, state, snapshots, clock, writtenStatus, stop, crashPoint, watchers } = edges;
+  const { writer, state, snapshots, clock, writtenStatus, stop, crashPoint, watchers, front } = edges;
   const log = withMethods<{ -readonly [Field in keyof OwnLog]: OwnLog[Field] }, keyof typeof METHODS>(
     METHODS,
     {
@@ -99,7 +101,7 @@ export function createSessionLog(edges: SessionLogEdges): SessionLog {
       reactions: NONE,
       unanswered: undefined,
       batches: undefined as never, // below: they call the log
-      front: createLastFront(),
+      front,
     },
   );
   log.batches = createStreamBatches({

@@ -1,5 +1,6 @@
 import type { Slots } from '../engine/slots.ts';
 import type { UnderWay } from '../engine/under-way.ts';
+import type { LastFront } from '../events/codec.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { IdSource } from '../kernel/ids.ts';
 import type { LoadTokenizer } from '../kernel/tokenizer.ts';
@@ -39,6 +40,8 @@ export interface RuntimeEdges {
   readonly slots: Slots;
   readonly underWay: UnderWay;
   readonly watchers: ReadonlySet<Watcher>;
+  /** Of the line that was written last, whichever session's it was. */
+  readonly front: LastFront;
   /** The sessions that are worked on here, by id. */
   readonly here: Map<string, SessionHere>;
   readonly crashPoint?: ((name: string) => void) | undefined;

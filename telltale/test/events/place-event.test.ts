@@ -32,19 +32,20 @@ describe('an event at its place', () => {
 });
 
 describe('lines that are written one behind the other', () => {
-  it('are those that each event has alone, whatever stays the same from one to the next', () => {
+  it('are those that each event has alone, whatever stays the same from one to the next, and whichever stream each is of', () => {
     const cause = fc.constantFrom<Cause>(
       { stream: 'ses_test', seq: 1, depth: 1 },
       { stream: 'ses_test', seq: 12, depth: 4 },
       { stream: 'run "x"', seq: 1, depth: 2 },
     );
-    const step = fc.record({ at: fc.constantFrom(1, 2, 1.5), turn: fc.nat(2), cause });
+    const session = fc.constantFrom('ses_test', 'run "x"', 'ses_other');
+    const step = fc.record({ at: fc.constantFrom(1, 2, 1.5), session, turn: fc.nat(2), cause });
     fc.assert(
       fc.property(arbitraryLog, fc.array(step, { minLength: 1 }), (log, steps) => {
         const last = createLastFront();
         for (const [index, event] of log.entries()) {
-          const { at, turn, cause } = steps[index % steps.length] ?? event;
-          const { seq, session } = event;
+          const { at, session, turn, cause } = steps[index % steps.length] ?? event;
+          const { seq } = event;
           const head = { seq, at, session, turn, cause };
           const line = encodeNext(last, bodyOf(event), seq, at, session, turn, cause);
           expect(line).toBe(encodeEvent(head, bodyOf(event)));

@@ -1,3 +1,4 @@
+import { createLastFront } from '../../src/events/codec.ts';
 import type { Cause, EventBody, EventOf, EventType, SessionEvent } from '../../src/events/event.ts';
 import { createSnapshotWriter } from '../../src/events/snapshot.ts';
 import { emptyState, type StartedRun } from '../../src/events/state.ts';
@@ -67,7 +68,7 @@ export async function openStage(
       },
     });
   };
-  const edges = { clock, stop: createStop() };
+  const edges = { clock, stop: createStop(), front: createLastFront() };
   writer = await store.create('s', { kind: 'session', name: 'a', status: 'running', title: '' });
   log = createSessionLog({ ...edges, writer, state: emptyState(), snapshots: createSnapshotWriter() });
   log.append({

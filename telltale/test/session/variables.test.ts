@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import { createLastFront } from '../../src/events/codec.ts';
 import type { EventOf, SessionEvent } from '../../src/events/event.ts';
 import { fold } from '../../src/events/reduce.ts';
 import { createSnapshotWriter } from '../../src/events/snapshot.ts';
@@ -186,6 +187,7 @@ import: { tools: [./tools/*.yml] }
       state: emptyState(),
       snapshots: createSnapshotWriter(),
       clock,
+      front: createLastFront(),
       stop: {
         now(reason) {
           throw new Error(`the log was lost: ${reason.kind}`);

@@ -15,7 +15,7 @@ export function resolution(names: NameSpace, source: string): Resolution {
   const { standing } = found;
   switch (standing.state) {
     case 'open':
-      return { state: 'pending', id: standing.node.id };
+      return { state: 'pending', id: standing.node.id, rest };
     case 'value':
       return { state: 'value', value: readPath(standing.value, path) as Json, rest };
     case 'failed': {

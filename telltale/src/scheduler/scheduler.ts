@@ -8,7 +8,7 @@ import type { ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
 export type Resolution =
   /** `rest` is what of the source turned out to be text. */
   | { readonly state: 'value'; readonly value: Json; readonly rest: string }
-  | { readonly state: 'pending'; readonly id: string }
+  | { readonly state: 'pending'; readonly id: string; readonly rest: string }
   | { readonly state: 'failed'; readonly id: string; readonly error: ErrorJson; readonly rest: string }
   | { readonly state: 'unknown' };
 

@@ -5,7 +5,7 @@ import type { Model } from '../../src/models/model.ts';
 import type { ScriptedModelOptions } from '../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import type { Runtime, Session } from '../../src/session/runtime-types.ts';
+import type { OnWaiting, Runtime, Session } from '../../src/session/runtime-types.ts';
 import { collectEvents } from '../../src/testing/collect-events.ts';
 import { createMemoryStore } from '../../src/testing/memory-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';
@@ -54,11 +54,13 @@ export interface StageOptions {
   readonly tools?: Readonly<Record<string, string>>;
   /** Whether the model never ends its turn N by itself. */
   readonly endless?: number;
+  /** What becomes of it while it waits for a person. */
+  readonly onWaiting?: OnWaiting;
 }
 
 /** One session on a memory store, that can be let go of and taken up again. */
 export async function createStage(options: StageOptions): Promise<Stage> {
-  const { turns, manifest = '', tools = {}, endless } = options;
+  const { turns, manifest = '', tools = {}, endless, onWaiting = 'release' } = options;
   const files = Object.entries(tools).map(([name, extra]) =>
     gateTool(name, extra === '' ? 'idempotent: true\n' : `${extra}\n`),
   );
@@ -89,7 +91,7 @@ export async function createStage(options: StageOptions): Promise<Stage> {
   return {
     runtime,
     prompts: script.prompts,
-    start: () => runtime.start(agent, { input: 'Do it.', id: ID, model: model(++lives) }),
+    start: () => runtime.start(agent, { input: 'Do it.', id: ID, onWaiting, model: model(++lives) }),
     resume: (id = ID) => runtime.resume(id, { agent, model: model(++lives) }),
     open: (name) => writeFileSync(join(folder, `open-${name}`), ''),
     calls,

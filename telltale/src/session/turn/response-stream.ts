@@ -30,6 +30,8 @@ export interface ResponseStream {
   at: number;
   /** Whether what comes next waits. */
   held: boolean;
+  /** Whether it waits for nobody any more: `waitNoMore`. */
+  patient: boolean;
   ended: boolean;
   waiting: readonly (() => void)[];
 }
@@ -51,6 +53,7 @@ export function createResponseStream(
     queue: NONE,
     at: 0,
     held: after !== undefined,
+    patient: true,
     ended: false,
     waiting: NONE,
   };
@@ -85,6 +88,13 @@ export function whenOut(stream: ResponseStream, then: () => void): void {
   else stream.waiting = added(stream.waiting, then);
 }
 
+/** A person decides on what it waits for, and somebody has a word for the agent first: the rest goes out without it. */
+export function waitNoMore(stream: ResponseStream): void {
+  if (!stream.patient) return;
+  stream.patient = false;
+  if (stream.queue.length > 0) goOn(stream);
+}
+
 function out(stream: ResponseStream, text: string): void {
   if (text === '') return;
   stream.text += text;
@@ -94,6 +104,8 @@ function out(stream: ResponseStream, text: string): void {
   log.show({ type: 'response.delta', session, turn, text, final });
 }
 
+const UNDECIDED = 'it waits for a person to decide.';
+
 /** Whether the piece has gone out; otherwise its action is waited for. */
 function put(stream: ResponseStream, piece: ReferencePiece): boolean {
   if (piece.kind === 'text') out(stream, piece.text);
@@ -101,12 +113,13 @@ function put(stream: ResponseStream, piece: ReferencePiece): boolean {
   else {
     const { scheduler } = stream;
     const found = scheduler.resolve(piece.source);
-    if (found.state === 'pending') {
+    if (found.state === 'pending' && !stream.patient)
+      out(stream, `[unavailable: ${found.id}: ${UNDECIDED}]${found.rest}`);
+    else if (found.state === 'pending') {
       stream.held = true;
       scheduler.whenEnded([found.id], () => goOn(stream));
       return false;
-    }
-    if (found.state === 'value') out(stream, asText(found.value) + found.rest);
+    } else if (found.state === 'value') out(stream, asText(found.value) + found.rest);
     else if (found.state === 'failed')
       out(stream, `[unavailable: ${found.id}: ${found.error.message}]${found.rest}`);
     else out(stream, piece.source);

@@ -1,6 +1,6 @@
 import type { SessionContext } from '../context.ts';
 import type { HeardResponse } from './hearing-state.ts';
-import { whenOut } from './response-stream.ts';
+import { waitNoMore, whenOut } from './response-stream.ts';
 
 /**
  * Async actions do not hold the next turn, but one that ends within a moment is worth it: the model would only be asked
@@ -52,16 +52,21 @@ function firstEnd(
   });
 }
 
-/** Waits until all of these are on the log: a response belongs to the turn it was said in. */
+/**
+ * Waits until all of these are on the log: a response belongs to the turn it was said in. Where it waits at a name on
+ * which people decide, who may take days, and the agent is spoken to, it goes out without.
+ */
 export async function responsesOut(
-  { reviews }: SessionContext,
+  { reviews, stop }: SessionContext,
   responses: readonly HeardResponse[],
 ): Promise<void> {
-  for (const { stream } of responses)
-    await reviews.until((done) => {
+  for (const { stream } of responses) {
+    await reviews.untilSpokenTo((done) => {
       whenOut(stream, done);
       return undefined;
     });
+    if (stop.reason === undefined && reviews.isSpokenTo()) waitNoMore(stream);
+  }
 }
 
 /** Waits until no tracked action is left, those that ended ones set off included. */

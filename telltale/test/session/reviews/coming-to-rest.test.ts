@@ -132,6 +132,12 @@ describe('a session that waits for a person and is spoken to', () => {
       'protocol: { on_sync: observe }\n',
       action('a', 'quick', {}, 'sync'),
     ],
+    ['in a final response that names it', '', `${action('a', 'quick')}<response>It is $a.</response>`],
+    [
+      'in a response that names it',
+      '',
+      `${action('a', 'quick')}<response final="false">It is $a.</response><response final="false">And $a-ish.</response>`,
+    ],
   ])('%s goes on with that when it is resumed, and then waits on', async (_what, manifest, turn) => {
     const { start, resume, runtime, prompts, calls, of } = await staged({
       tools: ASKED,
@@ -144,6 +150,33 @@ describe('a session that waits for a person and is spoken to', () => {
     expect(prompts.slice(1)).toEqual([expect.stringContaining('Do not.')]);
     expect(calls()).toEqual([]);
     expect(await of('review.requested')).toHaveLength(1);
+  });
+
+  it('in a response that names what is asked for lets it go out without, held or not', async () => {
+    const { start, runtime, of } = await staged({
+      tools: ASKED,
+      turns: [
+        `${action('a', 'quick')}<response final="false">It is $a-ish, I hope.</response><response final="false">And $a!</response>`,
+        READ,
+      ],
+      onWaiting: 'hold',
+    });
+    const session = start();
+    await seen(session, 'session.waiting');
+    await runtime.steer('ses_stage', 'Do not.');
+    await seen(session, 'turn.completed', 2);
+    expect(await of('response')).toMatchObject([
+      {
+        turn: 1,
+        text: 'It is [unavailable: a: it waits for a person to decide.]-ish, I hope.',
+        final: false,
+      },
+      { turn: 1, text: 'And [unavailable: a: it waits for a person to decide.]!', final: false },
+    ]);
+    const [review] = await runtime.reviews();
+    await runtime.answer(review?.review ?? '', { approved: true, by: 'ann' });
+    expect(await session.result).toMatchObject({ status: 'completed', result: 'I have read it.' });
+    expect(await of('response')).toHaveLength(3);
   });
 
   it('before all else has ended goes on with that as soon as only people are waited for', async () => {

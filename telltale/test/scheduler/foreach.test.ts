@@ -57,7 +57,7 @@ describe('foreach', () => {
     s.declare('a', { depends_on: ['page'] });
     s.declare('b', { parameters: { all: '$page', last: '$page[1]', key: '$texts' } });
     await s.complete('page[1]', 'two');
-    expect(s.scheduler.resolve('$page')).toEqual({ state: 'pending', id: 'page' });
+    expect(s.scheduler.resolve('$page')).toEqual({ state: 'pending', id: 'page', rest: '' });
     expect(s.running()).toEqual(['page[0]']);
     await s.complete('page[0]', 'one');
     expect(s.running()).toEqual(['a', 'b']);

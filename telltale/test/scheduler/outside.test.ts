@@ -59,7 +59,7 @@ describe('what has to be loaded first', () => {
     const { options, arrive } = loading();
     const s = stage(options);
     const pending = s.scheduler.resolve('$tree');
-    expect(pending).toEqual({ state: 'pending', id: 'feed:tree' });
+    expect(pending).toEqual({ state: 'pending', id: 'feed:tree', rest: '' });
     let out = 0;
     s.scheduler.whenEnded(['feed:tree'], () => out++);
     expect(out).toBe(0);

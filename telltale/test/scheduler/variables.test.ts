@@ -152,7 +152,7 @@ describe('what a reference of a response stands for', () => {
     const s = stage();
     s.declare('a', { output_key: 'k' });
     s.declare('b', { depends_on: ['a'] });
-    expect(s.scheduler.resolve('$k.x')).toEqual({ state: 'pending', id: 'a' });
+    expect(s.scheduler.resolve('$k.x')).toEqual({ state: 'pending', id: 'a', rest: '' });
     await s.fail('a', new RuntimeError('boom', 'It broke.'));
     const error = { code: 'boom', message: 'It broke.', retryable: false };
     expect(s.scheduler.resolve('$k.x')).toEqual({ state: 'failed', id: 'a', error, rest: '' });

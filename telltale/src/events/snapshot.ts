@@ -62,10 +62,13 @@ export const createSnapshotWriter = (
   base: Pick<SessionState, 'seq' | 'turn'> = { seq: 0, turn: 0 },
 ): SnapshotWriter =>
   withMethods<Account, keyof typeof METHODS>(METHODS, {
-    noted: 0,
-    touched: NONE,
-    since: base.seq,
-    firstTurn: base.turn,
+    // A copy: docs/decisions/copies.md
+    ...{
+      noted: 0,
+      touched: NONE,
+      since: base.seq,
+      firstTurn: base.turn,
+    },
   });
 
 function note(this: Account, event: EventBody): void {

@@ -47,14 +47,17 @@ const METHODS = { prompt, extend, rebuild };
 
 export const createConversation = (opening: Opening): Conversation =>
   withMethods<OwnConversation, keyof typeof METHODS>(METHODS, {
-    opening,
-    messages: [],
-    chars: opening.system.length,
-    tokens: opening.systemTokens,
-    last: undefined,
-    asked: undefined,
-    compacted: undefined,
-    ids: undefined,
+    // A copy: docs/decisions/copies.md
+    ...{
+      opening,
+      messages: [],
+      chars: opening.system.length,
+      tokens: opening.systemTokens,
+      last: undefined,
+      asked: undefined,
+      compacted: undefined,
+      ids: undefined,
+    },
   });
 
 function prompt(this: OwnConversation): Prompt | undefined {

@@ -11,7 +11,8 @@ const MAX_USED = 1024;
 /** Of an empty one, whatever it is to hold. Never added to. */
 const NOTHING: never[] = [];
 
-export const createFifo = <T>(): Fifo<T> => ({ items: NOTHING, used: 0 });
+// A copy: docs/decisions/copies.md
+export const createFifo = <T>(): Fifo<T> => ({ ...{ items: NOTHING, used: 0 } });
 
 export function pushFifo<T>(fifo: Fifo<T>, item: T): void {
   // An array of one is a fifth of the size of one that is pushed to.

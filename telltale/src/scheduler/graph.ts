@@ -57,11 +57,14 @@ export interface Graph {
 }
 
 export const createGraph = (): Graph => ({
-  nodes: NOTHING,
-  gates: undefined,
-  unseen: undefined,
-  held: undefined,
-  unsealed: undefined,
+  // A copy: docs/decisions/copies.md
+  ...{
+    nodes: NOTHING,
+    gates: undefined,
+    unseen: undefined,
+    held: undefined,
+    unsealed: undefined,
+  },
 });
 
 /** Why an action can never start. */

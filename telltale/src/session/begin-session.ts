@@ -55,7 +55,8 @@ interface GuardedStop {
 
 /** A stop that a stream which is refused does not reach. Once it is made, nothing of its making is held on to. */
 function whenMadeOnly(stop: Stop, whenMade: WhenMade): Pick<Stop, 'now'> {
-  const guarded: GuardedStop = { stop, now: (reason) => whenMade(() => stop.now(reason)) };
+  // A copy: docs/decisions/copies.md
+  const guarded: GuardedStop = { ...{ stop, now: (reason) => whenMade(() => stop.now(reason)) } };
   whenMade(() => {
     guarded.now = stopNow;
   });

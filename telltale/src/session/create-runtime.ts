@@ -198,7 +198,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       if (typeof (start as Partial<StartOptions> | undefined)?.input !== 'string') throw noInput();
       start.signal?.throwIfAborted();
       const id = start.id ?? ids.next('ses');
-      const session = keep({ kind: 'start', id, agent, start });
+      // A copy: docs/decisions/copies.md
+      const session = keep({ ...{ kind: 'start', id, agent, start } });
       return session as Session<unknown> as Session<Output>; // what readResult gives
     },
     async resume<Output>(id: string, resume: ResumeOptions<Output> = {}) {

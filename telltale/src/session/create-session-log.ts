@@ -84,24 +84,27 @@ export function createSessionLog(edges: SessionLogEdges): SessionLog {
   const log = withMethods<{ -readonly [Field in keyof OwnLog]: OwnLog[Field] }, keyof typeof METHODS>(
     METHODS,
     {
-      state,
-      writer,
-      snapshots,
-      clock,
-      stop,
-      crashPoint,
-      watchers,
-      watched: false,
-      speaking: undefined,
-      listeners: NONE,
-      held: NONE,
-      sealed: false,
-      origin: { stream: writer.stream, seq: 0, depth: 0 },
-      turnOrigin: undefined,
-      reactions: NONE,
-      unanswered: undefined,
-      batches: undefined as never, // below: they call the log
-      front,
+      // A copy: docs/decisions/copies.md
+      ...{
+        state,
+        writer,
+        snapshots,
+        clock,
+        stop,
+        crashPoint,
+        watchers,
+        watched: false,
+        speaking: undefined,
+        listeners: NONE,
+        held: NONE,
+        sealed: false,
+        origin: { stream: writer.stream, seq: 0, depth: 0 },
+        turnOrigin: undefined,
+        reactions: NONE,
+        unanswered: undefined,
+        batches: undefined as never, // below: they call the log
+        front,
+      },
     },
   );
   log.batches = createStreamBatches({

@@ -68,18 +68,21 @@ export function createLiveSession(
   const { store } = edges;
   const { id } = begin;
   const live: Live = {
-    edges,
-    begin,
-    stop: createStop(),
-    talk: createTalk(),
-    rest: createRest(),
-    log: undefined,
-    writer: undefined,
-    prepared: undefined,
-    hasBegun: false,
-    early: NONE,
-    session: undefined as never, // it holds the promises of what is begun below
-    queue: undefined as never,
+    // A copy: docs/decisions/copies.md
+    ...{
+      edges,
+      begin,
+      stop: createStop(),
+      talk: createTalk(),
+      rest: createRest(),
+      log: undefined,
+      writer: undefined,
+      prepared: undefined,
+      hasBegun: false,
+      early: NONE,
+      session: undefined as never, // it holds the promises of what is begun below
+      queue: undefined as never,
+    },
   };
   const loading = parts();
   const ready = open(live, loading);
@@ -89,29 +92,32 @@ export function createLiveSession(
   result.catch(ignore); // a caller that only reads events is not ended by an error
   // Its functions know of nothing but `live`: each thing more would be held for each session.
   live.session = {
-    id,
-    ready,
-    result,
-    rest: live.rest,
-    events: live.queue,
-    subscribe: (listener) => subscribe(live, listener),
-    speech(told) {
-      if (live.log === undefined) told(undefined, 0);
-      else live.log.speech(told);
-    },
-    steer: (text) => send(live, 'steer', text),
-    say: (text) => send(live, 'message', text),
-    breakOff: () => live.talk.breakOff(),
-    finish: () => live.talk.finish(),
-    isOver: () => live.talk.over,
-    stop: (reason) => end(live, reason),
-    async cancel(reason = 'asked to') {
-      end(live, { kind: 'cancel', reason, by: 'user' });
-      await live.session.result;
-    },
-    async interrupt() {
-      end(live, { kind: 'interrupt' });
-      await live.session.result.catch(ignore);
+    // A copy: docs/decisions/copies.md
+    ...{
+      id,
+      ready,
+      result,
+      rest: live.rest,
+      events: live.queue,
+      subscribe: (listener) => subscribe(live, listener),
+      speech(told) {
+        if (live.log === undefined) told(undefined, 0);
+        else live.log.speech(told);
+      },
+      steer: (text) => send(live, 'steer', text),
+      say: (text) => send(live, 'message', text),
+      breakOff: () => live.talk.breakOff(),
+      finish: () => live.talk.finish(),
+      isOver: () => live.talk.over,
+      stop: (reason) => end(live, reason),
+      async cancel(reason = 'asked to') {
+        end(live, { kind: 'cancel', reason, by: 'user' });
+        await live.session.result;
+      },
+      async interrupt() {
+        end(live, { kind: 'interrupt' });
+        await live.session.result.catch(ignore);
+      },
     },
   };
   return live.session;

@@ -41,7 +41,8 @@ interface OwnStop extends Stop {
 const METHODS = { now, on, off, onStop, until };
 
 export const createStop = (): Stop =>
-  withMethods<OwnStop, keyof typeof METHODS>(METHODS, { reason: undefined, waiting: NONE });
+  // A copy: docs/decisions/copies.md
+  withMethods<OwnStop, keyof typeof METHODS>(METHODS, { ...{ reason: undefined, waiting: NONE } });
 
 function now(this: OwnStop, given: StopReason): void {
   if (this.reason !== undefined) return;

@@ -52,46 +52,50 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   const lead = edges.lead ?? own?.lead;
   const face = prepared.face(state.led === true);
   const context: SessionContext = {
-    manifest,
-    guide:
-      lead &&
-      createGuide({
-        ...{ lead, log, stop, resumed: edges.resumed },
-        resultOf: (output) => ledResult(state, manifest, output),
-      }),
-    state,
-    log,
-    scheduler: works.scheduler,
-    stop,
-    reviews,
-    hooks,
-    fresh: staysFresh(manifest)
-      ? await openFresh({ manifest, log, testContext, feeds, memory, origin: () => edges.origin })
-      : undefined,
-    parts: prepared.parts,
-    inbox,
-    origin: edges.origin,
-    sessionOrigin,
-    clock,
-    random: edges.random,
-    store: edges.store,
-    model: edges.model,
-    fastModel: prepared.fastModel,
-    ids: takenIds(state),
-    asker: undefined,
-    spareParser: undefined,
-    calls: face.calls,
-    toAction: prepared.toAction,
-    variables: edges.variables,
-    works,
-    checkOutput: prepared.checkOutput,
-    limitAbove: edges.lineage?.limits.reached,
-    crashPoint: edges.crashPoint,
+    // A copy: docs/decisions/copies.md
+    ...{
+      manifest,
+      guide:
+        lead &&
+        createGuide({
+          ...{ lead, log, stop, resumed: edges.resumed },
+          resultOf: (output) => ledResult(state, manifest, output),
+        }),
+      state,
+      log,
+      scheduler: works.scheduler,
+      stop,
+      reviews,
+      hooks,
+      fresh: staysFresh(manifest)
+        ? await openFresh({ manifest, log, testContext, feeds, memory, origin: () => edges.origin })
+        : undefined,
+      parts: prepared.parts,
+      inbox,
+      origin: edges.origin,
+      sessionOrigin,
+      clock,
+      random: edges.random,
+      store: edges.store,
+      model: edges.model,
+      fastModel: prepared.fastModel,
+      ids: takenIds(state),
+      asker: undefined,
+      spareParser: undefined,
+      calls: face.calls,
+      toAction: prepared.toAction,
+      variables: edges.variables,
+      works,
+      checkOutput: prepared.checkOutput,
+      limitAbove: edges.lineage?.limits.reached,
+      crashPoint: edges.crashPoint,
+    },
   };
   const conversation = createConversation(face.opening(state.seal));
   const disarm = state.chat === true ? () => undefined : armWall(context);
   endWithStop(works, context);
-  return { works, context, conversation, inbox, triggers, own, disarm };
+  // A copy: docs/decisions/copies.md
+  return { ...{ works, context, conversation, inbox, triggers, own, disarm } };
 }
 
 /** Nothing is recorded from there on, so nothing may start any more, however long the model takes to end. */

@@ -96,17 +96,20 @@ export const createStreamBatches = <Owner, Event extends BatchedEvent>({
   writtenStatus = '',
   crashPoint,
 }: StreamBatchesEdges<Owner, Event>): StreamBatches<Owner, Event> => ({
-  owner,
-  calls,
-  writer,
-  crashPoint,
-  waiters: NONE,
-  batch: undefined,
-  lost: undefined,
-  addedSeq: seq,
-  committedSeq: seq,
-  writtenStatus,
-  writtenDue: undefined,
+  // A copy: docs/decisions/copies.md
+  ...{
+    owner,
+    calls,
+    writer,
+    crashPoint,
+    waiters: NONE,
+    batch: undefined,
+    lost: undefined,
+    addedSeq: seq,
+    committedSeq: seq,
+    writtenStatus,
+    writtenDue: undefined,
+  },
 });
 
 export function addToBatch<Owner, Event extends BatchedEvent>(

@@ -15,7 +15,8 @@ export interface Run {
 }
 
 export function createRun(): Run {
-  return { started: false, fresh: false, speech: false, held: '' };
+  // A copy: docs/decisions/copies.md
+  return { ...{ started: false, fresh: false, speech: false, held: '' } };
 }
 
 export function startRun(run: Run, speech: boolean, fresh: boolean): void {

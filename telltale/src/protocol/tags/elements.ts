@@ -36,13 +36,16 @@ interface Outer {
 
 export function createElements(): Elements {
   return {
-    stack: NONE,
-    innermost: undefined,
-    place: 'outside',
-    speech: -1,
-    thoughts: 0,
-    last: { thought: -1, response: -1, if: -1, foreach: -1, parallel: -1 },
-    outer: undefined,
+    // A copy: docs/decisions/copies.md
+    ...{
+      stack: NONE,
+      innermost: undefined,
+      place: 'outside',
+      speech: -1,
+      thoughts: 0,
+      last: { thought: -1, response: -1, if: -1, foreach: -1, parallel: -1 },
+      outer: undefined,
+    },
   };
 }
 

@@ -22,7 +22,8 @@ export interface Prelude {
 }
 
 export function createPrelude(): Prelude {
-  return { phase: BEFORE_FENCE, mark: 0, marks: 0 };
+  // A copy: docs/decisions/copies.md
+  return { ...{ phase: BEFORE_FENCE, mark: 0, marks: 0 } };
 }
 
 export function startPrelude(prelude: Prelude): void {

@@ -33,20 +33,23 @@ export interface TagScan {
 
 export function createTagScan(): TagScan {
   return {
-    phase: AFTER_LT,
-    node: ROOT,
-    name: undefined,
-    closing: false,
-    certain: false,
-    selfClosing: false,
-    readable: true,
-    quote: 0,
-    slashBefore: false,
-    length: 0,
-    nameFrom: 0,
-    attributeNode: 0,
-    spans: [],
-    spanCount: 0,
+    // A copy: docs/decisions/copies.md
+    ...{
+      phase: AFTER_LT,
+      node: ROOT,
+      name: undefined,
+      closing: false,
+      certain: false,
+      selfClosing: false,
+      readable: true,
+      quote: 0,
+      slashBefore: false,
+      length: 0,
+      nameFrom: 0,
+      attributeNode: 0,
+      spans: [],
+      spanCount: 0,
+    },
   };
 }
 

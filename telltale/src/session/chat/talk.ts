@@ -33,10 +33,13 @@ const METHODS = { breakOff, finish, onFinish, beginExchange };
 
 export const createTalk = (): Talk =>
   withMethods<OwnTalk, keyof typeof METHODS>(METHODS, {
-    finished: false,
-    over: false,
-    finishing: undefined,
-    current: undefined,
+    // A copy: docs/decisions/copies.md
+    ...{
+      finished: false,
+      over: false,
+      finishing: undefined,
+      current: undefined,
+    },
   });
 
 function breakOff(this: OwnTalk): void {

@@ -21,7 +21,8 @@ interface OwnRest extends Rest {
 const REST = { reviews, moved, onMoved };
 
 export const createRest = (): Rest =>
-  withMethods<OwnRest, keyof typeof REST>(REST, { listeners: undefined, resting: undefined });
+  // A copy: docs/decisions/copies.md
+  withMethods<OwnRest, keyof typeof REST>(REST, { ...{ listeners: undefined, resting: undefined } });
 
 function reviews(this: OwnRest): readonly Review[] | undefined {
   return this.resting?.waitsNow();
@@ -67,7 +68,8 @@ interface OwnCalled extends CalledAtRest {
 const CALLED = { add, has, isEmpty, reviews: reviewsOfCalled };
 
 export const createCalledAtRest = (above: Above): CalledAtRest =>
-  withMethods<OwnCalled, keyof typeof CALLED>(CALLED, { above, called: undefined });
+  // A copy: docs/decisions/copies.md
+  withMethods<OwnCalled, keyof typeof CALLED>(CALLED, { ...{ above, called: undefined } });
 
 function add(this: OwnCalled, action: string, session: Resting): () => void {
   this.called ??= new Map();

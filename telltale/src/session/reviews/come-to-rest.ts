@@ -33,12 +33,15 @@ export interface ComingToRest {
 
 export function createComingToRest(edges: RestEdges): ComingToRest {
   const coming: ComingToRest = {
-    edges,
-    asking: undefined,
-    idle: false,
-    spokenTo: undefined,
-    toldRest: false,
-    waitsNow,
+    // A copy: docs/decisions/copies.md
+    ...{
+      edges,
+      asking: undefined,
+      idle: false,
+      spokenTo: undefined,
+      toldRest: false,
+      waitsNow,
+    },
   };
   edges.rest.resting = coming;
   return coming;

@@ -84,10 +84,13 @@ const METHODS = {
 
 const reviewsUntil = (edges: ReviewEdges, rest: ComingToRest, stop: Stop): OwnReviews =>
   withMethods<OwnReviews, keyof typeof METHODS>(METHODS, {
-    edges,
-    rest,
-    stop,
-    goesOnElsewhere: edges.atRest !== 'hold',
+    // A copy: docs/decisions/copies.md
+    ...{
+      edges,
+      rest,
+      stop,
+      goesOnElsewhere: edges.atRest !== 'hold',
+    },
   });
 
 /** Most sessions ask nobody. */

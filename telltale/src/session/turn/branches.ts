@@ -10,7 +10,8 @@ export interface Branches {
   stack: readonly { live: boolean; readonly other: boolean }[];
 }
 
-export const createBranches = (): Branches => ({ live: true, stack: NONE });
+// A copy: docs/decisions/copies.md
+export const createBranches = (): Branches => ({ ...{ live: true, stack: NONE } });
 
 /** For the next turn: an `<if>` that was not closed ends with its own. */
 export function renewBranches(branches: Branches): void {

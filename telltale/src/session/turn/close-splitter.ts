@@ -11,7 +11,8 @@ export interface CloseSplitter {
   endsWithLess: boolean;
 }
 
-export const createCloseSplitter = (): CloseSplitter => ({ closing: false, endsWithLess: false });
+// A copy: docs/decisions/copies.md
+export const createCloseSplitter = (): CloseSplitter => ({ ...{ closing: false, endsWithLess: false } });
 
 export function renewCloseSplitter(splitter: CloseSplitter): void {
   splitter.closing = false;

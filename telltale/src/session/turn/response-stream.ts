@@ -44,18 +44,21 @@ export function createResponseStream(
   after?: ResponseStream,
 ): ResponseStream {
   const stream: ResponseStream = {
-    scheduler,
-    log,
-    final,
-    text: '',
-    source: undefined,
-    reader: undefined,
-    queue: NONE,
-    at: 0,
-    held: after !== undefined,
-    patient: true,
-    ended: false,
-    waiting: NONE,
+    // A copy: docs/decisions/copies.md
+    ...{
+      scheduler,
+      log,
+      final,
+      text: '',
+      source: undefined,
+      reader: undefined,
+      queue: NONE,
+      at: 0,
+      held: after !== undefined,
+      patient: true,
+      ended: false,
+      waiting: NONE,
+    },
   };
   if (after !== undefined) whenOut(after, () => goOn(stream));
   return stream;

@@ -24,13 +24,16 @@ export interface Spoken {
 }
 
 export const createSpoken = (log: SessionLog): Spoken => ({
-  log,
-  pending: '',
-  offset: 0,
-  run: '',
-  bare: '',
-  deferred: NONE,
-  thoughts: NONE,
+  // A copy: docs/decisions/copies.md
+  ...{
+    log,
+    pending: '',
+    offset: 0,
+    run: '',
+    bare: '',
+    deferred: NONE,
+    thoughts: NONE,
+  },
 });
 
 export function renewSpoken(spoken: Spoken): void {

@@ -24,7 +24,8 @@ export interface VariableEdges extends KeeperEdges, Pick<VariableReactionEdges, 
 export function createSessionVariables(edges: VariableEdges, log: SessionLog): SessionVariables {
   const { manifest, derived, clock, artifacts } = edges;
   const keeper = createVariableKeeper(edges, log);
-  return { manifest, log, keeper, reactions: derived?.react({ log, clock, artifacts }) };
+  // A copy: docs/decisions/copies.md
+  return { ...{ manifest, log, keeper, reactions: derived?.react({ log, clock, artifacts }) } };
 }
 
 /** For those who set variables of one session, and know nothing else of it. */

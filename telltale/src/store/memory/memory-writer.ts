@@ -53,43 +53,46 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
   };
 
   return {
-    stream: stream.stream,
-    epoch: owner.epoch,
-    head: stream.events.length,
-    append(append, settled) {
-      try {
-        const why = refusal ?? (released ? streamReleased(stream.stream) : closed());
-        if (why !== undefined) throw why;
-        write(append);
-        unmake = undefined;
-        settling.settle(settled, undefined, append.events.length > 0 ? stream.stream : undefined);
-      } catch (error) {
-        const why = toRuntimeError(error);
-        if (unmake?.(why) === true) refusal = why;
-        settling.settle(settled, why, undefined);
-      }
-    },
-    snapshot(seq, body) {
-      if (released || refusal !== undefined || stream.epoch !== owner.epoch || seq > stream.events.length)
-        return;
-      const others = stream.snapshots.filter((other) => other.seq !== seq);
-      stream.snapshots = [...others, { seq, body }].sort((a, b) => a.seq - b.seq);
-    },
-    inbox: async () => [...stream.inbox],
-    onWake(wake) {
-      const end = home.wakers.add(stream.stream, wake);
-      wakes.add(end);
-      return () => {
-        end();
-        wakes.delete(end);
-      };
-    },
-    async release() {
-      for (const end of wakes) end();
-      wakes.clear();
-      released = true;
-      if (stream.epoch === owner.epoch) stream.owner = undefined;
-      await settling.settled();
+    // A copy: docs/decisions/copies.md
+    ...{
+      stream: stream.stream,
+      epoch: owner.epoch,
+      head: stream.events.length,
+      append(append, settled) {
+        try {
+          const why = refusal ?? (released ? streamReleased(stream.stream) : closed());
+          if (why !== undefined) throw why;
+          write(append);
+          unmake = undefined;
+          settling.settle(settled, undefined, append.events.length > 0 ? stream.stream : undefined);
+        } catch (error) {
+          const why = toRuntimeError(error);
+          if (unmake?.(why) === true) refusal = why;
+          settling.settle(settled, why, undefined);
+        }
+      },
+      snapshot(seq, body) {
+        if (released || refusal !== undefined || stream.epoch !== owner.epoch || seq > stream.events.length)
+          return;
+        const others = stream.snapshots.filter((other) => other.seq !== seq);
+        stream.snapshots = [...others, { seq, body }].sort((a, b) => a.seq - b.seq);
+      },
+      inbox: async () => [...stream.inbox],
+      onWake(wake) {
+        const end = home.wakers.add(stream.stream, wake);
+        wakes.add(end);
+        return () => {
+          end();
+          wakes.delete(end);
+        };
+      },
+      async release() {
+        for (const end of wakes) end();
+        wakes.clear();
+        released = true;
+        if (stream.epoch === owner.epoch) stream.owner = undefined;
+        await settling.settled();
+      },
     },
   };
 }

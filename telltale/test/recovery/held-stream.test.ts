@@ -6,7 +6,7 @@ import { defineWorkflow } from '../../src/session/define/define-workflow.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { action } from './say.ts';
-import { createStage } from './stage.ts';
+import { createStage, seen } from './stage.ts';
 
 /** How long an effect takes: long enough for whoever does not wait for it to be first. */
 const WORK_MS = 15;
@@ -84,3 +84,37 @@ it('a session that waits for a person at a sync action goes on with a word for i
   expect(stage.calls()).toEqual([]);
   await stage.close();
 });
+
+it.each([
+  ['a sync action', action('asked', 'quick', {}, 'sync')],
+  ['a sync action in a thought', `<thought>I ask.${action('asked', 'quick', {}, 'sync')}`],
+])(
+  'a held session that waits for a person at %s goes on with a word for it, and does what stood behind once',
+  async (_what, asks) => {
+    const stage = await createStage({
+      tools: { quick: 'approval: always', quick_b: '' },
+      manifest: 'permissions: { sandbox: "off" }\n',
+      turns: [
+        `<response final="false">I ask.</response>${asks}${action('behind', 'quick_b')}<response final="false">Said.</response>`,
+        '<response>Read.</response>',
+      ],
+      onWaiting: 'hold',
+    });
+    const session = stage.start();
+    await seen(session, 'session.waiting');
+    await stage.runtime.steer('ses_stage', 'What of it?');
+    await seen(session, 'turn.completed', 2);
+    expect(stage.prompts[1]).toContain('What of it?');
+    expect(stage.prompts[1]).toContain('a message came in while a person decides');
+    const [review] = await stage.runtime.reviews();
+    await stage.runtime.answer(review?.review ?? '', { approved: true, by: 'ann' });
+    expect(await session.result).toMatchObject({ status: 'completed', result: 'Read.' });
+    expect(stage.calls()).toEqual(['quick_b', 'quick']);
+    expect(await stage.of('fault')).toEqual([]);
+    expect((await stage.of('response')).map(({ text }) => text)).toEqual(['I ask.', 'Said.', 'Read.']);
+    expect((await stage.log()).filter((event) => event.type === 'turn.failed')).toMatchObject([
+      { error: { code: 'interrupted' }, retry_in: 0 },
+    ]);
+    await stage.close();
+  },
+);

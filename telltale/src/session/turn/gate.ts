@@ -75,6 +75,14 @@ export function whenOpen(gate: Gate, then: () => void): void {
   else then();
 }
 
+/** Nothing that it holds back is let through any more, and nobody waits for that. */
+export function dropQueue(gate: Gate): void {
+  gate.queue = NONE;
+  gate.at = 0;
+  gate.weight = 0;
+  gate.waiting = NONE;
+}
+
 function weigh(event: ParserEvent): number {
   if (event.type === 'text' || event.type === 'delta') return event.text.length + EVENT_WEIGHT;
   if (event.type === 'action' || event.type === 'metadata' || event.type === 'foreach')

@@ -1,11 +1,12 @@
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { giveBackIds } from '../../protocol/envelope/id-book.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
+import { takenIds } from '../taken-ids.ts';
 import { act } from './act.ts';
 import { splitAtCloses } from './close-splitter.ts';
-import { queueAt, whenOpen } from './gate.ts';
+import { dropQueue, queueAt, whenOpen } from './gate.ts';
 import { cut, type Heard, type Hearing } from './hearing-state.ts';
-import { endRun, writeRest } from './spoken.ts';
+import { dropUnwritten, endRun, writeRest } from './spoken.ts';
 
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
 export function hear(hearing: Hearing, delta: string): void {
@@ -49,13 +50,16 @@ function pass(hearing: Hearing, events: readonly ParserEvent[]): void {
   }
 }
 
-/** The stream is over: reads what is left. Undefined where all that was heard has been acted on, else once that is so. */
+/**
+ * The stream is over: reads what is left. Undefined where all that was heard has been acted on, else once that is so; or
+ * once the agent is spoken to while people decide on what holds the rest back (`isHeldBack`).
+ */
 export function endHearing(hearing: Hearing): Promise<void> | undefined {
   const { parser, context } = hearing;
   if (hearing.observed === undefined) pass(hearing, parser.end());
   const { gate } = hearing;
   if (gate?.held === true)
-    return context.reviews.until((done) => {
+    return context.reviews.untilSpokenTo((done) => {
       whenOpen(gate, () => {
         writeEnd(hearing);
         done();
@@ -86,6 +90,27 @@ export function abandonHearing(hearing: Hearing): void {
   hearing.over = true;
   hearing.afterFinal = true;
   writeRest(hearing.spoken);
+}
+
+export const isHeldBack = ({ gate }: Hearing): boolean => gate?.held === true;
+
+/**
+ * Drops what was held back, as if the process had died here: it is not on the log, and the model may say it again under
+ * the same ids.
+ */
+export function dropHeldBack(hearing: Hearing): void {
+  const { gate, spoken, context } = hearing;
+  if (gate !== undefined) dropQueue(gate);
+  hearing.over = true;
+  hearing.afterFinal = true;
+  dropUnwritten(spoken);
+  for (const { text, depth } of spoken.thoughts.toReversed())
+    context.log.append({ type: 'thought', text, depth });
+  const taken = takenIds(context.state);
+  giveBackIds(
+    context.ids,
+    [...context.ids].filter((id) => !taken.has(id)),
+  );
 }
 
 export const heardIn = ({ responses, spoken, observed, tagged }: Hearing): Heard => ({

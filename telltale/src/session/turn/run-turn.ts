@@ -1,11 +1,12 @@
 import type { Usage } from '../../events/event.ts';
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import { TURN_CUT_SHORT } from '../../events/fold-turns.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { RECORD_FAILED } from '../../models/model-errors.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
-import { abandonHearing, heardIn } from './hearing.ts';
+import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './hearing.ts';
 import type { Heard, Hearing } from './hearing-state.ts';
 import type { Streamed } from './listen.ts';
 import { takeHearing } from './take-hearing.ts';
@@ -52,6 +53,8 @@ export function endTurn(hearing: Hearing, prompt: Prompt, streamed: Streamed): T
     return { kind: 'stopped' };
   }
   const { ended, streamMs, firstMs, heard } = streamed;
+  const isCutShort = isHeldBack(hearing);
+  if (isCutShort) dropHeldBack(hearing);
   if (!ended.ok && (cutFor === undefined || ended.error.code === RECORD_FAILED))
     return {
       ...breakOff(context, ended.error, heard === 0 ? undefined : countUsage(state, prompt.tokens)),
@@ -59,6 +62,7 @@ export function endTurn(hearing: Hearing, prompt: Prompt, streamed: Streamed): T
     };
   const usage =
     ended.ok && ended.value.usage !== undefined ? ended.value.usage : countUsage(state, prompt.tokens);
+  if (isCutShort) return cutShort(hearing, usage);
   if (cutFor === 'buffer_full') log.append(bufferFull);
   else if (cutFor === 'turn_too_long') log.append(turnTooLong(heard));
   log.append({
@@ -86,6 +90,24 @@ function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | u
   scheduler.turnEnded('broken');
   return { kind: 'broken', error, retryInMs } as const;
 }
+
+/** A person decides on what held it up, and somebody has a word for the agent: as after a restart, it goes on with that. */
+function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
+  const { log, scheduler, model } = hearing.context;
+  const error = new RuntimeError(TURN_CUT_SHORT, CUT_SHORT, { retryable: true });
+  log.append({
+    type: 'turn.failed',
+    error: error.toJSON(),
+    retry_in: 0,
+    usage,
+    cost_usd: costWith(model, usage),
+  });
+  scheduler.turnEnded('broken');
+  return { kind: 'broken', error, retryInMs: 0, heard: heardIn(hearing) };
+}
+
+const CUT_SHORT =
+  'You were cut short: a message came in while a person decides on what you waited for. What you said behind that was not read.';
 
 /** Milliseconds with three decimals: what a log can say without noise. */
 const round = (ms: number) => Math.round(ms * 1000) / 1000;

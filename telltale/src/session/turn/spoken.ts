@@ -76,6 +76,13 @@ export function writeRest(spoken: Spoken): void {
   writeOutput(spoken, spoken.offset + left);
 }
 
+/** Forgets what is not written. */
+export function dropUnwritten(spoken: Spoken): void {
+  spoken.pending = '';
+  spoken.run = '';
+  spoken.deferred = NONE;
+}
+
 export function sayText(spoken: Spoken, text: string): void {
   spoken.run += text;
   spoken.bare += text;

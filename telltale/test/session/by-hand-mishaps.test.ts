@@ -4,6 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Model } from '../../src/models/model.ts';
+import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { defineWorkflow } from '../../src/session/define/define-workflow.ts';
 import { cancelUnownedRun } from '../../src/session/ending/cancel-unowned.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { readGate } from '../../src/session/outside/gate-row.ts';
@@ -230,5 +233,65 @@ steps:
     const [led] = await store.list({ kind: 'session' });
     const events = await runtime.events(led?.stream ?? '');
     expect(events.filter(({ type }) => type === 'action.failed')).toEqual([]);
+  });
+});
+
+describe('two workflows that call each other', () => {
+  const NOTES = 'I called the other workflow, as I was told to, and wrote down what came of it.';
+  const queued = (name: string, other: string, max = 1) =>
+    defineWorkflow({
+      name,
+      trigger: { type: 'manual', concurrency: { max, when_busy: 'queue' } },
+      steps: [{ name: 'work', type: 'task', prompt: `Call "${other}" now.`, if: 'has(input.lead)' }],
+    });
+
+  /** Both are under way before either calls the other. */
+  async function scene(mode: 'sync' | 'async' | 'fire_and_forget', max = 1) {
+    let asked = 0;
+    let begin = () => {};
+    const both = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const model: Model = {
+      id: 'caller',
+      async stream({ messages, turn }, sink) {
+        const other = /Call "(\w)" now/.exec(JSON.stringify(messages).replaceAll('\\', ''))?.[1];
+        if (turn === 1) {
+          if (++asked === 2) begin();
+          await both;
+          sink.text(
+            `<action type="workflow" id="call" mode="${mode}">{"name":"${other}","parameters":{}}</action>`,
+          );
+        } else sink.text(speak('tags', [{ complete: NOTES }]));
+        return { finish: 'stop' };
+      },
+    };
+    const agent = await defineAgent({
+      ...{ name: 'caller', model, workflows: [queued('a', 'b', max), queued('b', 'a')] },
+    });
+    const runtime = await runtimeOf({ store: 'memory' });
+    const start = (name: string) =>
+      runtime.workflows.start(findWorkflow(agent, name), { id: `run_${name}`, input: { lead: true } });
+    const results = await Promise.all([start('a').result, start('b').result]);
+    const sessions = await runtime.store.list({ kind: 'session' });
+    const events = await Promise.all(sessions.map(({ stream }) => runtime.events(stream)));
+    return { results, failed: events.flat().filter((event) => event.type === 'action.failed') };
+  }
+
+  it.each(['sync', 'async'] as const)('and wait for each other are found out (%s)', async (mode) => {
+    const { results, failed } = await scene(mode);
+    expect(results).toMatchObject([{ status: 'completed' }, { status: 'completed' }]);
+    expect(failed.length).toBeGreaterThan(0);
+    for (const { error } of failed)
+      expect(error).toMatchObject({
+        code: 'workflow_failed',
+        cause: { code: 'workflow_deadlock', hint: expect.stringContaining('"max"') },
+        message: expect.stringMatching(/would wait for ever: its turn comes behind run_[ab]; run_[ab] waits/),
+      });
+  });
+
+  it('wait where one of them has room, or where nobody waits for the call', async () => {
+    expect((await scene('sync', 2)).failed).toEqual([]);
+    expect((await scene('fire_and_forget')).failed).toEqual([]);
   });
 });

@@ -60,6 +60,7 @@ describe('turns', () => {
             const found = runs.get(run);
             return found && ({ stream: run, status: found.status, head: 1 } as StreamInfo);
           }),
+        circle: async () => undefined,
         cancel: async (run) => void clock.after(5, () => end(run, 'cancelled')),
         wake: async (run) => {
           if (next(3) > 0) await go(turns, run); // else the word is lost

@@ -1,4 +1,5 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Waiting } from './find-circle.ts';
 import type { HandGate } from './hand-gate.ts';
 
 /** Runs that an error names. */
@@ -31,3 +32,19 @@ export const waitsForItself = ({ workflow }: HandGate, holder: string) =>
     `The workflow "${workflow}" would wait for its own run ${holder}, from which it was called.`,
     { hint: 'Raise "max" of its manual trigger\'s concurrency, or call it by a step of type workflow.' },
   );
+
+export function waitsInACircle(
+  { workflow }: HandGate,
+  run: string,
+  under: readonly string[],
+  circle: readonly Waiting[],
+): RuntimeError {
+  const waits = circle.slice(0, MAX_NAMED).map(({ holder, waits }) => `${holder} waits for ${waits}`);
+  return new RuntimeError(
+    'workflow_deadlock',
+    `The run ${run} of "${workflow}" would wait for ever: its turn comes behind ${under[0] ?? 'another'}; ${waits.join('; ')}, whose turn comes when what called ${run} has ended.`,
+    {
+      hint: 'Raise "max" of the concurrency of one of their manual triggers, let one say "when_busy: skip", or call the other by a step of type workflow.',
+    },
+  );
+}

@@ -10,6 +10,8 @@ export interface HandGate {
   readonly limit: GateLimit;
 }
 
+export const handGateName = (agent: string, workflow: string): string => `by hand ${agent}:${workflow}`;
+
 /** The gate of a run that somebody asked for: undefined where nobody did, or where any number may be under way. */
 export function handGate(
   workflow: WorkflowManifest,
@@ -22,7 +24,7 @@ export function handGate(
   for (const { manifest } of triggersOf(workflow))
     if (manifest.type === 'manual' && manifest.concurrency !== undefined)
       return {
-        name: `by hand ${agent}:${workflow.name}`,
+        name: handGateName(agent, workflow.name),
         workflow: workflow.name,
         limit: manifest.concurrency,
       };

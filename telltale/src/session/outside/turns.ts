@@ -1,7 +1,9 @@
 import type { Clock } from '../../kernel/clock.ts';
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, Tables } from '../../store/store.ts';
 import { hasEnded } from '../ending/has-ended.ts';
-import { waitsForItself, workflowBusy } from './busy-errors.ts';
+import { waitsForItself, waitsInACircle, workflowBusy } from './busy-errors.ts';
+import type { Waiting } from './find-circle.ts';
 import type { GateRow, Standing } from './gate-row.ts';
 import { createGateTable, type GateTable } from './gate-table.ts';
 import type { HandGate } from './hand-gate.ts';
@@ -15,6 +17,8 @@ export interface TurnEdges {
   readonly cancel: (run: string, reason: string) => Promise<void>;
   /** Tells a run that waits that its turn has come, wherever it is. */
   readonly wake: (run: string) => Promise<void>;
+  /** Whether a run waits for what waits for it: `findCircle`. */
+  readonly circle: (run: string, under: readonly string[]) => Promise<readonly Waiting[] | undefined>;
   readonly onError: (thrown: unknown) => void;
 }
 
@@ -38,6 +42,8 @@ export interface Turns {
 export type TurnTaken =
   | { readonly kind: 'in' }
   | { readonly kind: 'waits'; readonly behind: string }
+  /** It would wait for ever. */
+  | { readonly kind: 'stuck'; readonly error: RuntimeError }
   | { readonly kind: 'dropped' };
 
 /** Streams above each other that are looked at. */
@@ -114,9 +120,11 @@ export function createTurns(edges: TurnEdges): Turns {
       within(gate.name, async (table) => {
         let taken: TurnTaken = { kind: 'in' };
         let ending: readonly string[] = [];
+        let under: readonly string[] = [];
         const decide = async (row: GateRow): Promise<GateRow> => {
           const turn = takeTurn(row, run, clock.now(), gate.limit);
           const [oldest] = turn.row.under;
+          under = turn.kind === 'waits' ? turn.row.under.map((each) => each.run) : [];
           taken = turn.kind === 'waits' ? { kind: 'waits', behind: oldest?.run ?? '' } : { kind: turn.kind };
           ending = [];
           if (turn.kind !== 'waits' || gate.limit.when_busy !== 'replace') return turn.row;
@@ -128,7 +136,11 @@ export function createTurns(edges: TurnEdges): Turns {
         };
         await change(table, gate, decide, run);
         for (const each of ending) edges.cancel(each, REPLACED).catch(onError);
-        return taken;
+        if (above === undefined || under.length === 0 || gate.limit.when_busy !== 'queue') return taken;
+        const circle = await edges.circle(run, under);
+        return circle === undefined
+          ? taken
+          : { kind: 'stuck', error: waitsInACircle(gate, run, under, circle) };
       }),
     leave: (gate, run) =>
       within(gate.name, (table) => leaveTable(edges, table, run, gate.limit.max).then(() => undefined)),
@@ -137,7 +149,7 @@ export function createTurns(edges: TurnEdges): Turns {
 
 /** Takes a run out of a row, and tells those whose turn has come. False where the row does not know it. */
 export async function leaveTable(
-  { clock, info, wake, onError }: Omit<TurnEdges, 'tables' | 'cancel'>,
+  { clock, info, wake, onError }: Omit<TurnEdges, 'tables' | 'cancel' | 'circle'>,
   table: GateTable,
   run: string,
   max: number,

@@ -3,6 +3,7 @@ import { recoverRuns } from '../../engine/recover-runs.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isInCode } from '../define/agent-code.ts';
 import type { Lead } from '../guide/lead.ts';
+import { findCircle } from '../outside/find-circle.ts';
 import { wakeForTurn } from '../outside/leave-turns.ts';
 import { listen } from '../outside/listen.ts';
 import { createTurns } from '../outside/turns.ts';
@@ -61,6 +62,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     ...{ clock, tables: store.tables, info: store.info, onError: given.onError },
     cancel: (run, reason) => cancelForOther(run, reason),
     wake: wakeForTurn(store),
+    circle: (run, under) => findCircle(store, run, under),
   });
   const edges = { ...given, board, turns, leads: new Map<string, Lead>() };
   /** Also where this process could not go on with it: the manifest may be another by now. */

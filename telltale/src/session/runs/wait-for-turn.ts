@@ -29,6 +29,7 @@ export async function waitForTurn(
     return { kind: 'parked', for: turnBehind('whoever has it'), due: now + RETRY_MS };
   }
   if (state.cancelling !== undefined || taken.kind === 'in') return undefined;
+  if (taken.kind === 'stuck') return { kind: 'failed', error: taken.error.toJSON() };
   if (taken.kind === 'dropped') return { kind: 'cancelled', reason: REPLACED, by: 'trigger' };
   return { kind: 'parked', for: turnBehind(taken.behind), due };
 }

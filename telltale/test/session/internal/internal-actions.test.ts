@@ -154,6 +154,27 @@ describe('list_actions', () => {
   });
 });
 
+describe('read_output', () => {
+  it('says of what has not ended that there is no result yet, rather than an empty one', async () => {
+    const ran = await runAgent({
+      ...TOOLS,
+      turns: [
+        `<action id="s">{"name":"slow"}</action><action id="w">{"name":"quick","depends_on":["s"]}</action>${internal('r', 'read_output', { id: 's' }, 'mode="sync"')}${internal('o', 'read_output', { id: 'w' }, 'mode="sync"')}${internal('c', 'cancel_action', { id: 's' }, 'mode="sync"')}${internal('e', 'read_output', { id: 's' }, 'mode="sync"')}`,
+        DONE,
+      ],
+    });
+    expect(outcome(ran, 'r')).toMatchObject({
+      code: 'action_not_ended',
+      message: expect.stringMatching(/running/),
+    });
+    expect(outcome(ran, 'o')).toMatchObject({
+      code: 'action_not_ended',
+      message: expect.stringMatching(/waiting/),
+    });
+    expect(outcome(ran, 'e')).toMatchObject({ text: expect.stringContaining('stopped before it had ended') });
+  });
+});
+
 describe('the guard', () => {
   it.each([
     ['enabled: false', 'enabled: false'],

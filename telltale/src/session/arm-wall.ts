@@ -1,7 +1,7 @@
 import type { SessionContext } from './context.ts';
 import { elapsedMs, wallReached } from './limits.ts';
 
-/** How soon a session that waits for a person is looked at again. */
+/** How soon a session that waits for a person, or undoes what it has done, is looked at again. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** Fails the session once its time is up. The returned function stops the clock: what is left then counts next time. */
@@ -20,8 +20,11 @@ function armed({ state, clock, stop }: SessionContext, wallMs: number): () => vo
     // While all of it waits for a person, time stands still.
     const isWaiting = state.status === 'waiting';
     const left = wallMs - elapsedMs(state, isWaiting ? state.at : clock.now());
-    disarm = clock.after(Math.max(isWaiting ? LOOK_AGAIN_MS : 0, left), () => {
-      if (state.status === 'waiting' || elapsedMs(state, clock.now()) < wallMs) arm();
+    const soonest = isWaiting || state.failing !== undefined ? LOOK_AGAIN_MS : 0;
+    disarm = clock.after(Math.max(soonest, left), () => {
+      // One that fails already undoes what was done before, which has limits of its own: half of it is worse than none.
+      const goesOn = state.status === 'waiting' || state.failing !== undefined;
+      if (goesOn || elapsedMs(state, clock.now()) < wallMs) arm();
       else stop.now({ kind: 'fail', error: wallReached(wallMs) });
     });
   };

@@ -26,6 +26,19 @@ describe('an action with on_error: fail', () => {
     expect(of('action.compensated')).toHaveLength(1);
   });
 
+  it('has all of it undone although its time is up meanwhile', async () => {
+    const { result, of } = await runAgent({
+      manifest: `${manifest}limits: { wall: 300ms }\n`,
+      files: {
+        ...files,
+        ...tool('undo', 'await new Promise((resolve) => setTimeout(resolve, 400)); return "undone";'),
+      },
+      turns: [`${made}${made.replace('"a"', '"a2"')}${failed}`],
+    });
+    expect(result.error?.code).toBe('action_failed');
+    expect(of('action.compensated').map(({ id }) => id)).toEqual(['a2', 'a']);
+  });
+
   it('lets no further turn begin, whatever the model said behind it', async () => {
     const { result, of } = await runAgent({
       manifest,

@@ -40,4 +40,36 @@ describe('a fork', () => {
       },
     });
   });
+
+  it('tells the model which of its actions it has asked for and the log does not hold yet', async () => {
+    await runAgent({
+      manifest: 'import: { tools: [./tools/*.yml] }\n',
+      files: tool('echo', 'return [1, 2];'),
+      turns: [
+        '<action id="a" mode="sync">{"name":"echo"}</action><foreach in="$a"><action id="each">{"name":"echo"}</action></foreach><action id="z">{"name":"echo"}</action>',
+        '<response>Done.</response>',
+      ],
+      after: async (id, runtime) => {
+        const events = await runtime.events(id);
+        const faultsFrom = async (seq: number) => {
+          const fork = await runtime.fork(id, seq);
+          const model = createScriptedModel({ turns: ['', '<response>Done.</response>'] });
+          const session = await runtime.resume(fork, { model });
+          expect((await session.result).status).toBe('completed');
+          return (await runtime.events(fork)).flatMap((event) =>
+            event.type === 'fault' ? [`${event.code} ${event.message.slice(0, 17)}`] : [],
+          );
+        };
+        const said = events.filter(({ type }) => type === 'model.output').map(({ seq }) => seq);
+        const told = await Promise.all(said.slice(0, 3).map(faultsFrom));
+        expect(told).toEqual([
+          ['not_run The action "a" of'],
+          ['not_run The action "each"'],
+          ['not_run The action "z" of'],
+        ]);
+        const begun = events.find(({ type, seq }) => type === 'action.declared' && seq > (said[1] ?? 0));
+        expect(await faultsFrom(begun?.seq ?? 0)).toEqual([]);
+      },
+    });
+  });
 });

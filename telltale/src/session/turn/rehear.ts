@@ -1,6 +1,8 @@
 import { decideTest } from '../../conditions/cel/decide-test.ts';
 import { completesStep } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
+import type { SessionState } from '../../events/state.ts';
+import { isLoop } from '../../scheduler/loops.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { badTest, closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
@@ -43,6 +45,8 @@ export function rehear(context: SessionContext): Reheard {
   const cutOff: { readonly text: string; readonly depth: number }[] = [];
   let observed: string | undefined;
   let groups = 0;
+  let loops = 0;
+  const begun = loopsIn(state);
   let decided = 0;
   let seen = 0;
   let text = '';
@@ -93,6 +97,13 @@ export function rehear(context: SessionContext): Reheard {
         if (!final) whenOut(stream, () => log.append({ type: 'response', text: stream.text, final: false }));
       }
       open = undefined;
+    } else if (event.type === 'foreach') {
+      // One that could not be made was told as a fault.
+      const isMade = event.actions.every((each) => {
+        const action = toAction(each, undefined);
+        return action.ok && !(guide !== undefined && completesStep(action.value));
+      });
+      if (isMade && !completed && ++loops > begun) lost.push(...event.actions.map(({ id }) => id));
     } else if (event.type === 'action') {
       const action = toAction(event, undefined);
       // One that could not be made was told as a fault.
@@ -104,4 +115,11 @@ export function rehear(context: SessionContext): Reheard {
     }
   }
   return { responses, text, tagged, observed, final, lost, faults, thoughts: cutOff };
+}
+
+/** How many `<foreach>` of the turn in hand are on the log. */
+function loopsIn({ actions, turn }: SessionState): number {
+  let found = 0;
+  for (const known of actions.values()) if (known.turn === turn && isLoop(known.action)) found++;
+  return found;
 }

@@ -50,7 +50,7 @@ export const createConversation = (opening: Opening): Conversation =>
     // A copy: docs/decisions/copies.md
     ...{
       opening,
-      messages: [],
+      messages: [...NONE],
       chars: opening.system.length,
       tokens: opening.systemTokens,
       last: undefined,

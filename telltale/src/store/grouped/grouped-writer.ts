@@ -23,18 +23,21 @@ interface GroupedWriter extends StreamWriter, GroupedWriterEdges {}
 
 export function createGroupedWriter({ queue, state, made, wakers }: GroupedWriterEdges): StreamWriter {
   const writer: GroupedWriter = {
-    stream: state.stream,
-    epoch: state.epoch,
-    head: state.committed,
-    queue,
-    state,
-    made,
-    wakers,
-    append,
-    snapshot,
-    inbox,
-    onWake,
-    release,
+    // A copy: docs/decisions/copies.md
+    ...{
+      stream: state.stream,
+      epoch: state.epoch,
+      head: state.committed,
+      queue,
+      state,
+      made,
+      wakers,
+      append,
+      snapshot,
+      inbox,
+      onWake,
+      release,
+    },
   };
   return writer;
 }

@@ -52,19 +52,22 @@ export interface WriterState {
 export function createWriterState(stream: string, { id, epoch, head }: Taken): WriterState {
   const [committed, sent, queued] = [head, head, head];
   return {
-    stream,
-    id,
-    epoch,
-    committed,
-    sent,
-    queued,
-    making: undefined,
-    failure: undefined,
-    refusal: undefined,
-    open: undefined,
-    wakes: NONE,
-    released: false,
-    releasing: undefined,
+    // A copy: docs/decisions/copies.md
+    ...{
+      stream,
+      id,
+      epoch,
+      committed,
+      sent,
+      queued,
+      making: undefined,
+      failure: undefined,
+      refusal: undefined,
+      open: undefined,
+      wakes: NONE,
+      released: false,
+      releasing: undefined,
+    },
   };
 }
 

@@ -154,6 +154,7 @@ export type {
   ResumeRunOptions,
   RunOptions,
   RunResult,
+  RunUsage,
   WorkflowRun,
   Workflows,
 } from './session/runs/run-types.ts';

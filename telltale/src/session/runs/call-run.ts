@@ -13,7 +13,7 @@ import type { RunsEdges } from './run-edges.ts';
 import { isOver, resultOf } from './run-end.ts';
 import { chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
 import { RUN_CANCEL } from './run-messages.ts';
-import type { RunResult } from './run-types.ts';
+import type { RunResult, RunUsage } from './run-types.ts';
 
 export interface CalledRun {
   /** The same for the same call, so that the run is found again after a crash. */
@@ -29,6 +29,8 @@ export interface CalledRun {
   readonly isLetGo: () => boolean;
   /** Called when the run has nothing to do before that time; what it returns, when it goes on. */
   readonly onWaiting?: (waiting: { readonly for: string; readonly due?: number }) => () => void;
+  /** Called when it has ended, before its caller goes on, where it has used something. May come again after a crash. */
+  readonly onUsed?: (used: RunUsage) => void;
 }
 
 /** Calls a workflow and waits for its end: from its start, or from where its log ends. */
@@ -51,7 +53,7 @@ export async function callRun(
   } else {
     const state = await readRun(store, id);
     if (!isSameCall(state.origin, origin)) throw runIdTaken(workflow.name, id);
-    if (isOver(state.status)) return outputOf(workflow.name, resultOf(state));
+    if (isOver(state.status)) return outputOf(call, resultOf(state));
     const entry = board.entry(id);
     entry.ground ??= ground;
     // It may have gone on without its session, and waits for it.
@@ -76,7 +78,7 @@ export async function callRun(
       board.entry(id).ground ??= ground;
       result = await place();
     }
-    return outputOf(workflow.name, result);
+    return outputOf(call, result);
   } finally {
     signal.removeEventListener('abort', end);
   }
@@ -147,7 +149,9 @@ const isSameCall = (known: RunOrigin, asked: RunOrigin): boolean =>
   known.session?.id === asked.session?.id &&
   known.action === asked.action;
 
-function outputOf(workflow: string, { run, status, output = null, error }: RunResult): Json {
+function outputOf(call: CalledRun, { run, status, output = null, error, used }: RunResult): Json {
+  const workflow = call.workflow.name;
+  if (used !== undefined && status !== 'interrupted' && status !== 'waiting') call.onUsed?.(used);
   const why = error ?? { code: 'interrupted', message: 'It was let go of.', retryable: true };
   switch (status) {
     case 'completed':

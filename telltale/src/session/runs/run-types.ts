@@ -45,6 +45,17 @@ export interface RunResult {
   readonly output?: Json;
   readonly error?: ErrorJson;
   readonly waiting?: { readonly for: string; readonly due?: number };
+  /** What it used so far, with the runs and agents that it called; absent where that is nothing. */
+  readonly used?: RunUsage;
+}
+
+export interface RunUsage {
+  /** Tokens. */
+  readonly input: number;
+  readonly output: number;
+  readonly cost_usd: number;
+  /** What asking artifacts took from the balance. */
+  readonly charged: number;
 }
 
 /** One run of a workflow. */

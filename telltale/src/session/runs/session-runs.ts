@@ -14,6 +14,7 @@ import { awaitedTypes } from './awaited-types.ts';
 import type { Runs } from './create-runs.ts';
 import { createFeedRuns, type FeedRuns } from './feed-runs.ts';
 import { workflowUnknown } from './find-workflow.ts';
+import { payAsSession } from './pay-for-run.ts';
 import type { SessionOrders } from './session-orders.ts';
 
 export interface SessionRunsEdges {
@@ -137,8 +138,10 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
       if (workflow === undefined) throw workflowUnknown(agent, action.name, [...prepared.workflows.keys()]);
       await log.flushed(); // a run that nobody remembers would be lost
       signal.throwIfAborted();
+      const id = childId(state, action.id);
       return runs.call({
-        ...{ id: childId(state, action.id), workflow, ground, input, cause, signal },
+        ...{ id, workflow, ground, input, cause, signal },
+        onUsed: (used) => payAsSession(log, action.id, id, used),
         balance: state.balance,
         origin: {
           session: { id: state.id, seq: state.seq },

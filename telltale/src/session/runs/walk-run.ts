@@ -29,6 +29,7 @@ import { groupOfRun } from './group-of-run.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
 import { createLedSessions } from './led-sessions.ts';
 import { lendAgents } from './lend-agents.ts';
+import { payAsRun } from './pay-for-run.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
@@ -132,6 +133,7 @@ function walkRun(
           agents,
         },
         onWaiting: ({ for: what, due }) => park(`${name}: ${what}`, due),
+        onUsed: (used) => payAsRun(journal, { run: key, workflow: name, step, cause }, used),
       });
     },
   };

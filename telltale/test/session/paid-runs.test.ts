@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import { crashEverywhere } from '../../src/testing/crash.ts';
+import { agentFolder, runAgent } from './run-agent.ts';
+
+const ASKS = '{ name: ask, type: llm, prompt: "How many?", model: fast }';
+/** It is asked on each walk, and takes 3 from the balance. */
+const DECIDES =
+  '{ name: decide, type: script, script: "1", if: { invoke: decider, method: may, fallback: true } }';
+
+const scene = {
+  manifest: `import: { workflows: [./flows/*.yml], artifacts: [./decider.yml] }
+models: { fast: "scripted:./fast.yml" }
+budget: { balance: 100, costs: { turn: 0, action: 0, artifact: 3 } }
+`,
+  files: {
+    'fast.yml': JSON.stringify({ turns: [{ text: 'Seven.', usage: { input: 70_000, output: 7 } }] }),
+    'decider.yml':
+      'kind: Artifact\nname: decider\nlanguage: js\nsource: "function may() { return true; }"\nmethods: { may: { description: May it? } }\n',
+    'flows/outer.yml': `kind: Workflow\nname: outer\nsteps: [${ASKS}, { name: below, type: workflow, target: inner }]\n`,
+    'flows/inner.yml': `kind: Workflow\nname: inner\nsteps: [${ASKS}, ${DECIDES}]\n`,
+  },
+};
+const CALL = '<action type="workflow" id="w" mode="sync">{"name":"outer","parameters":{}}</action>';
+const turns = [CALL, '<response>Done.</response>'];
+
+it('what a workflow uses that an action calls, and those that it calls, counts for the session, once', async () => {
+  let balance: number | undefined;
+  const { result, of } = await runAgent({
+    ...{ ...scene, turns },
+    after: async (id, runtime) => {
+      ({ balance } = await runtime.state(id));
+    },
+  });
+  expect(of('child.usage')).toMatchObject([
+    { action: 'w', usage: { input: 140_000, output: 14 }, charged: 3 },
+  ]);
+  const own = of('turn.completed').reduce((sum, { usage }) => sum + usage.input, 0);
+  expect(result).toMatchObject({ status: 'completed', usage: { input: own + 140_000 } });
+  expect(balance).toBe(97);
+});
+
+it('a session ends at its limit of tokens, whether it or its workflows have used them', async () => {
+  const { result } = await runAgent({
+    ...{ ...scene, turns },
+    manifest: `${scene.manifest}limits: { tokens: 50000 }\n`,
+  });
+  expect(result).toMatchObject({ status: 'failed', turns: 1, error: { code: 'limit_tokens' } });
+});
+
+it('it is counted once wherever the process dies', async () => {
+  const manifest = 'import: { workflows: [./flows/*.yml] }\nmodels: { fast: "scripted:./fast.yml" }\n';
+  const files = {
+    'fast.yml': scene.files['fast.yml'],
+    'flows/outer.yml': `kind: Workflow\nname: outer\nsteps: [${ASKS}]\n`,
+    'none.yml': JSON.stringify({ turns: [...turns, turns[1], turns[1]] }),
+  };
+  const agent = await loadAgent('agent.yml', { cwd: agentFolder(manifest, files) });
+  let places = 0;
+  await crashEverywhere({ input: 'Go.', setUp: async () => ({ agent }) }, ({ events, result }) => {
+    places++;
+    expect(result.status).toBe('completed');
+    // Where it died behind the model's answer and before the step's end, the model was asked twice, and both count.
+    expect(events.filter(({ type }) => type === 'child.usage')).toHaveLength(1);
+  });
+  expect(places).toBeGreaterThan(15);
+});

@@ -355,7 +355,7 @@ export type ChildEventBody =
       };
     }[CopiedType]
   | (OfChild & {
-      /** What it used beside its own turns: calls of models, sub-agents of its own, its budget. */
+      /** What it used beside its own turns: calls of models, sub-agents of its own, its budget. Of a workflow: all. */
       readonly type: 'child.usage';
       readonly usage?: Usage;
       readonly cost_usd?: number;

@@ -162,12 +162,12 @@ describe('a mistake in a scripted file', () => {
     ).toMatch(/2 more mistakes in this file\.$/);
   });
 
-  it('a file that is not there is told with the nearest name', async () => {
+  it('a file that is not there is told with the nearest name, and where it was looked for', async () => {
     await writeFile(join(folder, 'coding.yml'), 'turns: [a]\n');
     await expect(open('scripted:./codng.yml')).rejects.toMatchObject({
       code: 'file_missing',
       message: 'There is no file "./codng.yml".',
-      hint: 'Did you mean "./coding.yml"?',
+      hint: `Did you mean "./coding.yml"? It is looked for from the folder of the agent's manifest: ${folder}.`,
     });
     await expect(open('scripted:.')).rejects.toMatchObject({ code: 'not_a_file' });
   });

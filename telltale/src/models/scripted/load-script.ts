@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { decodeSource } from '../../manifest/decode-source.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
@@ -17,7 +17,9 @@ export async function loadScript(file: string, folder: string): Promise<Script> 
   if (!read.ok) {
     if (read.error.type === 'too_large') throw scriptTooLarge(file, read.error.bytes);
     const { code, message, hint } = fileFinding(read.error, file);
-    throw new RuntimeError(code, message, { hint });
+    // One that `--model` names may stand where the command is given, and is not looked for there.
+    const where = isAbsolute(file) || code !== 'file_missing' ? undefined : lookedFor(folder);
+    throw new RuntimeError(code, message, { hint: [hint, where].filter(Boolean).join(' ') });
   }
   const decoded = decodeSource(file, read.value);
   if (!decoded.ok) throw scriptInvalid([decoded.diagnostic]);
@@ -26,6 +28,8 @@ export async function loadScript(file: string, folder: string): Promise<Script> 
   if (!script.ok) throw scriptInvalid(script.diagnostics);
   return script.script;
 }
+
+const lookedFor = (folder: string) => `It is looked for from the folder of the agent's manifest: ${folder}.`;
 
 /** The first mistake in the words of the error, and how many more there are. */
 function scriptInvalid(diagnostics: readonly Diagnostic[]): RuntimeError {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 // Loaded here, so that no test has to wait for it.
 import '../../src/manifest/validate-manifests.ts';
+import type { ObservedEvent } from '../../src/events/event.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { SessionResult } from '../../src/session/runtime-types.ts';
 import type { Approve } from '../../src/targets/target.ts';
@@ -10,7 +11,9 @@ import type { FakeOptions } from './fake-runtime.ts';
 import { begin, command } from './run-command.ts';
 
 const SHORT: FakeOptions = { live: () => ({ events: SHORT_RUN, result: { result: 'All **12** pass.' } }) };
-const ending = (result: Partial<SessionResult>): FakeOptions => ({ live: () => ({ events: [], result }) });
+const ending = (result: Partial<SessionResult>, events: readonly ObservedEvent[] = []): FakeOptions => ({
+  live: () => ({ events, result }),
+});
 
 describe('telltale run', () => {
   it('gives the agent its input, its variables and its limits', async () => {
@@ -133,10 +136,13 @@ describe('telltale run', () => {
       hint: 'Raise "limits.turns".',
       retryable: false,
     };
-    const { code, err } = await command(['run', 'a.yml', 'x'], ending({ status: 'failed', error, turns: 4 }));
+    const { code, err } = await command(
+      ['run', 'a.yml', 'x'],
+      ending({ status: 'failed', error, turns: 0 }, SHORT_RUN.slice(0, 6)),
+    );
     expect(code).toBe(1);
     expect(err).toBe(
-      `failed: Too many turns. [limit_turns]\n  session ${SESSION}, turn 4\n  → Raise "limits.turns". See: telltale logs ${SESSION}\n`,
+      `failed: Too many turns. [limit_turns]\n  session ${SESSION}, turn 1\n  → Raise "limits.turns". See: telltale logs ${SESSION}\n`,
     );
     expect((await command(['run', 'a.yml', 'x', '--events'], ending({ status: 'failed', error }))).err).toBe(
       '',
@@ -224,7 +230,7 @@ describe('telltale run', () => {
     const { code, err } = await command(['run', 'a.yml', 'x', '--store', 'b.db'], fake);
     expect(code).toBe(1);
     expect(err).toBe(
-      `lost: No space left.\n  → Make room.\ninterrupted in turn 2\nResume with: telltale resume ${SESSION} --store b.db\n`,
+      `lost: No space left.\n  → Make room.\ninterrupted before its first turn\nResume with: telltale resume ${SESSION} --store b.db\n`,
     );
     expect(await command(['run', 'a.yml', 'x'], { ...SHORT, closeError: fake.closeError })).toMatchObject({
       code: 1,
@@ -306,7 +312,7 @@ describe('Ctrl-C', () => {
     const { code, err, runtime } = await interrupted(['run', 'a.yml', 'x']);
     expect(code).toBe(130);
     expect(err).toMatch(
-      /^interrupted in turn 2 while running: a1 run_tests \(.*\)\nResume with: telltale resume ses_/,
+      /^interrupted in turn 1 while running: a1 run_tests \(.*\)\nResume with: telltale resume ses_/,
     );
     expect(runtime.calls.filter(([call]) => call === 'interrupt')).toHaveLength(1);
     expect(runtime.calls.at(-1)).toEqual(['close']);

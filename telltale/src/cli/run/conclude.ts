@@ -38,7 +38,7 @@ export interface ConcludeOptions {
 
 /** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
 export async function conclude(
-  { result, cutOff, unread, idle }: Followed,
+  { result, turn, cutOff, unread, idle }: Followed,
   { stderr, clock }: Io,
   { mode, storeFlag, isShared = false, lead, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {
@@ -62,7 +62,7 @@ export async function conclude(
       if (error?.hint !== undefined) lines.push(`  ${cyan('→')} ${harmlessLine(error.hint)}`);
       if (!idle)
         lines.push(
-          `${yellow('interrupted')} in turn ${result.turns + 1}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
+          `${yellow('interrupted')}${inTurn(turn)}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
         );
       if (isShared && !idle)
         lines.push(
@@ -93,7 +93,7 @@ export async function conclude(
     case 'stalled':
       lines.push(
         `${red(bold(result.status))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
-        dim(`  session ${session}, turn ${result.turns}`),
+        dim(`  session ${session}${turn === 0 ? '' : `, turn ${turn}`}`),
         `  ${cyan('→')} ${[namingStore(harmlessLine(error?.hint ?? ''), storeFlag ?? ''), follow('logs', 'See')].filter((part) => part !== '').join(' ')}`,
       );
       break;
@@ -105,3 +105,5 @@ export async function conclude(
 /** A session that is led waits for whatever its run waits for: a person, a time, an event. */
 const waitsFor = (lead: RunState | undefined): string =>
   lead?.waiting === undefined ? 'a person' : harmlessLine(waitingText(lead.waiting));
+
+const inTurn = (turn: number): string => (turn === 0 ? ' before its first turn' : ` in turn ${turn}`);

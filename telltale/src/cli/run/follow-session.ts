@@ -13,6 +13,8 @@ export interface SetOff {
 
 export interface Followed {
   readonly result: SessionResult;
+  /** The turn in which its log ends; 0 before the first. Those of `result` are only those that ended well. */
+  readonly turn: number;
   readonly overlap: Overlap;
   /** What was running when the session was interrupted here. */
   readonly cutOff: readonly ActionView[];
@@ -42,6 +44,7 @@ export async function followSession(
   const overlap = createOverlapFold();
   const runs = new Map<string, SetOff>();
   let cutOff: readonly ActionView[] = [];
+  let turn = 0;
   let stopped: Promise<void> | undefined;
   const stop = () => {
     cutOff = actions.running().map((action) => ({ ...action }));
@@ -54,7 +57,10 @@ export async function followSession(
       actions.take(event);
       if (event.type === 'trigger.fired') runs.set(event.run, { run: event.run, workflow: event.workflow });
       else if (event.type.startsWith('workflow.') && 'run' in event) runs.delete(String(event.run));
-      if ('seq' in event) overlap.add(event);
+      if ('seq' in event) {
+        overlap.add(event);
+        turn = event.turn;
+      }
       if ('seq' in event && event.seq <= seen) view.recall(event);
       else {
         await chat?.before(event);
@@ -74,7 +80,8 @@ export async function followSession(
     await chat?.end();
     const compared = overlap.result();
     await view.end(result, compared);
-    return { result, overlap: compared, cutOff, unread: stdout.closed, runs: [...runs.values()], idle };
+    const unread = stdout.closed;
+    return { result, turn, overlap: compared, cutOff, unread, runs: [...runs.values()], idle };
   } finally {
     signal.removeEventListener('abort', stop);
   }

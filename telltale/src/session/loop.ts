@@ -1,5 +1,6 @@
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Conversation } from '../prompt/conversation.ts';
+import type { Prompt } from '../prompt/prompt.ts';
 import { compactIfNeeded } from './compact.ts';
 import type { SessionContext } from './context.ts';
 import type { SessionHooks } from './hooks/create-session-hooks.ts';
@@ -11,7 +12,7 @@ import { endHearing } from './turn/hearing.ts';
 import type { Hearing } from './turn/hearing-state.ts';
 import { listen } from './turn/listen.ts';
 import type { Next } from './turn/next.ts';
-import { endTurn, openTurn } from './turn/run-turn.ts';
+import { endTurn, openTurn, type TurnEnd } from './turn/run-turn.ts';
 import { responsesOut } from './turn/settle-actions.ts';
 
 /** How a session's loop ended by itself; `stopped` where somebody ended it. */
@@ -27,7 +28,7 @@ export async function runLoop(
   conversation: Conversation,
   left: Left | undefined,
 ): Promise<LoopEnd> {
-  const { state, stop, clock, manifest, log, hooks } = context;
+  const { state, stop, hooks } = context;
   if (left !== undefined) {
     const next = await finishLast(context, left);
     if (state.failing !== undefined) return untilStopped(context);
@@ -44,7 +45,7 @@ export async function runLoop(
     const led = context.guide?.before();
     const ended = led === undefined ? undefined : await led;
     if (ended !== undefined) return ended;
-    const limit = reachedLimit(state, manifest.limits, clock.now()) ?? context.limitAbove?.();
+    const limit = reachedLimit(state, context.manifest.limits, context.clock.now()) ?? context.limitAbove?.();
     if (limit !== undefined) return { kind: 'failed', error: limit };
     let previous = conversation.prompt();
     const compacting = compactIfNeeded(context, conversation);
@@ -57,39 +58,70 @@ export async function runLoop(
     }
     const loading = context.fresh?.();
     if (loading !== undefined) {
-      await stop.until((done) => void loading.finally(done));
+      await loaded(stop, loading);
       if (stop.reason !== undefined) return { kind: 'stopped' };
       if (state.failing !== undefined) return untilStopped(context);
     }
-    const cost = manifest.budget?.costs.turn ?? 0;
-    if (state.balance !== undefined && cost > 0)
-      log.append(
-        { type: 'budget.charged', what: 'turn', amount: cost, balance: state.balance - cost },
-        context.sessionOrigin(),
-      );
+    charge(context);
     const prompt = conversation.extend(state);
     hearing = openTurn(context, prompt, previous, hearing);
     previous = undefined; // else it is held for as long as the model speaks
-    const streamed = await listen(hearing, prompt);
+    await listen(hearing, prompt);
     const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
     if (acting !== undefined) await acting;
-    const end = endTurn(hearing, prompt, streamed);
-    if (end.kind === 'stopped') return end;
-    if (state.failing !== undefined) return untilStopped(context);
-    if (end.kind === 'broken') {
-      const { retryInMs } = end;
-      if (hooks !== undefined) await hooks.turnFailed(stop);
-      if (retryInMs === undefined) return { kind: 'failed', error: end.error };
-      await stop.until((done) => clock.after(retryInMs, done));
-      await responsesOut(context, end.heard.responses);
-      continue;
-    }
-    const finishing = finishTurn(context, end.heard);
-    const next = finishing instanceof Promise ? await finishing : finishing;
+    let next = finish(hearing, prompt);
+    if (next instanceof Promise) next = await next;
+    if (next.kind === 'again') continue;
+    if (next.kind === 'failed') return next;
     if (state.failing !== undefined) return untilStopped(context);
     const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
     if (then.kind !== 'turn') return then;
   }
+}
+
+/** A function of its own: with one inside, the loop would keep what that knows of for as long as it is suspended. */
+const loaded = (stop: Stop, loading: Promise<void>): Promise<void> | undefined =>
+  stop.until((done) => void loading.finally(done));
+
+/** Of the budget, where there is one and turns cost something. */
+function charge(context: SessionContext): void {
+  const { state, manifest, log } = context;
+  const cost = manifest.budget?.costs.turn ?? 0;
+  if (state.balance === undefined || cost <= 0) return;
+  log.append(
+    { type: 'budget.charged', what: 'turn', amount: cost, balance: state.balance - cost },
+    context.sessionOrigin(),
+  );
+}
+
+type Failed = Extract<LoopEnd, { readonly kind: 'failed' }>;
+
+/** What follows a turn; `again` where it broke off and the model is asked once more. */
+type Followed = Next | Failed | { readonly kind: 'again' };
+
+/**
+ * Ends a turn of which all was acted on, and decides what follows. Apart from the loop, which is suspended while the model
+ * speaks and holds all that it held before: 350 bytes of the turn before.
+ */
+function finish(hearing: Hearing, prompt: Prompt): Promise<Followed> | Followed {
+  const { context } = hearing;
+  const end = endTurn(hearing, prompt);
+  if (end.kind === 'stopped') return end;
+  if (context.state.failing !== undefined) return { kind: 'turn' }; // none comes: the loop looks at this next
+  return end.kind === 'broken' ? afterBreak(context, end) : finishTurn(context, end.heard);
+}
+
+async function afterBreak(
+  context: SessionContext,
+  broken: Extract<TurnEnd, { readonly kind: 'broken' }>,
+): Promise<Followed> {
+  const { hooks, stop, clock } = context;
+  const { retryInMs, error, heard } = broken;
+  if (hooks !== undefined) await hooks.turnFailed(stop);
+  if (retryInMs === undefined) return { kind: 'failed', error };
+  await stop.until((done) => clock.after(retryInMs, done));
+  await responsesOut(context, heard.responses);
+  return { kind: 'again' };
 }
 
 /** What follows a turn once its hooks know of its end. One that was stopped has not come to its end. */

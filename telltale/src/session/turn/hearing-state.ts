@@ -1,4 +1,6 @@
+import type { Result } from '../../kernel/result.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { ModelEnd } from '../../models/model.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import type { TurnParser } from '../../protocol/turn-parser.ts';
 import type { SessionContext } from '../context.ts';
@@ -33,6 +35,15 @@ export interface Heard {
   readonly observed: string | undefined;
 }
 
+/** How the model's stream ended. */
+export interface Streamed {
+  readonly ended: Result<ModelEnd>;
+  readonly streamMs: number;
+  readonly firstMs: number | undefined;
+  /** Characters that came. */
+  readonly heard: number;
+}
+
 /** One turn of the model, as it is read and acted on. */
 export interface Hearing extends Asker {
   context: SessionContext;
@@ -40,6 +51,8 @@ export interface Hearing extends Asker {
   abort: AbortController;
   /** While the model is being asked. */
   streaming: ModelStream | undefined;
+  /** Once it has been. Not handed on: what an asynchronous function was given it holds until it is given another. */
+  streamed: Streamed | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
   parser: TurnParser;

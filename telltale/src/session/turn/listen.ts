@@ -7,15 +7,6 @@ import { hear } from './hearing.ts';
 import { cut, endStream, type Hearing } from './hearing-state.ts';
 import { mostChars } from './most-chars.ts';
 
-/** How the model's stream ended. */
-export interface Streamed {
-  readonly ended: Result<ModelEnd>;
-  readonly streamMs: number;
-  readonly firstMs: number | undefined;
-  /** Characters that came. */
-  readonly heard: number;
-}
-
 /** The stream of one turn. One for each: a model that was left to itself may still have something to say to its own. */
 interface TurnStream extends ModelStream {
   readonly hearing: Hearing;
@@ -24,18 +15,18 @@ interface TurnStream extends ModelStream {
   heard: number;
   /** Characters that may still come, reasoning among them. */
   left: number;
-  readonly resolve: (streamed: Streamed) => void;
+  readonly resolve: () => void;
 }
 
 /**
  * Asks the model, and hears what it says until its stream has ended, however that is. Never rejects. Whoever stops the
- * session ends the stream.
+ * session ends the stream. How it ended is in `hearing`.
  */
-export function listen(hearing: Hearing, prompt: Prompt): Promise<Streamed> {
+export function listen(hearing: Hearing, prompt: Prompt): Promise<void> {
   return new Promise((resolve) => ask(hearing, prompt, resolve));
 }
 
-function ask(hearing: Hearing, prompt: Prompt, resolve: (streamed: Streamed) => void): void {
+function ask(hearing: Hearing, prompt: Prompt, resolve: () => void): void {
   const { context, abort } = hearing;
   const { clock, model } = context;
   const stream: TurnStream = {
@@ -91,7 +82,8 @@ function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {
   const { hearing, clock, started, firstMs, heard } = this;
   hearing.streaming = undefined;
   // What is held back behind a sync action is acted on later: that is no time of the model's.
-  this.resolve({ ended, streamMs: clock.monotonic() - started, firstMs, heard });
+  hearing.streamed = { ended, streamMs: clock.monotonic() - started, firstMs, heard };
+  this.resolve();
 }
 
 function requestOf({ state, calls }: SessionContext, prompt: Prompt, signal: AbortSignal): ModelRequest {

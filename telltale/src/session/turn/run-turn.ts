@@ -7,8 +7,7 @@ import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
 import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './hearing.ts';
-import type { Heard, Hearing } from './hearing-state.ts';
-import type { Streamed } from './listen.ts';
+import type { Heard, Hearing, Streamed } from './hearing-state.ts';
 import { takeHearing } from './take-hearing.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
@@ -45,14 +44,14 @@ export function openTurn(
 }
 
 /** Writes down how the turn ended, once all that was heard has been acted on. */
-export function endTurn(hearing: Hearing, prompt: Prompt, streamed: Streamed): TurnEnd {
+export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
   const { context, cutFor } = hearing;
   const { log, state, model, scheduler, stop } = context;
   if (stop.reason !== undefined) {
     abandonHearing(hearing);
     return { kind: 'stopped' };
   }
-  const { ended, streamMs, firstMs, heard } = streamed;
+  const { ended, streamMs, firstMs, heard } = hearing.streamed as Streamed;
   const isCutShort = isHeldBack(hearing);
   if (isCutShort) dropHeldBack(hearing);
   if (!ended.ok && (cutFor === undefined || ended.error.code === RECORD_FAILED))

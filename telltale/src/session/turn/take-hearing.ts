@@ -26,6 +26,7 @@ function createHearing(context: SessionContext): Hearing {
       context,
       abort: new AbortController(),
       streaming: undefined,
+      streamed: undefined,
       cutFor: undefined,
       parser,
       calls: 'advance' in parser ? parser : undefined,
@@ -55,6 +56,7 @@ function renew(hearing: Hearing, context: SessionContext): void {
   hearing.context = context;
   hearing.abort = new AbortController();
   hearing.streaming = undefined;
+  hearing.streamed = undefined;
   hearing.cutFor = undefined;
   hearing.parser = parser;
   hearing.calls = 'advance' in parser ? parser : undefined;

@@ -1,9 +1,11 @@
-import { NONE } from '../kernel/grow.ts';
+import { NONE, without } from '../kernel/grow.ts';
 
 /** Who is to be called about a thing. */
 export interface Listeners<Key> {
   /** The returned function ends it. */
-  add(key: Key, call: () => void): () => void;
+  add(key: Key, call: () => void, owner?: object): () => void;
+  /** Ends all that were added for this owner, who so need not keep what would end each. */
+  drop(key: Key, owner: object): void;
   call(key: Key): void;
 }
 
@@ -11,23 +13,27 @@ export interface Listeners<Key> {
 export function createListeners<Key>(first: (key: Key) => void, last: (key: Key) => void): Listeners<Key> {
   // Most things have one listener: a list of one is 60 bytes, a Set 160. It is never changed, so that it can be gone through.
   const all = new Map<Key, readonly Listener[]>();
+  const remove = (key: Key, gone: Listener) => {
+    const known = all.get(key) ?? NONE;
+    const left = without(known, gone);
+    if (left === known) return;
+    if (left.length > 0) {
+      all.set(key, left);
+      return;
+    }
+    all.delete(key);
+    last(key);
+  };
   return {
-    add(key, call) {
-      const own: Listener = { call };
+    add(key, call, owner) {
+      const own: Listener = { call, owner };
       const others = all.get(key);
       all.set(key, others === undefined ? [own] : [...others, own]);
       if (others === undefined) first(key);
-      return () => {
-        const known = all.get(key);
-        const left = known?.filter((each) => each !== own);
-        if (known === undefined || left === undefined || left.length === known.length) return;
-        if (left.length > 0) {
-          all.set(key, left);
-          return;
-        }
-        all.delete(key);
-        last(key);
-      };
+      return () => remove(key, own);
+    },
+    drop(key, owner) {
+      for (const each of all.get(key) ?? NONE) if (each.owner === owner) remove(key, each);
     },
     call(key) {
       for (const { call } of all.get(key) ?? NONE) call();
@@ -38,4 +44,5 @@ export function createListeners<Key>(first: (key: Key) => void, last: (key: Key)
 /** A record of one's own: the same function may be there twice. */
 interface Listener {
   readonly call: () => void;
+  readonly owner: object | undefined;
 }

@@ -1,4 +1,3 @@
-import { added, NONE, without } from '../../kernel/grow.ts';
 import type { Json } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Listeners } from '../listeners.ts';
@@ -67,12 +66,7 @@ async function inbox(this: GroupedWriter): Promise<readonly InboxMessage[]> {
 
 function onWake(this: GroupedWriter, wake: () => void): () => void {
   const { state, wakers } = this;
-  const end = wakers.add(state.stream, wake);
-  state.wakes = added(state.wakes, end);
-  return () => {
-    end();
-    state.wakes = without(state.wakes, end);
-  };
+  return wakers.add(state.stream, wake, state);
 }
 
 function release(this: GroupedWriter): Promise<void> {
@@ -86,9 +80,8 @@ function release(this: GroupedWriter): Promise<void> {
 }
 
 async function giveUp(edges: GroupedWriterEdges): Promise<void> {
-  const { state, made } = edges;
-  for (const end of state.wakes) end();
-  state.wakes = NONE;
+  const { state, made, wakers } = edges;
+  wakers.drop(state.stream, state);
   if (state.id <= 0) await made?.catch(() => undefined); // one that was not made is nobody's
   if (state.id > 0) await letGo(edges);
 }

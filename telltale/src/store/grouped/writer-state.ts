@@ -1,4 +1,3 @@
-import { NONE } from '../../kernel/grow.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { streamMoved } from '../store-errors.ts';
 import type { EncodedWrite, Taken } from './messages.ts';
@@ -42,8 +41,6 @@ export interface WriterState {
   refusal: RuntimeError | undefined;
   /** Its newest append that is gathered and not sent: the next may become part of it. */
   open: AppendEntry | undefined;
-  /** What ends the calls of those who want to be woken. */
-  wakes: readonly (() => void)[];
   /** Once it is being given up. */
   released: boolean;
   releasing: Promise<void> | undefined;
@@ -64,7 +61,6 @@ export function createWriterState(stream: string, { id, epoch, head }: Taken): W
       failure: undefined,
       refusal: undefined,
       open: undefined,
-      wakes: NONE,
       released: false,
       releasing: undefined,
     },

@@ -24,7 +24,6 @@ export interface MemoryWriterEdges {
 
 export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
   const { home, clock, stream, owner, settling, closed } = edges;
-  const wakes = new Set<() => void>();
   let refusal: RuntimeError | undefined;
   let released = false;
   let { unmake } = edges;
@@ -78,17 +77,9 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
         stream.snapshots = [...others, { seq, body }].sort((a, b) => a.seq - b.seq);
       },
       inbox: async () => [...stream.inbox],
-      onWake(wake) {
-        const end = home.wakers.add(stream.stream, wake);
-        wakes.add(end);
-        return () => {
-          end();
-          wakes.delete(end);
-        };
-      },
+      onWake: (wake) => home.wakers.add(stream.stream, wake, owner),
       async release() {
-        for (const end of wakes) end();
-        wakes.clear();
+        home.wakers.drop(stream.stream, owner);
         released = true;
         if (stream.epoch === owner.epoch) stream.owner = undefined;
         await settling.settled();

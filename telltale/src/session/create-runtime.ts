@@ -21,7 +21,7 @@ import { agentCode, agentInCode } from './define/agent-code.ts';
 import { drainRuntime } from './drain-runtime.ts';
 import type { OpenFleetOptions } from './fleet/open-fleet.ts';
 import { forkSession } from './fork-session.ts';
-import { createLiveSession, type LiveSession } from './live-session.ts';
+import { createLiveSession } from './live-session.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { causeChain } from './log/cause-chain.ts';
@@ -42,6 +42,7 @@ import type {
   StartOptions,
   Watcher,
 } from './runtime-types.ts';
+import type { LiveSession } from './session-face.ts';
 import { createSessionParts } from './session-parts.ts';
 import { nobodyReads, steerSession } from './steer-session.ts';
 import { createTokenizer } from './tokenizer.ts';

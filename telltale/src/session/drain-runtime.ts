@@ -1,8 +1,8 @@
 import type { UnderWay } from '../engine/under-way.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { LiveSession } from './live-session.ts';
 import type { Runs } from './runs/create-runs.ts';
 import type { DrainOptions } from './runtime-types.ts';
+import type { LiveSession } from './session-face.ts';
 
 /** Together with what a server answers and what is closed afterwards: less than the 30 s that a stop is mostly given. */
 export const DRAIN_MS = 20_000;

@@ -1,28 +1,18 @@
-import type { ObservedEvent } from '../events/event.ts';
-import { openReviews } from '../events/fold-reviews.ts';
-import { added, NONE } from '../kernel/grow.ts';
-import type { StreamWriter } from '../store/store.ts';
+import { NONE } from '../kernel/grow.ts';
 import type { beginSession } from './begin-session.ts';
-import { createTalk, type Talk } from './chat/talk.ts';
-import type { Begin, ChildSession } from './children/lineage.ts';
-import { createRest, type Rest, waitsFor } from './children/rest.ts';
+import { createTalk } from './chat/talk.ts';
+import type { Begin } from './children/lineage.ts';
+import { createRest } from './children/rest.ts';
 import { choiceOf } from './choice-of.ts';
-import { createEventQueue, type EventQueue } from './event-queue.ts';
-import type { PreparedAgent } from './prepare-agent.ts';
 import type { endSession, takeUp, WorkEnd, workOn } from './run-session.ts';
-import type { RuntimeEdges, SessionHere } from './runtime-edges.ts';
+import type { RuntimeEdges } from './runtime-edges.ts';
 import type { SessionResult } from './runtime-types.ts';
 import type { SessionEdges } from './session-edges.ts';
+import { createSessionFace, type Live, type LiveSession } from './session-face.ts';
 import type { SessionLog } from './session-log.ts';
-import { nobodyReads } from './steer-session.ts';
-import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
+import { cancelOnAbort, createStop } from './stop.ts';
 import { toSessionEdges } from './to-session-edges.ts';
 import type { wireSession } from './wire-session.ts';
-
-export interface LiveSession extends SessionHere, ChildSession {
-  /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
-  readonly ready: Promise<unknown>;
-}
 
 /** What a session is run with, loaded when the first one begins. */
 export interface LiveParts {
@@ -33,31 +23,6 @@ export interface LiveParts {
   readonly endSession: typeof endSession;
 }
 
-/** What a session is while it is worked on: what its methods and its run share. */
-interface Live {
-  readonly edges: RuntimeEdges;
-  readonly begin: Begin;
-  readonly stop: Stop;
-  readonly talk: Talk;
-  readonly rest: Rest;
-  /** Undefined for as long as there is no log. */
-  log: SessionLog | undefined;
-  writer: StreamWriter | undefined;
-  prepared: PreparedAgent | undefined;
-  hasBegun: boolean;
-  /** Those that came before it had begun. */
-  early: readonly Early[];
-  /** Made behind it. */
-  session: LiveSession;
-  queue: EventQueue;
-}
-
-interface Early {
-  readonly listener: (event: ObservedEvent) => void;
-  /** Ends what has become of it on the log. */
-  end: (() => void) | undefined;
-}
-
 /** A session that this process works on, from the moment it is asked for. `onEnd` is told when it is over. */
 export function createLiveSession(
   edges: RuntimeEdges,
@@ -65,8 +30,6 @@ export function createLiveSession(
   parts: () => Promise<LiveParts>,
   onEnd?: (session: LiveSession) => void,
 ): LiveSession {
-  const { store } = edges;
-  const { id } = begin;
   const live: Live = {
     // A copy: docs/decisions/copies.md
     ...{
@@ -81,45 +44,16 @@ export function createLiveSession(
       hasBegun: false,
       early: NONE,
       session: undefined as never, // it holds the promises of what is begun below
-      queue: undefined as never,
+      queue: undefined,
+      lastSeq: undefined,
     },
   };
   const loading = parts();
   const ready = open(live, loading);
   ready.catch(ignore); // whoever waits for the result hears of it there
-  live.queue = createEventQueue(store, id, ready);
   const result = run(live, loading, ready, onEnd);
   result.catch(ignore); // a caller that only reads events is not ended by an error
-  // Its functions know of nothing but `live`: each thing more would be held for each session.
-  live.session = {
-    // A copy: docs/decisions/copies.md
-    ...{
-      id,
-      ready,
-      result,
-      rest: live.rest,
-      events: live.queue,
-      subscribe: (listener) => subscribe(live, listener),
-      speech(told) {
-        if (live.log === undefined) told(undefined, 0);
-        else live.log.speech(told);
-      },
-      steer: (text) => send(live, 'steer', text),
-      say: (text) => send(live, 'message', text),
-      breakOff: () => live.talk.breakOff(),
-      finish: () => live.talk.finish(),
-      isOver: () => live.talk.over,
-      stop: (reason) => end(live, reason),
-      async cancel(reason = 'asked to') {
-        end(live, { kind: 'cancel', reason, by: 'user' });
-        await live.session.result;
-      },
-      async interrupt() {
-        end(live, { kind: 'interrupt' });
-        await live.session.result.catch(ignore);
-      },
-    },
-  };
+  live.session = createSessionFace(live, { ready, result });
   return live.session;
 }
 
@@ -135,7 +69,7 @@ async function open(live: Live, loading: Promise<LiveParts>): Promise<SessionEdg
     // A new one is here from its first event on: its id may be another's.
     if (begin.kind === 'resume') edges.here.set(begin.id, live.session);
     else onFirst(made.log, () => edges.here.set(begin.id, live.session));
-    live.queue.attach(made.log);
+    live.queue?.attach(made.log);
     for (const early of live.early) {
       early.end?.(); // of a log that has given way to this one
       early.end = made.log.subscribe(early.listener);
@@ -182,38 +116,12 @@ async function run(
   }
 }
 
-function letGo({ edges, begin, queue, log, prepared, session }: Live): void {
-  queue.end(log?.committedSeq() ?? 0);
+function letGo(live: Live): void {
+  const { edges, begin, queue, log, prepared, session } = live;
+  live.lastSeq = log?.committedSeq() ?? 0;
+  queue?.end(live.lastSeq);
   if (prepared !== undefined) edges.shelf.release(prepared);
   if (edges.here.get(begin.id) === session) edges.here.delete(begin.id);
-}
-
-async function send(
-  { edges, begin, session, talk }: Live,
-  kind: 'steer' | 'message',
-  body: string,
-): Promise<void> {
-  await session.ready;
-  // A chat that has completed can be gone on with: it reads then what was said.
-  if (talk.over && kind === 'steer') throw nobodyReads(begin.id);
-  await edges.store.send(begin.id, { kind, from: 'user', body });
-}
-
-function subscribe(live: Live, listener: Early['listener']): () => void {
-  if (live.log !== undefined && live.hasBegun) return live.log.subscribe(listener);
-  const early: Early = { listener, end: live.log?.subscribe(listener) };
-  live.early = added(live.early, early);
-  return () => {
-    live.early = live.early.filter((each) => each !== early);
-    early.end?.();
-  };
-}
-
-function end({ log, rest, stop }: Live, reason: StopReason): void {
-  if (reason.kind === 'wait' && log?.state.status === 'running' && rest.reviews() !== undefined)
-    log.append({ type: 'session.waiting', for: waitsFor(log.state, openReviews(log.state)) });
-  if (reason.kind === 'interrupt' || reason.kind === 'wait') log?.seal();
-  stop.now(reason);
 }
 
 function ignore(): void {

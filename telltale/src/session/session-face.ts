@@ -1,0 +1,146 @@
+import type { ObservedEvent } from '../events/event.ts';
+import { openReviews } from '../events/fold-reviews.ts';
+import { added } from '../kernel/grow.ts';
+import { lateMethods } from '../kernel/late-methods.ts';
+import { withMethods } from '../kernel/with-methods.ts';
+import type { StreamWriter } from '../store/store.ts';
+import type { Talk } from './chat/talk.ts';
+import type { Begin, ChildSession } from './children/lineage.ts';
+import { type Rest, waitsFor } from './children/rest.ts';
+import { createEventQueue, type EventQueue } from './event-queue.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
+import type { RuntimeEdges, SessionHere } from './runtime-edges.ts';
+import type { SessionLog } from './session-log.ts';
+import { nobodyReads } from './steer-session.ts';
+import type { Stop, StopReason } from './stop.ts';
+
+export interface LiveSession extends SessionHere, ChildSession {
+  /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
+  readonly ready: Promise<unknown>;
+}
+
+/** What a session is while it is worked on: what its methods and its run share. */
+export interface Live {
+  readonly edges: RuntimeEdges;
+  readonly begin: Begin;
+  readonly stop: Stop;
+  readonly talk: Talk;
+  readonly rest: Rest;
+  /** Undefined for as long as there is no log. */
+  log: SessionLog | undefined;
+  writer: StreamWriter | undefined;
+  prepared: PreparedAgent | undefined;
+  hasBegun: boolean;
+  /** Those that came before it had begun. */
+  early: readonly Early[];
+  /** Made behind it. */
+  session: LiveSession;
+  /** Made for the first who reads events. */
+  queue: EventQueue | undefined;
+  /** The last event, once the session is over. */
+  lastSeq: number | undefined;
+}
+
+interface Early {
+  readonly listener: (event: ObservedEvent) => void;
+  /** Ends what has become of it on the log. */
+  end: (() => void) | undefined;
+}
+
+/** Not for programs: under a name that they do not know. */
+const LIVE = Symbol('live');
+
+interface Face extends LiveSession {
+  readonly [LIVE]: Live;
+}
+
+type Promised = Pick<LiveSession, 'ready' | 'result'>;
+
+/** What programs hold of the session. */
+export const createSessionFace = (live: Live, { ready, result }: Promised): LiveSession =>
+  withMethods<Face, keyof typeof FACE>(FACE, {
+    // A copy: docs/decisions/copies.md
+    ...{ id: live.begin.id, ready, result, rest: live.rest, [LIVE]: live },
+  });
+
+const METHODS = { subscribe, speech, steer, say, breakOff, finish, isOver, stop, cancel, interrupt };
+
+const FACE = lateMethods<Face, typeof METHODS, Pick<Face, 'events'>>(METHODS, { events });
+
+function events({ [LIVE]: live }: Face): EventQueue {
+  const { edges, begin, session, log, lastSeq } = live;
+  const queue = createEventQueue(edges.store, begin.id, session.ready);
+  live.queue = queue;
+  if (log !== undefined) queue.attach(log);
+  if (lastSeq !== undefined) queue.end(lastSeq);
+  return queue;
+}
+
+function subscribe(this: Face, listener: Early['listener']): () => void {
+  const live = this[LIVE];
+  if (live.log !== undefined && live.hasBegun) return live.log.subscribe(listener);
+  const early: Early = { listener, end: live.log?.subscribe(listener) };
+  live.early = added(live.early, early);
+  return () => {
+    live.early = live.early.filter((each) => each !== early);
+    early.end?.();
+  };
+}
+
+function speech(this: Face, told: Parameters<LiveSession['speech']>[0]): void {
+  const { log } = this[LIVE];
+  if (log === undefined) told(undefined, 0);
+  else log.speech(told);
+}
+
+function steer(this: Face, text: string): Promise<void> {
+  return send(this[LIVE], 'steer', text);
+}
+
+function say(this: Face, text: string): Promise<void> {
+  return send(this[LIVE], 'message', text);
+}
+
+async function send(
+  { edges, begin, session, talk }: Live,
+  kind: 'steer' | 'message',
+  body: string,
+): Promise<void> {
+  await session.ready;
+  // A chat that has completed can be gone on with: it reads then what was said.
+  if (talk.over && kind === 'steer') throw nobodyReads(begin.id);
+  await edges.store.send(begin.id, { kind, from: 'user', body });
+}
+
+function breakOff(this: Face): void {
+  this[LIVE].talk.breakOff();
+}
+
+function finish(this: Face): void {
+  this[LIVE].talk.finish();
+}
+
+function isOver(this: Face): boolean {
+  return this[LIVE].talk.over;
+}
+
+function stop(this: Face, reason: StopReason): void {
+  end(this[LIVE], reason);
+}
+
+async function cancel(this: Face, reason = 'asked to'): Promise<void> {
+  end(this[LIVE], { kind: 'cancel', reason, by: 'user' });
+  await this.result;
+}
+
+async function interrupt(this: Face): Promise<void> {
+  end(this[LIVE], { kind: 'interrupt' });
+  await this.result.catch(() => undefined); // somebody else hears of it
+}
+
+function end({ log, rest, stop: ending }: Live, reason: StopReason): void {
+  if (reason.kind === 'wait' && log?.state.status === 'running' && rest.reviews() !== undefined)
+    log.append({ type: 'session.waiting', for: waitsFor(log.state, openReviews(log.state)) });
+  if (reason.kind === 'interrupt' || reason.kind === 'wait') log?.seal();
+  ending.now(reason);
+}

@@ -1,10 +1,10 @@
 import { added, dropped, NONE, put, without } from '../kernel/grow.ts';
-import { clearFifo, type Fifo, pushFifo, shiftFifo } from './fifo.ts';
+import { type Fifo, first, pushed, shifted } from './fifo.ts';
 
 /** Tells of ends, in the order of the log. */
 export interface Bell {
   /** Ids that have ended and that nobody was told of. */
-  readonly notes: Fifo<string>;
+  notes: Fifo<string> | undefined;
   /** Who waits for which id. */
   waiters: ReadonlyMap<string, readonly Waiter[]>;
   ringing: boolean;
@@ -18,7 +18,9 @@ interface Waiter {
 }
 
 /** This id has ended. Nobody is told before `ring`. */
-export const noteEnd = ({ notes }: Bell, id: string): void => pushFifo(notes, id);
+export function noteEnd(bell: Bell, id: string): void {
+  bell.notes = pushed(bell.notes, id);
+}
 
 /** Calls back once so many of these are noted. The returned function forgets it. */
 export function waitForEnds(bell: Bell, ids: readonly string[], left: number, then: () => void): () => void {
@@ -42,7 +44,11 @@ export function ring(bell: Bell): void {
   if (bell.ringing) return; // whoever is being told has brought about another end: that is told next
   bell.ringing = true;
   try {
-    for (let id = shiftFifo(bell.notes); id !== undefined; id = shiftFifo(bell.notes)) tell(bell, id);
+    for (let { notes } = bell; notes !== undefined; { notes } = bell) {
+      const id = first(notes);
+      bell.notes = shifted(notes);
+      tell(bell, id);
+    }
   } finally {
     bell.ringing = false;
   }
@@ -57,4 +63,6 @@ function tell(bell: Bell, id: string): void {
 }
 
 /** Forgets what was noted. */
-export const mute = ({ notes }: Bell): void => clearFifo(notes);
+export function mute(bell: Bell): void {
+  bell.notes = undefined;
+}

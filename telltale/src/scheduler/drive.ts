@@ -11,7 +11,7 @@ import { endTurn } from './core.ts';
 import type { SchedulerEdges } from './edges.ts';
 import { revived } from './failures.ts';
 import { duplicateId } from './faults.ts';
-import { createFifo, shiftFifo } from './fifo.ts';
+import { first, shifted } from './fifo.ts';
 import { createGraph, type Gate } from './graph.ts';
 import { loopAction } from './loops.ts';
 import { fromOutside } from './outside.ts';
@@ -19,7 +19,7 @@ import { apply } from './record.ts';
 import { resolution } from './resolution.ts';
 import { restore as takeOver } from './restore.ts';
 import { ended, failSession, rollback as undo } from './rollback.ts';
-import { QUEUED } from './run.ts';
+import { QUEUED, type Run } from './run.ts';
 import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
@@ -62,8 +62,8 @@ export const createScheduler = (options: SchedulerOptions, edges: SchedulerEdges
       loops: undefined,
       runs: NOTHING,
       openLoops: undefined,
-      queue: createFifo(),
-      free: createFifo(),
+      queue: undefined,
+      free: undefined,
       places: options.parallelActions,
       starting: false,
       completed: NONE,
@@ -72,7 +72,7 @@ export const createScheduler = (options: SchedulerOptions, edges: SchedulerEdges
       idle: undefined,
       undoing: undefined,
       loopsMade: 0,
-      notes: createFifo(),
+      notes: undefined,
       waiters: NOTHING,
       ringing: false,
     },
@@ -91,11 +91,21 @@ function goOn(this: Works): void {
 
 /** Starts what is ready, in its order, as long as there are places. */
 function startAll(works: Works): void {
-  for (;;) {
-    const run = shiftFifo(works.free) ?? (works.places > 0 ? shiftFifo(works.queue) : undefined);
-    if (run === undefined) return;
+  for (let run = next(works); run !== undefined; run = next(works))
     if (run.stage === QUEUED) start(works, run); // or it was cancelled meanwhile
+}
+
+function next(works: Works): Run | undefined {
+  const { free, queue } = works;
+  if (free !== undefined) {
+    const run = first(free);
+    works.free = shifted(free);
+    return run;
   }
+  if (queue === undefined || works.places <= 0) return undefined;
+  const run = first(queue);
+  works.queue = shifted(queue);
+  return run;
 }
 
 function fatal(this: Works, id: string, error: RuntimeError, cause: Cause | undefined): void {

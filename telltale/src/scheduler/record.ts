@@ -6,7 +6,7 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { noteEnd } from './bell.ts';
 import { settle } from './core.ts';
 import { deadlocked, loopSkipped } from './faults.ts';
-import { pushFifo } from './fifo.ts';
+import { pushed } from './fifo.ts';
 import type { Change } from './graph.ts';
 import { leaveOnce } from './leave-once.ts';
 import { isLoop } from './loops.ts';
@@ -57,7 +57,8 @@ const skipped = ({ action }: Run, reason: SkipReason, because: string | undefine
 export function enqueue(works: Works, run: Run, cause: Cause | undefined): void {
   run.stage = QUEUED;
   run.cause = cause ?? run.cause;
-  pushFifo(run.counted ? works.queue : works.free, run);
+  if (run.counted) works.queue = pushed(works.queue, run);
+  else works.free = pushed(works.free, run);
 }
 
 /** Records an end that the graph knows of already. */

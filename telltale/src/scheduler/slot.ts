@@ -1,7 +1,7 @@
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { TargetTraits } from './edges.ts';
 import { cancelled } from './failures.ts';
-import { pushFifo } from './fifo.ts';
+import { pushed } from './fifo.ts';
 import { enqueue, fail } from './record.ts';
 import { QUEUED, type Run, type Slotting } from './run.ts';
 import type { Works } from './works.ts';
@@ -53,7 +53,7 @@ function isTaken(works: Works, run: Run, { key, max }: Slots): boolean {
     } else {
       run.slot = free;
       run.stage = QUEUED;
-      pushFifo(works.free, run); // it has waited for its turn
+      works.free = pushed(works.free, run); // it has waited for its turn
     }
     works.goOn();
   };

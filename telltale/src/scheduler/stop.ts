@@ -2,7 +2,6 @@ import { dropped } from '../kernel/grow.ts';
 import { stopAttempt } from './attempt.ts';
 import { mute } from './bell.ts';
 import { cancelled } from './failures.ts';
-import { clearFifo } from './fifo.ts';
 import { leaveOnce } from './leave-once.ts';
 import { cancel } from './record.ts';
 import { ENDED, type Run } from './run.ts';
@@ -65,8 +64,8 @@ const LET_GO = 'This process let go of the session.';
 export function lose(works: Works): void {
   if (works.life === 'lost') return;
   works.life = 'lost';
-  clearFifo(works.queue);
-  clearFifo(works.free);
+  works.queue = undefined;
+  works.free = undefined;
   mute(works);
   for (const run of [...works.runs.values()]) {
     if (run.stage.at === 'running') {

@@ -25,9 +25,9 @@ export interface Works extends Scheduler, NameSpace, Bell {
   /** Made for the first. */
   openLoops: Set<Run> | undefined;
   /** Ready, and waiting for a place. */
-  readonly queue: Fifo<Run>;
+  queue: Fifo<Run> | undefined;
   /** Ready, and in need of none. */
-  readonly free: Fifo<Run>;
+  free: Fifo<Run> | undefined;
   /** Places left of `parallel_actions`. */
   places: number;
   /** Whether something is being started: what comes up meanwhile is taken up behind it. */

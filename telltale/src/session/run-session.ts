@@ -26,8 +26,13 @@ export async function takeUp(
   const { works, context } = wired;
   if (takeMail(works.edges)) await wired.inbox.drain();
   else if (works.log.committedSeq() < context.state.seq) await works.log.flushed().catch(() => undefined); // `stop` knows why
-  return isLetGo(works.stop) ? { kind: 'let_go' } : { kind: 'taken', left: await findLeft(wired) };
+  if (isLetGo(works.stop)) return { kind: 'let_go' };
+  const left = await findLeft(wired);
+  return left === undefined ? NOTHING_LEFT : { kind: 'taken', left };
 }
+
+/** One for all: a session that is worked on holds on to it. */
+const NOTHING_LEFT = { kind: 'taken', left: undefined } as const;
 
 /** Turn after turn, from what the last one before a restart left to do. */
 export function workOn(

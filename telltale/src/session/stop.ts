@@ -20,14 +20,17 @@ export interface Stop {
   readonly reason: StopReason | undefined;
   now(reason: StopReason): void;
   /** Called once, when it stops; at once if it has. */
-  on(then: () => void): void;
+  on(then: WhenStopped): void;
   /** Forgets what `on` was given. */
-  off(then: () => void): void;
+  off(then: WhenStopped): void;
   /** Both in one: the returned function forgets it. */
   onStop(then: () => void): () => void;
   /** Resolves when `start`'s callback is called, or when the session stops; undefined where that was at once. */
   until(start: StartWait): Promise<void> | undefined;
 }
+
+/** What is called; a record that has the method already need not have a function made for it. */
+export type WhenStopped = (() => void) | { stopped(): void };
 
 /** Begins a wait, which is over once `done` is called. What it returns is called then, or when the session stops: once. */
 export type StartWait = (done: () => void) => (() => void) | undefined;
@@ -35,7 +38,7 @@ export type StartWait = (done: () => void) => (() => void) | undefined;
 interface OwnStop extends Stop {
   reason: StopReason | undefined;
   /** In the order in which they came. Few at a time, and one comes and goes with each turn: a Set is made anew for it. */
-  waiting: readonly (() => void)[];
+  waiting: readonly WhenStopped[];
 }
 
 const METHODS = { now, on, off, onStop, until };
@@ -50,19 +53,21 @@ function now(this: OwnStop, given: StopReason): void {
   // One by one: what is forgotten meanwhile is not called.
   for (let [then] = this.waiting; then !== undefined; [then] = this.waiting) {
     this.waiting = this.waiting.slice(1);
-    then();
+    tell(then);
   }
 }
 
-function on(this: OwnStop, then: () => void): void {
-  if (this.reason !== undefined) {
-    then();
-    return;
-  }
-  this.waiting = added(this.waiting, then);
+function tell(then: WhenStopped): void {
+  if (typeof then === 'function') then();
+  else then.stopped();
 }
 
-function off(this: OwnStop, then: () => void): void {
+function on(this: OwnStop, then: WhenStopped): void {
+  if (this.reason === undefined) this.waiting = added(this.waiting, then);
+  else tell(then);
+}
+
+function off(this: OwnStop, then: WhenStopped): void {
   this.waiting = without(this.waiting, then);
 }
 

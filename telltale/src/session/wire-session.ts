@@ -1,4 +1,5 @@
 import type { Cause } from '../events/event.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 import { type Conversation, createConversation } from '../prompt/conversation.ts';
 import { createScheduler } from '../scheduler/drive.ts';
 import { armWall } from './arm-wall.ts';
@@ -28,6 +29,12 @@ export interface WiredSession {
   readonly own: OwnLead | undefined;
   readonly disarm: () => void;
 }
+
+interface OwnWired extends WiredSession {
+  stopped(): void;
+}
+
+const METHODS = { stopped };
 
 /** Makes the parts of one run of an agent. The log is written by nobody else. */
 export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
@@ -93,21 +100,23 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   };
   const conversation = createConversation(face.opening(state.seal));
   const disarm = state.chat === true ? () => undefined : armWall(context);
-  endWithStop(works, context);
-  // A copy: docs/decisions/copies.md
-  return { ...{ works, context, conversation, inbox, triggers, own, disarm } };
+  const wired = withMethods<OwnWired, keyof typeof METHODS>(METHODS, {
+    // A copy: docs/decisions/copies.md
+    ...{ works, context, conversation, inbox, triggers, own, disarm },
+  });
+  stop.on(wired);
+  return wired;
 }
 
 /** Nothing is recorded from there on, so nothing may start any more, however long the model takes to end. */
-function endWithStop(works: SessionWorks, context: SessionContext): void {
+function stopped(this: WiredSession): void {
+  const { works, context } = this;
   const { stop } = works;
-  stop.on(() => {
-    const { reason } = stop;
-    if (isLetGo(stop)) void works.scheduler.abandon(); // waited for at the end
-    void works.feeds?.keeper.close(); // likewise
-    if (reason?.kind === 'cancel' && works.log.state.runs.length > 0) runsOf(works).cancelAll(reason.reason);
-    endTurnInHand(context);
-  });
+  const { reason } = stop;
+  if (isLetGo(stop)) void works.scheduler.abandon(); // waited for at the end
+  void works.feeds?.keeper.close(); // likewise
+  if (reason?.kind === 'cancel' && works.log.state.runs.length > 0) runsOf(works).cancelAll(reason.reason);
+  endTurnInHand(context);
 }
 
 function sessionOrigin(this: SessionContext): Cause {

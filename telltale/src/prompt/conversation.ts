@@ -1,7 +1,7 @@
 import { variableValues } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
-import { NONE } from '../kernel/grow.ts';
+import { added, NONE } from '../kernel/grow.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import { answerCalls } from './calls/answer-calls.ts';
@@ -32,7 +32,7 @@ export interface Conversation {
 
 interface OwnConversation extends Conversation {
   readonly opening: Opening;
-  messages: PromptMessage[];
+  messages: readonly PromptMessage[];
   chars: number;
   tokens: number;
   last: Prompt | undefined;
@@ -50,7 +50,7 @@ export const createConversation = (opening: Opening): Conversation =>
     // A copy: docs/decisions/copies.md
     ...{
       opening,
-      messages: [...NONE],
+      messages: NONE,
       chars: opening.system.length,
       tokens: opening.systemTokens,
       last: undefined,
@@ -74,7 +74,7 @@ function extend(this: OwnConversation, state: SessionState): Prompt {
 
 function rebuild(this: OwnConversation, state: SessionState): Prompt | undefined {
   const { system, systemTokens, calls } = this.opening;
-  this.messages = [];
+  this.messages = NONE;
   this.chars = system.length;
   this.tokens = systemTokens;
   this.last = undefined;
@@ -123,9 +123,8 @@ function ask(
   told: Told,
   room: ResultRoom | undefined,
 ): Prompt {
-  const { messages, opening } = conversation;
-  const { system, style } = opening;
-  const first = messages.length === 0;
+  const { system, style } = conversation.opening;
+  const first = conversation.messages.length === 0;
   // Behind the answers to calls nothing has to be said.
   const block =
     room === undefined
@@ -135,7 +134,7 @@ function ask(
   const text = summary === '' ? block : `${summary}\n\n${block}`;
   if (text !== '') add(conversation, 'user', text);
   conversation.asked = turn;
-  const { chars, tokens } = conversation;
+  const { messages, chars, tokens } = conversation;
   conversation.last = { ...PROMPT, system, messages, count: messages.length, chars, tokens };
   return conversation.last;
 }
@@ -151,7 +150,10 @@ function add(
   answers?: PromptMessage['answers'],
 ): void {
   const message = { ...MESSAGE, role, text };
-  conversation.messages.push(answers === undefined ? message : { ...message, answers });
+  conversation.messages = added(
+    conversation.messages,
+    answers === undefined ? message : { ...message, answers },
+  );
   conversation.chars += text.length;
   conversation.tokens += estimateTokens(text) + TOKENS_PER_MESSAGE;
 }

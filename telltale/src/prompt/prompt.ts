@@ -24,7 +24,7 @@ export interface PromptTool {
 /** What a turn is asked with. */
 export interface Prompt {
   readonly system: string;
-  /** Shared by all prompts of one conversation, and only ever added to: of it, the first `count` are this prompt. */
+  /** Only ever added to, and shared by all prompts of a conversation that is not short: of it, the first `count` are this one. */
   readonly messages: readonly PromptMessage[];
   readonly count: number;
   /** Characters of the system prompt and all messages. */

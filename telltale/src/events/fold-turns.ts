@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf, Usage } from './event.ts';
 import { withoutTurn } from './hook-marks.ts';
-import { emptyNews, noSigns, type SessionState, type TurnRecord } from './state.ts';
+import { emptyNews, NO_FIELDS, noSigns, type SessionState, type TurnRecord } from './state.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
@@ -41,9 +41,6 @@ export function beginTurn(state: SessionState, turn: number): void {
 const shownMetadata = ({ news, turns, metadata }: SessionState): JsonObject =>
   (news.changed.length === 0 ? turns.at(-1)?.metadata : undefined) ??
   (Object.keys(metadata).length === 0 ? NO_FIELDS : { ...metadata });
-
-/** For all agents without metadata. */
-const NO_FIELDS: JsonObject = Object.freeze({});
 
 /** The variables by name. */
 export const variableValues = ({ variables }: Pick<SessionState, 'variables'>): Record<string, Json> =>

@@ -17,7 +17,7 @@ import {
 } from './fold-tasks.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
 import { markHook } from './hook-marks.ts';
-import { emptyState, type SessionState } from './state.ts';
+import { emptyState, ownFields, type SessionState } from './state.ts';
 
 /** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */
 export const LLM_USAGE = 'llm.usage';
@@ -289,7 +289,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
   state.startedAt = event.at;
-  for (const [field, value] of Object.entries(event.metadata ?? {})) state.metadata[field] = value;
+  for (const [field, value] of Object.entries(event.metadata ?? {})) ownFields(state)[field] = value;
   for (const [name, value] of Object.entries(event.vars ?? {}))
     state.variables = put(state.variables, name, { value, class: classIn(event, name), by: 'start' });
   tellMessage(state, event.parent === undefined || event.led === true ? 'user' : 'parent', event.input);
@@ -352,8 +352,8 @@ function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>)
   }
   for (const [field, { to }] of Object.entries(event.changes) as [string, { to: Json }][]) {
     // A field that is not set and has no default is absent; on the log that is null.
-    if (to === null) delete state.metadata[field];
-    else state.metadata[field] = to;
+    if (to === null) delete ownFields(state)[field];
+    else ownFields(state)[field] = to;
     if (!state.news.changed.includes(field)) state.news.changed = added(state.news.changed, field);
   }
 }

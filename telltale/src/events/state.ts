@@ -259,7 +259,7 @@ export interface SessionState {
   outputs: ReadonlyMap<string, string>;
   /** Targets by name, with the only action that called them; undefined once there was another. */
   called: ReadonlyMap<string, string | undefined>;
-  metadata: Record<string, Json>;
+  metadata: Readonly<Record<string, Json>>;
   variables: ReadonlyMap<string, Variable>;
   /** Feeds that were loaded, that failed, or that were added in the session, by id. */
   feeds: ReadonlyMap<string, FeedState>;
@@ -302,6 +302,15 @@ export const RECENT_ACTIONS = 100;
 /** Copied, as the record of a turn is. */
 const NO_NEWS: News = { messages: NONE, results: NONE, faults: NONE, rejected: NONE, changed: NONE };
 
+/** For all sessions without metadata. */
+export const NO_FIELDS: JsonObject = Object.freeze({});
+
+/** The state's own, to be changed. */
+export function ownFields(state: SessionState): Record<string, Json> {
+  if (state.metadata === NO_FIELDS) state.metadata = {};
+  return state.metadata as Record<string, Json>;
+}
+
 export const emptyNews = (): News => ({ ...NO_NEWS });
 
 export const noSigns = (): TurnSigns => ({ tags: false, deeds: false, responses: 0, ifs: NONE });
@@ -330,7 +339,7 @@ export const emptyState = (): SessionState => ({
   childTurns: NONE,
   outputs: NOTHING,
   called: NOTHING,
-  metadata: {},
+  metadata: NO_FIELDS,
   variables: NOTHING,
   feeds: NOTHING,
   off: NONE,

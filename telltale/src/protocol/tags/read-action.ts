@@ -13,12 +13,13 @@ import { bodyText, strictValue } from './body-text.ts';
 import { beginBody, breakBody, endBody } from './end-body.ts';
 import { bodyTooLarge, noBody, truncatedBody } from './faults.ts';
 import { BEGINS, stepPrelude, WAITING } from './prelude.ts';
-import { BODY, counted, type Reader, release } from './reader-state.ts';
+import { BODY, bodyOf, counted, preludeOf, type Reader, release } from './reader-state.ts';
 import type { BodyTag } from './tag-names.ts';
 
 export function readPrelude(r: Reader, chunk: string, from: number): number {
+  const prelude = preludeOf(r);
   for (let i = from; i < chunk.length; i++) {
-    const verdict = stepPrelude(r.prelude, chunk.charCodeAt(i));
+    const verdict = stepPrelude(prelude, chunk.charCodeAt(i));
     if (verdict === WAITING) continue;
     const text = r.held + chunk.slice(from, i);
     const name = r.tag?.name as BodyTag;
@@ -27,7 +28,7 @@ export function readPrelude(r: Reader, chunk: string, from: number): number {
     counted(r);
     r.mode = BODY;
     r.saidTooLarge = false;
-    startBody(r.body, name, text.slice(r.tagLength));
+    startBody(bodyOf(r), name, text.slice(r.tagLength));
     return i;
   }
   r.held += chunk.slice(from);
@@ -35,7 +36,7 @@ export function readPrelude(r: Reader, chunk: string, from: number): number {
 }
 
 export function readBody(r: Reader, chunk: string, from: number): number {
-  const { body } = r;
+  const body = bodyOf(r);
   const next = scanBody(body, chunk, from);
   if (body.tooLarge) sayTooLarge(r, r.offset + next);
   if (body.state !== READING) leaveBody(r, r.offset + next);
@@ -45,12 +46,12 @@ export function readBody(r: Reader, chunk: string, from: number): number {
 function sayTooLarge(r: Reader, at: number): void {
   if (r.saidTooLarge) return;
   r.saidTooLarge = true;
-  emit(r.output, bodyTooLarge(r.body.tag, r.body.maxLength), at);
+  emit(r.output, bodyTooLarge(bodyOf(r).tag, r.maxBody), at);
 }
 
 /** The stream ended in a body. */
 export function cutBody(r: Reader, at: number): void {
-  const { body } = r;
+  const body = bodyOf(r);
   if (endsInStringTail(body)) {
     breakBody(r.turn, r.tag as ReadTag, body.tooLarge, at);
     return;
@@ -61,7 +62,8 @@ export function cutBody(r: Reader, at: number): void {
 }
 
 function leaveBody(r: Reader, at: number): void {
-  const { body, turn } = r;
+  const { turn } = r;
+  const body = bodyOf(r);
   const { candidate } = body;
   const tag = r.tag as ReadTag;
   counted(r);

@@ -11,6 +11,7 @@ import {
   IN_PROSE,
   IN_SPAN,
   PRELUDE,
+  preludeOf,
   type Reader,
   release,
   TAIL,
@@ -128,7 +129,7 @@ function endOpeningTag(r: Reader, name: TagName, text: string, at: number, next:
   r.held = text;
   r.tag = tag;
   r.tagLength = text.length;
-  startPrelude(r.prelude);
+  startPrelude(preludeOf(r));
   return next;
 }
 

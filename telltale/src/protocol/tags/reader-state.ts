@@ -6,7 +6,7 @@ import type { Fault } from './faults.ts';
 import { createMarkdown, type Markdown, renewMarkdown, restartLine, stepMarkdown } from './markdown.ts';
 import { createPrelude, type Prelude } from './prelude.ts';
 import { ALL_NAMES } from './tag-names.ts';
-import { createTagScan, type TagScan } from './tag-scan-state.ts';
+import { createTagScan, forgetSpans, type TagScan } from './tag-scan-state.ts';
 import { createTurn, faultBeforeText, renewTurn, type Turn } from './turn.ts';
 
 // What the next character belongs to.
@@ -50,8 +50,10 @@ export interface Reader {
   readonly turn: Turn;
   readonly md: Markdown;
   readonly scan: TagScan;
-  readonly prelude: Prelude;
-  readonly body: BodyScan;
+  // What only actions need is made for the first of a turn.
+  prelude: Prelude | undefined;
+  body: BodyScan | undefined;
+  readonly maxBody: number;
   mode: number;
   /** What `mode` and the parts come to for the next chunk: one look instead of eight. */
   outlook: Outlook;
@@ -85,8 +87,9 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
       turn: createTurn({ output, actionsIn, key, ids }),
       md: createMarkdown(),
       scan: createTagScan(),
-      prelude: createPrelude(),
-      body: createBodyScan(maxBody),
+      prelude: undefined,
+      body: undefined,
+      maxBody,
       mode: TEXT,
       outlook: 'unknown',
       offset: 0,
@@ -111,7 +114,7 @@ export function renewReader(r: Reader): void {
   renewOutput(r.output);
   renewTurn(r.turn);
   renewMarkdown(r.md);
-  dropBody(r.body);
+  if (r.body !== undefined) dropBody(r.body);
   r.mode = TEXT;
   r.outlook = 'unknown';
   r.offset = 0;
@@ -127,6 +130,23 @@ export function renewReader(r: Reader): void {
   r.tagLength = 0;
   r.saidTooLarge = false;
   r.again = '';
+}
+
+export function bodyOf(r: Reader): BodyScan {
+  r.body ??= createBodyScan(r.maxBody);
+  return r.body;
+}
+
+export function preludeOf(r: Reader): Prelude {
+  r.prelude ??= createPrelude();
+  return r.prelude;
+}
+
+/** Lets go of what the actions of a turn needed: 280 bytes of a session whose model speaks. */
+export function forgetActions(r: Reader): void {
+  r.prelude = undefined;
+  r.body = undefined;
+  forgetSpans(r.scan);
 }
 
 /** What was held is text: its Markdown counts, but it is not searched for tags. Goes on at `next`. */

@@ -8,7 +8,17 @@ import { endText, isCalm } from './markdown.ts';
 import { cutBody, readBody, readPrelude } from './read-action.ts';
 import { readText } from './read-prose.ts';
 import { closeFromCode, readTag, readTail } from './read-tag.ts';
-import { BODY, type Outlook, PRELUDE, type Reader, release, TAG, TAIL, TEXT } from './reader-state.ts';
+import {
+  BODY,
+  bodyOf,
+  type Outlook,
+  PRELUDE,
+  type Reader,
+  release,
+  TAG,
+  TAIL,
+  TEXT,
+} from './reader-state.ts';
 import type { BodyTag } from './tag-names.ts';
 
 /** A long push is read in parts, so that a search for a mark that is far away is not made again and again. */
@@ -28,14 +38,15 @@ export function read(r: Reader, chunk: string, consumed: number): ParserEvent[] 
 /** Counts the chunks that were taken at a glance since the last one that was read; returns where the next begins. */
 function catchUp(r: Reader, consumed: number): number {
   if (r.outlook === 'calm prose') r.length = consumed;
-  else if (r.outlook === 'calm body') r.length = r.bodyFrom + r.body.length;
+  else if (r.outlook === 'calm body') r.length = r.bodyFrom + bodyOf(r).length;
   r.output.consumed = consumed;
   return r.length;
 }
 
 function lookAhead(r: Reader): Outlook {
-  const { mode, body } = r;
+  const { mode } = r;
   if (mode === BODY) {
+    const body = bodyOf(r);
     r.bodyFrom = r.length - body.length;
     return isBetweenTags(body) ? 'calm body' : 'unknown';
   }

@@ -5,7 +5,7 @@ import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
 import { goesOn } from './body-scan.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
-import { createReader, type Reader, renewReader } from './reader-state.ts';
+import { bodyOf, createReader, forgetActions, type Reader, renewReader } from './reader-state.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */
@@ -31,7 +31,8 @@ const DEFAULT_ACTIONS_IN: readonly Place[] = ['outside', 'thought'];
  */
 export function createTagParser(options: TagParserOptions = {}): TagParser {
   const { reader } = fieldsOf(options);
-  const { body, output } = reader;
+  const { output } = reader;
+  const body = bodyOf(reader);
   // A getter for `consumed` would give each parser a shape of its own, and every caller a slow `push`.
   const parser = {
     consumed: 0,
@@ -83,7 +84,7 @@ function push(this: OwnParser, chunk: string): ParserEvent[] {
   // What most chunks are comes first, and touches no record that lives as long as the turn but the counters: what
   // is stored there costs the collector's book-keeping.
   if (reader.outlook === 'calm body') {
-    if (goesOn(reader.body, chunk)) return [];
+    if (goesOn(bodyOf(reader), chunk)) return [];
   } else if (reader.outlook === 'calm prose' && passes(chunk)) {
     this.consumed += chunk.length;
     return [textEvent(reader.output.place, chunk)];
@@ -116,4 +117,5 @@ function end(this: OwnParser): ParserEvent[] {
 
 function renew(this: OwnParser): void {
   begin(this, this.reader);
+  forgetActions(this.reader);
 }

@@ -31,6 +31,14 @@ export interface TagScan {
   spanCount: number;
 }
 
+/** Of all that have read no attribute. Never added to. */
+const NO_SPANS: number[] = [];
+
+export function forgetSpans(scan: TagScan): void {
+  scan.spans = NO_SPANS;
+  scan.spanCount = 0;
+}
+
 export function createTagScan(): TagScan {
   return {
     // A copy: docs/decisions/copies.md
@@ -47,7 +55,7 @@ export function createTagScan(): TagScan {
       length: 0,
       nameFrom: 0,
       attributeNode: 0,
-      spans: [],
+      spans: NO_SPANS,
       spanCount: 0,
     },
   };

@@ -81,8 +81,7 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
   };
   let hasBuried = false;
 
-  const writerOf = (state: WriterState, made?: Promise<void>): StreamWriter =>
-    createGroupedWriter({ queue, state, made, wakers });
+  const writerOf = (state: WriterState): StreamWriter => createGroupedWriter({ queue, state, wakers });
 
   const haveBuried = () => {
     if (hasBuried) return;
@@ -99,8 +98,15 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
     }
     const made =
       state.refusal === undefined ? queue.create(state, head, later) : Promise.reject(state.refusal);
-    made.then(haveBuried, () => undefined);
-    return { writer: writerOf(state, made), made };
+    state.made = made;
+    made.then(
+      () => {
+        state.made = undefined; // it has its number
+        haveBuried();
+      },
+      () => undefined,
+    );
+    return { writer: writerOf(state), made };
   };
 
   const toInfo = ({ id: _, owner, ...info }: ListedStream): StreamInfo => {

@@ -10,8 +10,6 @@ import type { WriterState } from './writer-state.ts';
 export interface GroupedWriterEdges {
   readonly queue: CommitQueue;
   readonly state: WriterState;
-  /** Of a stream that is on its way: until then it has no number. */
-  readonly made: Promise<void> | undefined;
   readonly wakers: Listeners<string>;
 }
 
@@ -20,7 +18,7 @@ const RELEASE_AGAIN_MS = 1_000;
 /** All that changes is in `state`, so that a copy with another method is the same writer. */
 interface GroupedWriter extends StreamWriter, GroupedWriterEdges {}
 
-export function createGroupedWriter({ queue, state, made, wakers }: GroupedWriterEdges): StreamWriter {
+export function createGroupedWriter({ queue, state, wakers }: GroupedWriterEdges): StreamWriter {
   const writer: GroupedWriter = {
     // A copy: docs/decisions/copies.md
     ...{
@@ -29,7 +27,6 @@ export function createGroupedWriter({ queue, state, made, wakers }: GroupedWrite
       head: state.committed,
       queue,
       state,
-      made,
       wakers,
       append,
       snapshot,
@@ -55,8 +52,8 @@ function snapshot(this: GroupedWriter, seq: number, body: string): void {
   keepSnapshot(this, seq, body).catch(() => undefined);
 }
 
-async function keepSnapshot({ queue, state, made }: GroupedWriterEdges, seq: number, body: string) {
-  if (state.id <= 0) await made;
+async function keepSnapshot({ queue, state }: GroupedWriterEdges, seq: number, body: string) {
+  if (state.id <= 0) await state.made;
   await queue.write({ op: 'snapshot', stream: state.id, epoch: state.epoch, seq, body });
 }
 
@@ -80,9 +77,9 @@ function release(this: GroupedWriter): Promise<void> {
 }
 
 async function giveUp(edges: GroupedWriterEdges): Promise<void> {
-  const { state, made, wakers } = edges;
+  const { state, wakers } = edges;
   wakers.drop(state.stream, state);
-  if (state.id <= 0) await made?.catch(() => undefined); // one that was not made is nobody's
+  if (state.id <= 0) await state.made?.catch(() => undefined); // one that was not made is nobody's
   if (state.id > 0) await letGo(edges);
 }
 

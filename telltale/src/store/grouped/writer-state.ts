@@ -30,6 +30,8 @@ export interface WriterState {
   readonly stream: string;
   /** While the stream is to be made and that is not sent: what goes with it. */
   making: Making | undefined;
+  /** Of a stream that is on its way: until then it has no number. */
+  made: Promise<void> | undefined;
   /** 0 while the stream is not made, -1 - N while the write at place N of the group on its way makes it. */
   id: number;
   readonly epoch: number;
@@ -58,6 +60,7 @@ export function createWriterState(stream: string, { id, epoch, head }: Taken): W
       sent,
       queued,
       making: undefined,
+      made: undefined,
       failure: undefined,
       refusal: undefined,
       open: undefined,

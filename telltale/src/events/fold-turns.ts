@@ -3,7 +3,15 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf, Usage } from './event.ts';
 import { withoutTurn } from './hook-marks.ts';
-import { emptyNews, NO_FIELDS, noSigns, type SessionState, type TurnRecord } from './state.ts';
+import {
+  emptyNews,
+  isEmptyNews,
+  NO_FIELDS,
+  noSigns,
+  type SessionState,
+  type TurnRecord,
+  WITHOUT_NEWS,
+} from './state.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
@@ -29,11 +37,13 @@ export function beginTurn(state: SessionState, turn: number): void {
     const action = state.actions.get(id)?.action;
     if (action !== undefined && isTracked(action) && isShown(action)) running = added(running, id);
   }
-  const record: Begun = { ...RECORD, turn, news: state.news, running, metadata: shownMetadata(state) };
+  const isQuiet = isEmptyNews(state.news);
+  const news = isQuiet ? WITHOUT_NEWS : state.news;
+  const record: Begun = { ...RECORD, turn, news, running, metadata: shownMetadata(state) };
   if (state.variables.size > 0) record.variables = variableValues(state);
   if (state.off.length > 0) record.off = [...state.off];
   state.turns = added(state.turns, record);
-  state.news = emptyNews();
+  if (!isQuiet) state.news = emptyNews();
   if (state.hooks.length > 0) state.hooks = withoutTurn(state.hooks);
 }
 

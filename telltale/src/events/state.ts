@@ -313,6 +313,21 @@ export function ownFields(state: SessionState): Record<string, Json> {
 
 export const emptyNews = (): News => ({ ...NO_NEWS });
 
+/** Of turns that began without any: one for all. */
+export const WITHOUT_NEWS: Readonly<News> = Object.freeze(emptyNews());
+
+export const isEmptyNews = (news: News): boolean =>
+  news.messages.length === 0 &&
+  news.results.length === 0 &&
+  news.faults.length === 0 &&
+  news.rejected.length === 0 &&
+  news.changed.length === 0 &&
+  news.broken === undefined &&
+  news.workflows === undefined &&
+  news.variables === undefined &&
+  news.task === undefined &&
+  news.feeds === undefined;
+
 export const noSigns = (): TurnSigns => ({ tags: false, deeds: false, responses: 0, ifs: NONE });
 
 /** A session of which nothing is known yet: folding its log from the first event on makes it whole. */

@@ -5,7 +5,6 @@ import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store } from '../store/store.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
-import { isInCode } from './define/agent-code.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { checkGiven, classesOf, variableDefaults } from './variables/start-variables.ts';
@@ -64,7 +63,7 @@ export async function firstEvent(
     type: 'session.started',
     agent: manifest.name,
     input: start.input,
-    manifest: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
+    manifest: prepared.source,
     model: prepared.model.id,
     ...(lineage === undefined ? {} : { parent: lineage.parent }),
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),

@@ -1,3 +1,4 @@
+import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
@@ -18,7 +19,7 @@ import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
 import type { CheckedOutput } from './context.ts';
-import { agentCode } from './define/agent-code.ts';
+import { agentCode, isInCode } from './define/agent-code.ts';
 import { allowedInternalActions, ledInternalAction } from './internal/internal-actions.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { type Face, makeFace } from './make-face.ts';
@@ -35,6 +36,8 @@ import type { DerivedTriggers, DerivedVariables } from './variables/derived-trig
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
   readonly agent: LoadedAgent<unknown>;
+  /** What the logs of its sessions say of its manifest. */
+  readonly source: SessionState['manifest'];
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
   readonly targets: AgentTargets;
@@ -117,6 +120,7 @@ export async function prepareAgent(
   const allowed = allowedInternalActions(manifest);
   const fixed = {
     agent,
+    source: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
     model,
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),

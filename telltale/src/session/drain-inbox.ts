@@ -14,10 +14,11 @@ export interface Drain {
 }
 
 /** From here on until the writer is let go of, or the returned function is called. */
-export const drainWhenWoken = (drain: Drain): (() => void) =>
-  drain.writer.onWake(() => {
-    if (!drain.closed) drainNow(drain).catch((error: unknown) => drain.onError(error));
-  });
+export const drainWhenWoken = (drain: Drain): (() => void) => drain.writer.onWake(woken.bind(drain)); // half the size of a closure, and each session has one
+
+function woken(this: Drain): void {
+  if (!this.closed) drainNow(this).catch((error: unknown) => this.onError(error));
+}
 
 /** Resolves when all that waits has been received. */
 export function drainNow(drain: Drain): Promise<void> {

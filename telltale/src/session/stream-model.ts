@@ -27,10 +27,16 @@ export interface Asker {
 
 /** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */
 export function startStream(stream: ModelStream, request: ModelRequest, sink: ModelSink): void {
-  started(stream.model, request, sink).then(
-    (end) => settle(stream, endOf(stream.model, end)),
-    (thrown: unknown) => settle(stream, err(toRuntimeError(thrown))),
-  );
+  // Bound: half the size of closures, and each session in mid-turn has them.
+  started(stream.model, request, sink).then(ended.bind(stream), failed.bind(stream));
+}
+
+function ended(this: ModelStream, end: unknown): void {
+  settle(this, endOf(this.model, end));
+}
+
+function failed(this: ModelStream, thrown: unknown): void {
+  settle(this, err(toRuntimeError(thrown)));
 }
 
 /** For whoever aborts the signal: gives the model its grace, after which nobody waits for it. */
@@ -39,11 +45,11 @@ export function giveUp(stream: ModelStream): void {
   stream.disarm ??= stream.clock.after(GRACE_MS, () => settle(stream, err(modelDeaf(stream.model.id))));
 }
 
-function settle(stream: ModelStream, ended: Result<ModelEnd>): void {
+function settle(stream: ModelStream, end: Result<ModelEnd>): void {
   if (stream.over) return; // it ended after its grace
   stream.over = true;
   stream.disarm?.();
-  stream.onEnded(ended);
+  stream.onEnded(end);
 }
 
 /** The same with a signal that is listened to. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCloseSplitter, splitAtCloses } from '../../src/session/turn/close-splitter.ts';
+import { splitAtCloses } from '../../src/session/turn/close-splitter.ts';
 
 const split = (chunks: readonly string[]) => {
-  const splitter = createCloseSplitter();
+  const splitter = { closing: false, endsWithLess: false };
   return chunks.flatMap((chunk) => splitAtCloses(splitter, chunk) ?? [chunk]);
 };
 

@@ -17,10 +17,10 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
     passOver(hearing, event, consumed);
     return;
   }
-  const { spoken, branches, context } = hearing;
+  const { spoken, context } = hearing;
   hearing.tagged ||= event.type !== 'text';
   if (event.type !== 'text' && event.type !== 'fault') endRun(spoken, consumed);
-  if (!branches.live && event.type !== 'if') return;
+  if (!hearing.branchHolds && event.type !== 'if') return;
   switch (event.type) {
     case 'text':
       sayText(spoken, event.text);
@@ -49,9 +49,9 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       setVariables(context, event.value);
       return;
     case 'if':
-      if (event.body === 'else') otherBranch(branches);
-      else if (event.body === 'close') closeBranch(branches);
-      else openBranch(branches, () => decide(hearing, event.test, consumed));
+      if (event.body === 'else') otherBranch(hearing);
+      else if (event.body === 'close') closeBranch(hearing);
+      else openBranch(hearing, () => decide(hearing, event.test, consumed));
       return;
     case 'foreach':
       loop(hearing, event, consumed);
@@ -85,15 +85,14 @@ function decide({ spoken, context }: Hearing, test: string, consumed: number): b
 
 /** Behind a closed final response. The end of the `<if>` that it stood in is no new tag, nor is its other branch. */
 function passOver(hearing: Hearing, event: ParserEvent, consumed: number): void {
-  const { branches } = hearing;
-  if (event.type === 'if' && event.body === 'else') otherBranch(branches);
-  else if (event.type === 'if' && event.body === 'close') closeBranch(branches);
-  else if (!hearing.afterFinal && branches.live && event.type !== 'text' && event.type !== 'fault') {
+  if (event.type === 'if' && event.body === 'else') otherBranch(hearing);
+  else if (event.type === 'if' && event.body === 'close') closeBranch(hearing);
+  else if (!hearing.afterFinal && hearing.branchHolds && event.type !== 'text' && event.type !== 'fault') {
     hearing.afterFinal = true;
     const message = DIALECT_WORDS[hearing.context.manifest.dialect].afterFinal;
     record(hearing, { type: 'fault', code: 'after_final', message }, consumed);
   }
-  if (event.type === 'if' && event.body === 'open') openBranch(branches, () => false);
+  if (event.type === 'if' && event.body === 'open') openBranch(hearing, () => false);
 }
 
 function record({ spoken, context }: Hearing, body: EventBody, consumed: number): void {

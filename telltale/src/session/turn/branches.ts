@@ -5,38 +5,35 @@ import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 /** Which of the `<if>`s that are open hold. What stands in a branch that does not hold counts for nothing. */
 export interface Branches {
   /** Whether all of them hold. */
-  live: boolean;
+  branchHolds: boolean;
   /** For each open `<if>`: whether its branch counts, and whether the other one would. */
-  stack: readonly { live: boolean; readonly other: boolean }[];
+  openIfs: readonly { live: boolean; readonly other: boolean }[];
 }
-
-// A copy: docs/decisions/copies.md
-export const createBranches = (): Branches => ({ ...{ live: true, stack: NONE } });
 
 /** For the next turn: an `<if>` that was not closed ends with its own. */
 export function renewBranches(branches: Branches): void {
-  branches.live = true;
-  branches.stack = NONE;
+  branches.branchHolds = true;
+  branches.openIfs = NONE;
 }
 
 /** `decide` is asked only where the `<if>` itself counts; undefined: nobody knows, and neither branch counts. */
 export function openBranch(branches: Branches, decide: () => boolean | undefined): void {
-  const held = branches.live ? decide() : undefined;
+  const held = branches.branchHolds ? decide() : undefined;
   const live = held === true;
-  branches.stack = added(branches.stack, { live, other: held === false });
-  branches.live = live;
+  branches.openIfs = added(branches.openIfs, { live, other: held === false });
+  branches.branchHolds = live;
 }
 
 export function otherBranch(branches: Branches): void {
-  const top = branches.stack.at(-1);
+  const top = branches.openIfs.at(-1);
   if (top === undefined) return;
   top.live = top.other;
-  branches.live = top.live;
+  branches.branchHolds = top.live;
 }
 
 export function closeBranch(branches: Branches): void {
-  branches.stack = withoutLast(branches.stack);
-  branches.live = branches.stack.every(({ live }) => live);
+  branches.openIfs = withoutLast(branches.openIfs);
+  branches.branchHolds = branches.openIfs.every(({ live }) => live);
 }
 
 export const badTest = (test: string, problem: string): Extract<EventBody, { type: 'fault' }> => ({

@@ -11,9 +11,6 @@ export interface CloseSplitter {
   endsWithLess: boolean;
 }
 
-// A copy: docs/decisions/copies.md
-export const createCloseSplitter = (): CloseSplitter => ({ ...{ closing: false, endsWithLess: false } });
-
 export function renewCloseSplitter(splitter: CloseSplitter): void {
   splitter.closing = false;
   splitter.endsWithLess = false;

@@ -45,7 +45,7 @@ export interface Streamed {
 }
 
 /** One turn of the model, as it is read and acted on. */
-export interface Hearing extends Asker {
+export interface Hearing extends Asker, CloseSplitter, Branches {
   context: SessionContext;
   /** Ends the model's stream. */
   abort: AbortController;
@@ -58,10 +58,8 @@ export interface Hearing extends Asker {
   parser: TurnParser;
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
   calls: CallParser | undefined;
-  readonly splitter: CloseSplitter;
   /** Made once something is held back: in most turns nothing is. */
   gate: Gate | undefined;
-  readonly branches: Branches;
   readonly spoken: Spoken;
   /** What it has said of elements that are open. */
   openSpeech(): OpenSpeech | undefined;

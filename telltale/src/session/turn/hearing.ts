@@ -15,7 +15,7 @@ export function hear(hearing: Hearing, delta: string): void {
     hearCalls(hearing, hearing.calls, delta);
     return;
   }
-  const pieces = splitAtCloses(hearing.splitter, delta);
+  const pieces = splitAtCloses(hearing, delta);
   if (pieces === undefined) {
     hearPiece(hearing, delta);
     return;

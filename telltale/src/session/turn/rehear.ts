@@ -2,10 +2,11 @@ import { decideTest } from '../../conditions/cel/decide-test.ts';
 import { completesStep } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { SessionState } from '../../events/state.ts';
+import { NONE } from '../../kernel/grow.ts';
 import { isLoop } from '../../scheduler/loops.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
-import { badTest, closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
+import { type Branches, badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 import {
   createResponseStream,
@@ -37,7 +38,7 @@ export function rehear(context: SessionContext): Reheard {
   const output = state.turns.at(-1)?.output ?? '';
   // Its own ids are given out again, the same ones.
   const parser = createTurnParser(context, takenIds(state, state.turn));
-  const branches = createBranches();
+  const branches: Branches = { branchHolds: true, openIfs: NONE };
   const responses: HeardResponse[] = [];
   const lost: string[] = [];
   const faults: Reheard['faults'][number][] = [];
@@ -70,7 +71,7 @@ export function rehear(context: SessionContext): Reheard {
       if (event.body === 'else') otherBranch(branches);
       else if (event.body === 'close') closeBranch(branches);
       else openBranch(branches, () => decide(event.test));
-    } else if (!branches.live) continue;
+    } else if (!branches.branchHolds) continue;
     else if (event.type === 'text') text += event.text;
     else if (event.type === 'fault') faults.push(event);
     else if (event.type === 'parallel') groups += event.body === 'open' ? 1 : -1;

@@ -1,7 +1,7 @@
 import { NONE } from '../../kernel/grow.ts';
 import type { SessionContext } from '../context.ts';
-import { createBranches, renewBranches } from './branches.ts';
-import { createCloseSplitter, renewCloseSplitter } from './close-splitter.ts';
+import { renewBranches } from './branches.ts';
+import { renewCloseSplitter } from './close-splitter.ts';
 import type { Hearing } from './hearing-state.ts';
 import { openSpeech } from './open-speech.ts';
 import { createSpoken, renewSpoken } from './spoken.ts';
@@ -30,9 +30,11 @@ function createHearing(context: SessionContext): Hearing {
       cutFor: undefined,
       parser,
       calls: 'advance' in parser ? parser : undefined,
-      splitter: createCloseSplitter(),
+      closing: false,
+      endsWithLess: false,
       gate: undefined,
-      branches: createBranches(),
+      branchHolds: true,
+      openIfs: NONE,
       spoken: createSpoken(context.log),
       openSpeech,
       responses: NONE,
@@ -60,8 +62,8 @@ function renew(hearing: Hearing, context: SessionContext): void {
   hearing.cutFor = undefined;
   hearing.parser = parser;
   hearing.calls = 'advance' in parser ? parser : undefined;
-  renewCloseSplitter(hearing.splitter);
-  renewBranches(hearing.branches);
+  renewCloseSplitter(hearing);
+  renewBranches(hearing);
   renewSpoken(hearing.spoken);
   hearing.responses = NONE;
   hearing.groups = NONE;

@@ -41,8 +41,7 @@ const REMEMBERED = 16;
 
 export function createIdBook(ids: Set<string>): IdBook {
   const next = firstFree.get(ids) ?? 1;
-  // A copy: docs/decisions/copies.md
-  return { ...{ ids, positions: undefined, log: NONE, ifs: NONE, elses: NONE, foreachFrom: -1, next } };
+  return { ids, positions: undefined, log: NONE, ifs: NONE, elses: NONE, foreachFrom: -1, next };
 }
 
 /** For the next turn of the same session: no branch is open, and what was taken in any is taken. */

@@ -15,8 +15,7 @@ export interface Output {
 const NO_EVENTS: ParserEvent[] = [];
 
 export function createOutput(): Output {
-  // A copy: docs/decisions/copies.md
-  return { ...{ events: NO_EVENTS, consumed: 0, place: 'outside', run: createRun() } };
+  return { events: NO_EVENTS, consumed: 0, place: 'outside', run: createRun() };
 }
 
 /** As it was before the first event. */

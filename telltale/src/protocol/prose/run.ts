@@ -15,8 +15,7 @@ export interface Run {
 }
 
 export function createRun(): Run {
-  // A copy: docs/decisions/copies.md
-  return { ...{ started: false, fresh: false, speech: false, held: '' } };
+  return { started: false, fresh: false, speech: false, held: '' };
 }
 
 export function startRun(run: Run, speech: boolean, fresh: boolean): void {

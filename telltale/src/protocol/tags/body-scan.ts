@@ -39,22 +39,19 @@ export interface BodyScan extends BodyText {
 
 export function createBodyScan(maxLength: number): BodyScan {
   return {
-    // A copy: docs/decisions/copies.md
-    ...{
-      state: READING,
-      phase: JSON_TEXT,
-      tag: 'action',
-      scanned: '',
-      unscanned: '',
-      quotes: OUTSIDE,
-      length: 0,
-      maxLength,
-      tooLarge: false,
-      value: undefined,
-      triedLength: 0,
-      candidate: '',
-      scan: undefined,
-    },
+    state: READING,
+    phase: JSON_TEXT,
+    tag: 'action',
+    scanned: '',
+    unscanned: '',
+    quotes: OUTSIDE,
+    length: 0,
+    maxLength,
+    tooLarge: false,
+    value: undefined,
+    triedLength: 0,
+    candidate: '',
+    scan: undefined,
   };
 }
 

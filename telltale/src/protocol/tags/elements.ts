@@ -36,16 +36,13 @@ interface Outer {
 
 export function createElements(): Elements {
   return {
-    // A copy: docs/decisions/copies.md
-    ...{
-      stack: NONE,
-      innermost: undefined,
-      place: 'outside',
-      speech: -1,
-      thoughts: 0,
-      last: { thought: -1, response: -1, if: -1, foreach: -1, parallel: -1 },
-      outer: undefined,
-    },
+    stack: NONE,
+    innermost: undefined,
+    place: 'outside',
+    speech: -1,
+    thoughts: 0,
+    last: { thought: -1, response: -1, if: -1, foreach: -1, parallel: -1 },
+    outer: undefined,
   };
 }
 

@@ -61,20 +61,17 @@ export interface Markdown {
 
 export function createMarkdown(): Markdown {
   return {
-    // A copy: docs/decisions/copies.md
-    ...{
-      line: LINE_BLANK,
-      code: PROSE,
-      fence: 0,
-      fenceLength: 0,
-      run: 0,
-      runChar: 0,
-      closer: CLOSER_START,
-      watched: undefined,
-      unclosed: 0,
-      shadow: undefined,
-      shadowing: false,
-    },
+    line: LINE_BLANK,
+    code: PROSE,
+    fence: 0,
+    fenceLength: 0,
+    run: 0,
+    runChar: 0,
+    closer: CLOSER_START,
+    watched: undefined,
+    unclosed: 0,
+    shadow: undefined,
+    shadowing: false,
   };
 }
 

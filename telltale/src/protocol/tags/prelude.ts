@@ -22,8 +22,7 @@ export interface Prelude {
 }
 
 export function createPrelude(): Prelude {
-  // A copy: docs/decisions/copies.md
-  return { ...{ phase: BEFORE_FENCE, mark: 0, marks: 0 } };
+  return { phase: BEFORE_FENCE, mark: 0, marks: 0 };
 }
 
 export function startPrelude(prelude: Prelude): void {

@@ -67,16 +67,13 @@ interface OwnParser extends TagParser, Counter {
 const METHODS = { push, end, renew };
 
 const fieldsOf = (options: TagParserOptions) => ({
-  // A copy: docs/decisions/copies.md
-  ...{
-    consumed: 0,
-    reader: createReader({
-      maxBody: options.max_body ?? DEFAULT_MAX_BODY,
-      actionsIn: options.actions_in ?? DEFAULT_ACTIONS_IN,
-      key: options.key,
-      ids: options.ids ?? new Set(),
-    }),
-  },
+  consumed: 0,
+  reader: createReader({
+    maxBody: options.max_body ?? DEFAULT_MAX_BODY,
+    actionsIn: options.actions_in ?? DEFAULT_ACTIONS_IN,
+    key: options.key,
+    ids: options.ids ?? new Set(),
+  }),
 });
 
 function push(this: OwnParser, chunk: string): ParserEvent[] {

@@ -41,23 +41,20 @@ export function forgetSpans(scan: TagScan): void {
 
 export function createTagScan(): TagScan {
   return {
-    // A copy: docs/decisions/copies.md
-    ...{
-      phase: AFTER_LT,
-      node: ROOT,
-      name: undefined,
-      closing: false,
-      certain: false,
-      selfClosing: false,
-      readable: true,
-      quote: 0,
-      slashBefore: false,
-      length: 0,
-      nameFrom: 0,
-      attributeNode: 0,
-      spans: NO_SPANS,
-      spanCount: 0,
-    },
+    phase: AFTER_LT,
+    node: ROOT,
+    name: undefined,
+    closing: false,
+    certain: false,
+    selfClosing: false,
+    readable: true,
+    quote: 0,
+    slashBefore: false,
+    length: 0,
+    nameFrom: 0,
+    attributeNode: 0,
+    spans: NO_SPANS,
+    spanCount: 0,
   };
 }
 

@@ -35,8 +35,7 @@ export const SILENT_TEXT = 2;
 export type Meaning = 0 | 1 | 2 | Fault;
 
 export function createTurn({ output, actionsIn, key, ids }: TurnOptions): Turn {
-  // A copy: docs/decisions/copies.md
-  return { ...{ output, actionsIn, key, elements: createElements(), book: createIdBook(ids), doubt: false } };
+  return { output, actionsIn, key, elements: createElements(), book: createIdBook(ids), doubt: false };
 }
 
 export function renewTurn(turn: Turn): void {

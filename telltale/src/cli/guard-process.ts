@@ -34,7 +34,13 @@ export function guardProcess(): ProcessGuard {
     endChildren(process.pid);
     process.exit(code);
   };
-  const stop = () => (interrupt.signal.aborted ? leave(EXIT.interrupted) : interrupt.abort());
+  const stop = () => {
+    if (!interrupt.signal.aborted) interrupt.abort();
+    else {
+      tell(ENDED_AT_ONCE);
+      leave(EXIT.interrupted);
+    }
+  };
   const takers = new Set<() => boolean>();
   for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
   process.on('SIGINT', () => {
@@ -50,7 +56,7 @@ export function guardProcess(): ProcessGuard {
     if (isOver) return;
     endChildren(process.pid);
     process.exitCode = EXIT.failed;
-    writeSync(STDERR, endedFromWithin(code));
+    tell(endedFromWithin(code));
   });
   return {
     signal: interrupt.signal,
@@ -63,6 +69,18 @@ export function guardProcess(): ProcessGuard {
     },
   };
 }
+
+/** At once: nothing is waited for any more. Whoever was told may be gone. */
+function tell(text: string): void {
+  try {
+    writeSync(STDERR, text);
+  } catch {
+    // a terminal that was closed, or a pipe that nobody reads
+  }
+}
+
+const ENDED_AT_ONCE =
+  'Ended at once. What was at work is on its log as far as it came: "telltale sessions" lists it, "telltale resume" goes on.\n';
 
 const endedFromWithin = (code: number): string =>
   `error: The process was ended from within before the command was done (exit code ${code}).

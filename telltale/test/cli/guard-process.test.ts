@@ -67,7 +67,7 @@ describe('a process that runs the code of tools', { timeout: 30_000 }, () => {
     expect(err).toBe('from the tool\n');
   });
 
-  it('takes the programs it started with it at the second Ctrl-C', async () => {
+  it('takes the programs it started with it at the second Ctrl-C, and says that one can go on', async () => {
     const cwd = withTool(
       '{ command: [sh, -c, "trap \'\' TERM; echo pid=$$; sleep 60 & wait; sleep 60"] }\nstream: true',
       '',
@@ -79,7 +79,10 @@ describe('a process that runs the code of tools', { timeout: 30_000 }, () => {
     expect(isAlive(pid)).toBe(true);
     child.kill('SIGINT');
     child.kill('SIGTERM');
-    expect(await ended).toMatchObject({ code: 130 });
+    expect(await ended).toMatchObject({
+      code: 130,
+      err: expect.stringContaining('"telltale resume" goes on'),
+    });
     while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   });
 

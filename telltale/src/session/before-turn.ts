@@ -9,13 +9,13 @@ export function beforeTurn(edges: SessionEdges): Promise<void> | undefined {
   return known === undefined ? keeper.refresh() : known.then(keeper.refresh);
 }
 
-function beforeAnyTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
+function beforeAnyTurn({ prepared, log, runtime, lineage }: SessionEdges): Promise<void> | undefined {
   const { metadata, agent } = prepared;
   const kept = agent.manifest.metadata.scope === 'agent';
   const bounded = lineage?.limits.isBounded === true;
   if (!kept && !bounded) return undefined;
   const refreshed = kept
-    ? refreshMetadata(metadata, agent.manifest, log, store, lineage?.sharedFields)
+    ? refreshMetadata(metadata, agent.manifest, log, runtime.store, lineage?.sharedFields)
     : Promise.resolve();
   // What it used counts above once it is on the log.
   return bounded ? refreshed.then(() => log.flushed()).then(lineage.limits.counted) : refreshed;

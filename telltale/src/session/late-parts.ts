@@ -14,12 +14,13 @@ import { invokeOf } from './session-invoke.ts';
 
 /** The run of an agent with a workflow of its own, unless another run leads it. */
 export async function openLead(edges: SessionEdges): Promise<OwnLead | undefined> {
-  const { prepared, log, lead, onWaiting } = edges;
+  const { prepared, log, lead, onWaiting, runtime } = edges;
   const { workflow } = prepared.agent.manifest;
   if (lead !== undefined || log.state.led !== true) return undefined;
   if (workflow === null) throw ledElsewhere(log.state);
   const { openOwnLead } = await import('./guide/own-lead.ts');
-  return openOwnLead({ ...edges, hold: onWaiting === 'hold' || log.state.parent !== undefined }, workflow);
+  const hold = onWaiting === 'hold' || log.state.parent !== undefined;
+  return openOwnLead({ ...runtime, ...edges, hold }, workflow);
 }
 
 /** Loaded by those who have some. */
@@ -29,7 +30,8 @@ export async function openTriggers(
   { start, cancel }: SessionRuns,
   testContext: () => Readonly<Record<string, unknown>>,
 ): Promise<TriggerReactions> {
-  const { log, clock, ids } = edges;
+  const { log } = edges;
+  const { clock, ids } = edges.runtime;
   const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
   return createTriggerReactions({
     ...{ triggers, log, clock, ids, invoke: invokeOf(edges), testContext },
@@ -44,17 +46,17 @@ export async function openFeeds(
   edges: SessionEdges,
   parts: Pick<SessionFeedsEdges, 'view' | 'testContext' | 'lookup' | 'runWorkflow'>,
 ): Promise<SessionFeeds> {
-  const { log, origin } = edges;
+  const { log, origin, runtime } = edges;
   const { createSessionFeeds } = await import('./feeds/session-feeds.ts');
   const { state } = log;
   return createSessionFeeds({
-    ...{ ...edges, ...parts, state },
+    ...{ ...runtime, ...edges, ...parts, state },
     // What is shown comes before its turn; that a feed is there or gone comes from what the model did in one.
     append: (body) =>
       log.append(body, body.type === 'feed.added' || body.type === 'feed.removed' ? log.here() : origin),
     async metrics() {
       const { stateMetrics } = await import('../events/state-metrics.ts');
-      return stateMetrics(await readEvents(edges.store, state.id));
+      return stateMetrics(await readEvents(runtime.store, state.id));
     },
   });
 }
@@ -76,7 +78,8 @@ export async function openHooks(
   edges: SessionEdges,
   traits: SessionHookEdges['traits'],
 ): Promise<SessionHooks | undefined> {
-  const { prepared, log, stop, clock } = edges;
+  const { prepared, log, stop } = edges;
+  const { clock } = edges.runtime;
   const { createSessionHooks } = await import('./hooks/create-session-hooks.ts');
   const { command } = prepared.targets;
   const { hooks } = prepared.agent.manifest;

@@ -80,7 +80,7 @@ const METHODS = {
 };
 
 export function createSessionWorks(edges: SessionEdges): SessionWorks {
-  const { prepared, log, stop, clock, random, store } = edges;
+  const { prepared, log, stop, runtime } = edges;
   const { manifest } = prepared.agent;
   const { state } = log;
   const atRest = state.parent !== undefined ? 'tell' : edges.onWaiting;
@@ -95,17 +95,17 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
       log,
       state,
       stop,
-      clock,
-      random,
-      crashPoint: edges.crashPoint,
-      approve: edges.approve,
+      clock: runtime.clock,
+      random: runtime.random,
+      crashPoint: runtime.crashPoint,
+      approve: runtime.approve,
       rest: edges.rest,
       talk: edges.talk,
       sentBefore: edges.sentBefore,
       atRest,
       parallelActions: manifest.limits.parallel_actions,
       actionTimeoutMs: manifest.limits.action_timeout.ms,
-      mayBeLost: mayBeLost(store),
+      mayBeLost: mayBeLost(runtime.store),
       tellTools: createToolNews(prepared, log),
       tests: undefined,
       internal: undefined,
@@ -142,7 +142,7 @@ function ordersOf(works: SessionWorks): SessionOrders {
 
 /** The workflow runs that it starts. */
 export function runsOf(works: SessionWorks): SessionRuns {
-  works.runs ??= createSessionRuns({ ...works.edges, orders: ordersOf(works) });
+  works.runs ??= createSessionRuns({ ...works.edges.runtime, ...works.edges, orders: ordersOf(works) });
   return works.runs;
 }
 
@@ -165,7 +165,7 @@ function onEnded(this: SessionWorks): void {
 function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
   const { edges, called } = this;
   const run = createChildRunner({
-    ...{ ...edges, called, setVariable: setterOf(edges.variables) },
+    ...{ ...edges.runtime, ...edges, called, setVariable: setterOf(edges.variables) },
     applyMetadata: (...update) => this.applyMetadata(...update),
   });
   return run(call);
@@ -193,8 +193,8 @@ function internalEdges(this: SessionWorks): InternalEdges {
 }
 
 function view(this: SessionWorks): JsonObject {
-  const { prepared, env, lineage } = this.edges;
-  return agentView({ state: this.log.state, prepared, env, parent: lineage?.view });
+  const { prepared, runtime, lineage } = this.edges;
+  return agentView({ state: this.log.state, prepared, env: runtime.env, parent: lineage?.view });
 }
 
 /** What tests read. */
@@ -216,12 +216,13 @@ function rests(this: SessionWorks, id: string): boolean {
 }
 
 function slot(this: SessionWorks, { key, max, signal }: SlotCall): (() => void) | Promise<() => void> {
-  const { slots, group } = this.edges;
-  return slots.take(key, max, { group, signal });
+  const { runtime, group } = this.edges;
+  return runtime.slots.take(key, max, { group, signal });
 }
 
 function once(this: SessionWorks): (() => void) | undefined {
-  return this.edges.underWay.enter(this.edges.group);
+  const { runtime, group } = this.edges;
+  return runtime.underWay.enter(group);
 }
 
 function lookup(this: SessionWorks, name: string): Json | undefined {

@@ -14,19 +14,7 @@ export function toSessionEdges({ edges, begin, stop, talk, rest }: Beginning, op
   return {
     // A copy: docs/decisions/copies.md
     ...{
-      store: edges.store,
-      clock: edges.clock,
-      random: edges.random,
-      env: edges.env,
-      approve: edges.approve,
-      spawn: edges.spawn,
-      runs: edges.runs,
-      memories: edges.memories,
-      tokenizer: edges.tokenizer,
-      ids: edges.ids,
-      slots: edges.slots,
-      underWay: edges.underWay,
-      crashPoint: edges.crashPoint,
+      runtime: edges,
       prepared: opened.prepared,
       log: opened.log,
       variables: opened.variables,

@@ -38,7 +38,7 @@ const METHODS = { stopped };
 
 /** Makes the parts of one run of an agent. The log is written by nobody else. */
 export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
-  const { prepared, log, writer, stop, clock } = edges;
+  const { prepared, log, writer, stop, runtime } = edges;
   const { manifest } = prepared.agent;
   const { state } = log;
   const works = createSessionWorks(edges);
@@ -81,9 +81,9 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
       inbox,
       origin: edges.origin,
       sessionOrigin,
-      clock,
-      random: edges.random,
-      store: edges.store,
+      clock: runtime.clock,
+      random: runtime.random,
+      store: runtime.store,
       model: edges.model,
       fastModel: prepared.fastModel,
       ids: takenIds(state),
@@ -95,7 +95,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
       works,
       checkOutput: prepared.checkOutput,
       limitAbove: edges.lineage?.limits.reached,
-      crashPoint: edges.crashPoint,
+      crashPoint: runtime.crashPoint,
     },
   };
   const conversation = createConversation(face.opening(state.seal));

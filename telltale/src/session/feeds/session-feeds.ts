@@ -17,6 +17,7 @@ import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { AgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
 import { spentLimit } from '../limits.ts';
+import type { RuntimeEdges } from '../runtime-edges.ts';
 import type { SessionEdges } from '../session-edges.ts';
 import { agentMetadata } from './agent-metadata.ts';
 import { createFeedDesk, type FeedDesk, MODEL } from './feed-desk.ts';
@@ -30,7 +31,8 @@ export interface SessionFeeds {
 }
 
 export interface SessionFeedsEdges
-  extends Pick<SessionEdges, 'prepared' | 'store' | 'clock' | 'random' | 'tokenizer' | 'slots' | 'group'> {
+  extends Pick<SessionEdges, 'prepared' | 'group'>,
+    Pick<RuntimeEdges, 'store' | 'clock' | 'random' | 'tokenizer' | 'slots'> {
   readonly state: SessionState;
   /** Folds into the state before it returns. */
   readonly append: (body: EventBody) => unknown;

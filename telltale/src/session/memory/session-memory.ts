@@ -38,12 +38,12 @@ export interface SessionMemoryEdges {
 
 /** Of an agent that has one. */
 export function openMemory(edges: SessionEdges): SessionMemory | undefined {
-  const { prepared, origin } = edges;
+  const { prepared, origin, runtime } = edges;
   const { graph } = prepared.agent.manifest.memory ?? {};
   if (graph === undefined) return undefined;
   const { agent, targets } = prepared;
   const { paths } = targets.edges.permissions;
-  return createSessionMemory({ ...edges, agent, paths, origin: () => origin }, graph);
+  return createSessionMemory({ ...runtime, ...edges, agent, paths, origin: () => origin }, graph);
 }
 
 const MEMORY_FEED = 'builtin:memory';

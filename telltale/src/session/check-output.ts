@@ -3,8 +3,11 @@ import { holdsInfinity } from '../kernel/holds-infinity.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-schema.ts';
-import type { CheckedOutput } from './context.ts';
 import { judgeOutput } from './define/read-output.ts';
+
+export type CheckedOutput =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly problem: string };
 
 /** Reads a final response as the agent's `output.schema` wants it; without one, the text itself is the result. */
 export function createOutputCheck(

@@ -43,7 +43,7 @@ async function compact(
   const plan = planCompaction(state, {
     agent: manifest,
     seal: state.seal,
-    parts: context.parts,
+    parts: context.edges.prepared.parts,
     contextWindow,
   });
   if (plan === undefined) return;
@@ -121,7 +121,7 @@ function noteFailure(context: SessionContext, thrown: unknown): void {
 }
 
 /** The agent's `fast` model, else its own; a script has no summary to give. */
-async function summariser({ manifest, model, fastModel }: SessionContext): Promise<Model | undefined> {
-  if (manifest.models.fast !== undefined) return fastModel();
+async function summariser({ manifest, model, edges }: SessionContext): Promise<Model | undefined> {
+  if (manifest.models.fast !== undefined) return edges.prepared.fastModel();
   return model.id.startsWith('scripted:') ? undefined : model;
 }

@@ -45,7 +45,9 @@ export async function runLoop(
     const led = context.guide?.before();
     const ended = led === undefined ? undefined : await led;
     if (ended !== undefined) return ended;
-    const limit = reachedLimit(state, context.manifest.limits, context.clock.now()) ?? context.limitAbove?.();
+    const limit =
+      reachedLimit(state, context.manifest.limits, context.clock.now()) ??
+      context.edges.lineage?.limits.reached();
     if (limit !== undefined) return { kind: 'failed', error: limit };
     let previous = conversation.prompt();
     const compacting = compactIfNeeded(context, conversation);

@@ -61,6 +61,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   const context: SessionContext = {
     // A copy: docs/decisions/copies.md
     ...{
+      edges,
       manifest,
       guide:
         lead &&
@@ -77,25 +78,15 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
       fresh: staysFresh(manifest)
         ? await openFresh({ manifest, log, testContext, feeds, memory, origin: () => edges.origin })
         : undefined,
-      parts: prepared.parts,
       inbox,
-      origin: edges.origin,
       sessionOrigin,
       clock: runtime.clock,
-      random: runtime.random,
-      store: runtime.store,
       model: edges.model,
-      fastModel: prepared.fastModel,
       ids: takenIds(state),
       asker: undefined,
       spareParser: undefined,
       calls: face.calls,
-      toAction: prepared.toAction,
-      variables: edges.variables,
       works,
-      checkOutput: prepared.checkOutput,
-      limitAbove: edges.lineage?.limits.reached,
-      crashPoint: runtime.crashPoint,
     },
   };
   const conversation = createConversation(face.opening(state.seal));
@@ -120,7 +111,7 @@ function stopped(this: WiredSession): void {
 }
 
 function sessionOrigin(this: SessionContext): Cause {
-  return this.origin;
+  return this.edges.origin;
 }
 
 /** What most agents have none of, loaded by those that do. */

@@ -93,8 +93,8 @@ async function brokenOff(context: SessionContext, promptTokens: number): Promise
 }
 
 /** What the chat comes to: the answer of its last exchange. */
-function lastAnswer({ state, checkOutput }: SessionContext): Json {
+function lastAnswer({ state, edges }: SessionContext): Json {
   if (state.response?.final !== true) return null;
-  const output = checkOutput(state.response.text);
+  const output = edges.prepared.checkOutput(state.response.text);
   return output.ok ? output.value : state.response.text;
 }

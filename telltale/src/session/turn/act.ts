@@ -103,7 +103,7 @@ function record({ spoken, context }: Hearing, body: EventBody, consumed: number)
 function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void {
   const { context, groups, spoken } = hearing;
   const group = groups.at(-1);
-  const action = context.toAction(intent, group);
+  const action = context.edges.prepared.toAction(intent, group);
   if (!action.ok) {
     const { code, message, hint } = action.error;
     record(hearing, { type: 'fault', code, message: `${message} ${hint ?? ''}`.trim() }, consumed);
@@ -154,7 +154,7 @@ function loop(hearing: Hearing, event: Extract<ParserEvent, { type: 'foreach' }>
   const { context, groups, spoken } = hearing;
   if (isAfterStep(hearing, consumed)) return;
   writeOutput(spoken, consumed);
-  const actions = event.actions.map((intent) => context.toAction(intent, groups.at(-1)));
+  const actions = event.actions.map((intent) => context.edges.prepared.toAction(intent, groups.at(-1)));
   const bad = actions.find((action) => !action.ok);
   if (bad !== undefined && !bad.ok) {
     record(hearing, { type: 'fault', code: bad.error.code, message: bad.error.message }, consumed);

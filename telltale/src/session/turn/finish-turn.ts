@@ -90,7 +90,7 @@ function afterAll(context: SessionContext, running: readonly string[]): Next {
 function concludeWith(context: SessionContext, text: string, source: string): Next {
   const { log } = context;
   const undone = whyUndone(context, source);
-  const output = undone === undefined ? context.checkOutput(text) : undefined;
+  const output = undone === undefined ? context.edges.prepared.checkOutput(text) : undefined;
   log.append({ type: 'response', text, final: output?.ok === true });
   log.speaking = undefined; // a chat may wait for long, and need not keep the turn
   if (undone !== undefined) log.append({ type: 'fault', code: 'final_undone', message: undone });

@@ -34,7 +34,8 @@ export interface Reheard extends Heard {
  * for a decision. Nothing is acted on: what the tests of its `<if>`s came to is on the log.
  */
 export function rehear(context: SessionContext): Reheard {
-  const { state, manifest, scheduler, log, toAction, guide } = context;
+  const { state, manifest, scheduler, log, edges, guide } = context;
+  const { toAction } = edges.prepared;
   const output = state.turns.at(-1)?.output ?? '';
   // Its own ids are given out again, the same ones.
   const parser = createTurnParser(context, takenIds(state, state.turn));

@@ -78,8 +78,8 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
 
 /** What was said stays said; the next turn tells the model where it broke off. */
 function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | undefined) {
-  const { log, state, random, scheduler, model } = context;
-  const retryInMs = nextDelay(state.totals.failedTurns + 1, error, random());
+  const { log, state, edges, scheduler, model } = context;
+  const retryInMs = nextDelay(state.totals.failedTurns + 1, error, edges.runtime.random());
   log.append({
     type: 'turn.failed',
     error: error.toJSON(),

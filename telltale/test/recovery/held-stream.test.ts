@@ -118,3 +118,32 @@ it.each([
     await stage.close();
   },
 );
+
+it('so does one whose model calls tools natively', async () => {
+  const stage = await createStage({
+    tools: { quick: 'approval: always', quick_b: '' },
+    manifest: 'dialect: tools\npermissions: { sandbox: "off" }\n',
+    turns: [
+      {
+        say: [
+          { call: 'quick', input: { _run: { id: 'asked', mode: 'sync' } } },
+          { call: 'quick_b', input: { _run: { id: 'behind' } } },
+        ],
+      },
+      { say: [{ call: 'respond', input: { text: 'Read.' } }] },
+      { say: [{ call: 'respond', input: { text: 'Read.' } }] },
+    ],
+    onWaiting: 'hold',
+  });
+  const session = stage.start();
+  await seen(session, 'session.waiting');
+  await stage.runtime.steer('ses_stage', 'What of it?');
+  await seen(session, 'turn.completed', 2);
+  expect(stage.prompts[1]).toContain('What of it?');
+  const [review] = await stage.runtime.reviews();
+  await stage.runtime.answer(review?.review ?? '', { approved: true, by: 'ann' });
+  expect(await session.result).toMatchObject({ status: 'completed', result: 'Read.' });
+  expect(stage.calls()).toEqual(['quick_b', 'quick']);
+  expect((await stage.of('action.declared')).map(({ action: { id } }) => id)).toEqual(['asked', 'behind']);
+  await stage.close();
+});

@@ -67,7 +67,7 @@ export function createOverlapFold(): OverlapFold {
           if (turn !== undefined) turn.endedAt = Math.min(event.at, turn.beganAt + event.ms);
           break;
         case 'turn.failed':
-          if (turn !== undefined) turn.endedAt = event.at;
+          turn = undefined; // as above: it was cut off, from here or there
           break;
         case 'action.declared': {
           const deed: Deed = { action: event.action, declaredAt: event.at };

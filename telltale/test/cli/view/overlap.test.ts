@@ -35,6 +35,12 @@ describe('what early actions save', () => {
     expect(overlap(events)).toEqual({ early: 1, leadMs: 3200, actualMs: 4000, waitingMs: 5000 });
   });
 
+  it('of a turn that was cut off is nothing: nobody knows when the model had ended it', () => {
+    const error = { code: 'limit_wall', message: 'Its time is up.', retryable: false };
+    const events = inOrder([...deed('a', 10, 390), [400, { type: 'turn.failed', error }]]);
+    expect(overlap(events)).toMatchObject({ early: 0, leadMs: 0, actualMs: 400, waitingMs: 400 });
+  });
+
   it('of actions side by side is that of the longest', () => {
     const events = inOrder([...deed('a', 100, 900), ...deed('b', 200, 300), [2000, turnCompleted(2000)]]);
     expect(overlap(events)).toMatchObject({ early: 2, leadMs: 1900, waitingMs: 2900 });

@@ -1,4 +1,5 @@
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { withMethods } from '../kernel/with-methods.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import type { Prompt } from '../prompt/prompt.ts';
 import { compactIfNeeded } from './compact.ts';
@@ -10,7 +11,7 @@ import type { Stop } from './stop.ts';
 import { finishTurn } from './turn/finish-turn.ts';
 import { endHearing } from './turn/hearing.ts';
 import type { Hearing } from './turn/hearing-state.ts';
-import { listen } from './turn/listen.ts';
+import { type Listener, listen } from './turn/listen.ts';
 import type { Next } from './turn/next.ts';
 import { endTurn, openTurn, type TurnEnd } from './turn/run-turn.ts';
 import { responsesOut } from './turn/settle-actions.ts';
@@ -20,68 +21,100 @@ export type LoopEnd =
   | Exclude<Next, { kind: 'turn' }>
   | { readonly kind: 'failed'; readonly error: RuntimeError };
 
+/** A session's turns. A record: an asynchronous function that waits for the model would be 0.45 KB of each session. */
+interface Loop extends Listener {
+  readonly context: SessionContext;
+  readonly conversation: Conversation;
+  /** Of the turn in hand. */
+  hearing: Hearing | undefined;
+  prompt: Prompt | undefined;
+  readonly end: (end: LoopEnd) => void;
+  readonly fail: (thrown: unknown) => void;
+}
+
+const METHODS = { streamEnded };
+
 /**
- * Turn after turn until the session ends. `left` is what the last turn before a restart left to do. Whoever stops the session ends the stream of the turn in hand.
+ * Turn after turn until the session ends. `left` is what the last turn before a restart left to do. Whoever stops the
+ * session ends the stream of the turn in hand.
  */
-export async function runLoop(
+export const runLoop = (
   context: SessionContext,
   conversation: Conversation,
   left: Left | undefined,
-): Promise<LoopEnd> {
+): Promise<LoopEnd> =>
+  new Promise((end, fail) => {
+    const loop = withMethods<Loop, keyof typeof METHODS>(METHODS, {
+      // A copy: docs/decisions/copies.md
+      ...{ context, conversation, hearing: undefined, prompt: undefined, end, fail },
+    });
+    void goOn(loop, left); // it ends the loop, however it goes
+  });
+
+function streamEnded(this: Loop): void {
+  void goOn(this, undefined);
+}
+
+/** From the end of one stream, or from a restart, to the beginning of the next. */
+async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
+  const { context, conversation, hearing, prompt } = loop;
   const { state, stop, hooks } = context;
-  if (left !== undefined) {
-    const next = await finishLast(context, left);
-    if (state.failing !== undefined) return untilStopped(context);
-    const tell = left.kind === 'broken' ? hooks?.turnFailed : hooks?.afterTurn;
-    const then = tell === undefined ? next : await told(tell, stop, next);
-    if (then.kind !== 'turn') return then;
-  }
-  let hearing: Hearing | undefined;
-  for (;;) {
+  try {
+    if (left !== undefined) {
+      const next = await finishLast(context, left);
+      if (state.failing !== undefined) return loop.end(await untilStopped(context));
+      const tell = left.kind === 'broken' ? hooks?.turnFailed : hooks?.afterTurn;
+      const then = tell === undefined ? next : await told(tell, stop, next);
+      if (then.kind !== 'turn') return loop.end(then);
+    } else if (hearing !== undefined && prompt !== undefined) {
+      await undefined; // what the model's end has brought about at once comes first
+      const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
+      if (acting !== undefined) await acting;
+      const finishing = finish(hearing, prompt);
+      const next = finishing instanceof Promise ? await finishing : finishing;
+      if (next.kind === 'failed') return loop.end(next);
+      if (next.kind !== 'again') {
+        if (state.failing !== undefined) return loop.end(await untilStopped(context));
+        const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
+        if (then.kind !== 'turn') return loop.end(then);
+      }
+    }
     const before = context.works.beforeTurn();
     if (before !== undefined) await before;
-    if (stop.reason !== undefined) return { kind: 'stopped' };
-    if (state.failing !== undefined) return untilStopped(context);
+    if (stop.reason !== undefined) return loop.end({ kind: 'stopped' });
+    if (state.failing !== undefined) return loop.end(await untilStopped(context));
     const led = context.guide?.before();
     const ended = led === undefined ? undefined : await led;
-    if (ended !== undefined) return ended;
+    if (ended !== undefined) return loop.end(ended);
     const limit =
       reachedLimit(state, context.manifest.limits, context.clock.now()) ??
       context.edges.lineage?.limits.reached();
-    if (limit !== undefined) return { kind: 'failed', error: limit };
-    let previous = conversation.prompt();
+    if (limit !== undefined) return loop.end({ kind: 'failed', error: limit });
+    const previous = conversation.prompt();
     const compacting = compactIfNeeded(context, conversation);
     if (compacting !== undefined) await compacting;
-    if (stop.reason !== undefined) return { kind: 'stopped' };
+    if (stop.reason !== undefined) return loop.end({ kind: 'stopped' });
     if (hooks !== undefined) {
       await hooks.beforeTurn(stop);
-      if (stop.reason !== undefined) return { kind: 'stopped' };
-      if (state.failing !== undefined) return untilStopped(context);
+      if (stop.reason !== undefined) return loop.end({ kind: 'stopped' });
+      if (state.failing !== undefined) return loop.end(await untilStopped(context));
     }
     const loading = context.fresh?.();
     if (loading !== undefined) {
       await loaded(stop, loading);
-      if (stop.reason !== undefined) return { kind: 'stopped' };
-      if (state.failing !== undefined) return untilStopped(context);
+      if (stop.reason !== undefined) return loop.end({ kind: 'stopped' });
+      if (state.failing !== undefined) return loop.end(await untilStopped(context));
     }
     charge(context);
-    const prompt = conversation.extend(state);
-    hearing = openTurn(context, prompt, previous, hearing);
-    previous = undefined; // else it is held for as long as the model speaks
-    await listen(hearing, prompt);
-    const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
-    if (acting !== undefined) await acting;
-    let next = finish(hearing, prompt);
-    if (next instanceof Promise) next = await next;
-    if (next.kind === 'again') continue;
-    if (next.kind === 'failed') return next;
-    if (state.failing !== undefined) return untilStopped(context);
-    const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
-    if (then.kind !== 'turn') return then;
+    loop.prompt = conversation.extend(state);
+    loop.hearing = openTurn(context, loop.prompt, previous, hearing);
+    listen(loop.hearing, loop.prompt, loop);
+  } catch (thrown) {
+    loop.fail(thrown);
   }
 }
 
-/** A function of its own: with one inside, the loop would keep what that knows of for as long as it is suspended. */
+/** Apart: with a function inside, each call of the one above would make a context for it. */
 const loaded = (stop: Stop, loading: Promise<void>): Promise<void> | undefined =>
   stop.until((done) => void loading.finally(done));
 
@@ -101,10 +134,7 @@ type Failed = Extract<LoopEnd, { readonly kind: 'failed' }>;
 /** What follows a turn; `again` where it broke off and the model is asked once more. */
 type Followed = Next | Failed | { readonly kind: 'again' };
 
-/**
- * Ends a turn of which all was acted on, and decides what follows. Apart from the loop, which is suspended while the model
- * speaks and holds all that it held before: 350 bytes of the turn before.
- */
+/** Ends a turn of which all was acted on, and decides what follows. */
 function finish(hearing: Hearing, prompt: Prompt): Promise<Followed> | Followed {
   const { context } = hearing;
   const end = endTurn(hearing, prompt);

@@ -15,18 +15,19 @@ interface TurnStream extends ModelStream {
   heard: number;
   /** Characters that may still come, reasoning among them. */
   left: number;
-  readonly resolve: () => void;
+  readonly listener: Listener;
+}
+
+export interface Listener {
+  /** How is in `hearing`. Called once for each stream, and not before `listen` has returned. */
+  streamEnded(): void;
 }
 
 /**
- * Asks the model, and hears what it says until its stream has ended, however that is. Never rejects. Whoever stops the
- * session ends the stream. How it ended is in `hearing`.
+ * Asks the model, and hears what it says until its stream has ended, however that is. Whoever stops the session ends the
+ * stream.
  */
-export function listen(hearing: Hearing, prompt: Prompt): Promise<void> {
-  return new Promise((resolve) => ask(hearing, prompt, resolve));
-}
-
-function ask(hearing: Hearing, prompt: Prompt, resolve: () => void): void {
+export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): void {
   const { context, abort } = hearing;
   const { clock, model } = context;
   const stream: TurnStream = {
@@ -40,25 +41,26 @@ function ask(hearing: Hearing, prompt: Prompt, resolve: () => void): void {
     over: false,
     disarm: undefined,
     onEnded,
-    resolve,
+    listener,
   };
   hearing.streaming = stream;
   if (context.stop.reason !== undefined) endStream(hearing);
   startStream(stream, requestOf(context, prompt, abort.signal), {
-    text: (delta) => hearText(stream, delta),
-    reasoning: (text) => showReasoning(stream, text),
+    // Bound: half the size of closures.
+    text: hearText.bind(stream),
+    reasoning: showReasoning.bind(stream),
   });
 }
 
-function hearText(stream: TurnStream, delta: string): void {
-  if (stream.over) return; // what comes after the stream's end belongs to no turn
-  const { hearing, clock, started } = stream;
-  stream.firstMs ??= clock.monotonic() - started;
+function hearText(this: TurnStream, delta: string): void {
+  if (this.over) return; // what comes after the stream's end belongs to no turn
+  const { hearing, clock, started } = this;
+  this.firstMs ??= clock.monotonic() - started;
   if (hearing.context.stop.reason !== undefined) return;
-  const text = delta.length <= stream.left ? delta : delta.slice(0, stream.left);
-  stream.heard += text.length;
+  const text = delta.length <= this.left ? delta : delta.slice(0, this.left);
+  this.heard += text.length;
   hear(hearing, text);
-  take(stream, delta.length);
+  take(this, delta.length);
 }
 
 /** A model that never stops is stopped: what it says is kept in memory until a tag ends it. */
@@ -69,13 +71,13 @@ function take(stream: TurnStream, chars: number): void {
   cut(stream.hearing, 'turn_too_long');
 }
 
-function showReasoning(stream: TurnStream, text: string): void {
-  if (stream.over) return;
-  const { hearing, clock, started } = stream;
+function showReasoning(this: TurnStream, text: string): void {
+  if (this.over) return;
+  const { hearing, clock, started } = this;
   const { log, state } = hearing.context;
-  stream.firstMs ??= clock.monotonic() - started;
+  this.firstMs ??= clock.monotonic() - started;
   if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
-  take(stream, text.length);
+  take(this, text.length);
 }
 
 function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {
@@ -83,7 +85,7 @@ function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {
   hearing.streaming = undefined;
   // What is held back behind a sync action is acted on later: that is no time of the model's.
   hearing.streamed = { ended, streamMs: clock.monotonic() - started, firstMs, heard };
-  this.resolve();
+  this.listener.streamEnded();
 }
 
 function requestOf({ state, calls }: SessionContext, prompt: Prompt, signal: AbortSignal): ModelRequest {

@@ -1,27 +1,15 @@
 import { NONE } from '../kernel/grow.ts';
-import type { beginSession } from './begin-session.ts';
 import { createTalk } from './chat/talk.ts';
 import type { Begin } from './children/lineage.ts';
 import { createRest } from './children/rest.ts';
 import { choiceOf } from './choice-of.ts';
-import type { endSession, takeUp, WorkEnd, workOn } from './run-session.ts';
+import { type LiveParts, runLive } from './live-run.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
-import type { SessionResult } from './runtime-types.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { createSessionFace, type Live, type LiveSession } from './session-face.ts';
 import type { SessionLog } from './session-log.ts';
-import { cancelOnAbort, createStop } from './stop.ts';
+import { createStop } from './stop.ts';
 import { toSessionEdges } from './to-session-edges.ts';
-import type { wireSession } from './wire-session.ts';
-
-/** What a session is run with, loaded when the first one begins. */
-export interface LiveParts {
-  readonly beginSession: typeof beginSession;
-  readonly wireSession: typeof wireSession;
-  readonly takeUp: typeof takeUp;
-  readonly workOn: typeof workOn;
-  readonly endSession: typeof endSession;
-}
 
 /** A session that this process works on, from the moment it is asked for. `onEnd` is told when it is over. */
 export function createLiveSession(
@@ -51,7 +39,7 @@ export function createLiveSession(
   const loading = parts();
   const ready = open(live, loading);
   ready.catch(ignore); // whoever waits for the result hears of it there
-  const result = run(live, loading, ready, onEnd);
+  const result = runLive(live, loading, ready, onEnd);
   result.catch(ignore); // a caller that only reads events is not ended by an error
   live.session = createSessionFace(live, { ready, result });
   return live.session;
@@ -80,50 +68,6 @@ async function open(live: Live, loading: Promise<LiveParts>): Promise<SessionEdg
   return toSessionEdges(live, opened);
 }
 
-async function run(
-  live: Live,
-  loading: Promise<LiveParts>,
-  ready: Promise<SessionEdges>,
-  onEnd: ((session: LiveSession) => void) | undefined,
-): Promise<SessionResult<unknown>> {
-  const { begin } = live;
-  const forgetSignal = cancelOnAbort(live.stop, choiceOf(begin).signal);
-  try {
-    const edges = await ready;
-    const parts = await loading;
-    if (begin.kind === 'start' && begin.start.queued === true)
-      return readResult(begin, await leaveToOthers(edges.log));
-    const wired = await parts.wireSession(edges);
-    let end: WorkEnd;
-    try {
-      const taken = await parts.takeUp(wired);
-      end = taken.kind === 'let_go' ? taken : await parts.workOn(wired, taken.left);
-    } catch (thrown) {
-      end = { kind: 'threw', thrown };
-    }
-    const { result } = await parts.endSession(wired, end);
-    // In one commit with the last event. Where that fails, so does the result, and it is tried again at the end.
-    edges.writer.release().catch(ignore);
-    return readResult(begin, await result);
-  } finally {
-    forgetSignal();
-    try {
-      await live.writer?.release(); // what was queued when it was let go is on the log after this
-    } finally {
-      letGo(live);
-      onEnd?.(live.session);
-    }
-  }
-}
-
-function letGo(live: Live): void {
-  const { edges, begin, queue, log, prepared, session } = live;
-  live.lastSeq = log?.committedSeq() ?? 0;
-  queue?.end(live.lastSeq);
-  if (prepared !== undefined) edges.shelf.release(prepared);
-  if (edges.here.get(begin.id) === session) edges.here.delete(begin.id);
-}
-
 function ignore(): void {
   // somebody else hears of it
 }
@@ -135,17 +79,3 @@ function onFirst(log: SessionLog, then: () => void): void {
     then();
   });
 }
-
-/** It is on the log: who takes it up goes on with it. */
-async function leaveToOthers(log: SessionLog): Promise<SessionResult> {
-  await log.flushed();
-  const { id, totals } = log.state;
-  const usage = { input: totals.input, output: totals.output };
-  return { session: id, status: 'interrupted', turns: totals.turns, usage, cost_usd: totals.cost_usd };
-}
-
-/** The result as the agent's output schema gives it to programs; on the log, and to a parent, it is what the model wrote. */
-const readResult = ({ agent, lineage }: Begin, result: SessionResult): SessionResult<unknown> =>
-  result.result === undefined || agent.readResult === undefined || lineage !== undefined
-    ? result
-    : { ...result, result: agent.readResult(result.result) };

@@ -28,8 +28,13 @@ interface Loop extends Listener {
   /** Of the turn in hand. */
   hearing: Hearing | undefined;
   prompt: Prompt | undefined;
-  readonly end: (end: LoopEnd) => void;
-  readonly fail: (thrown: unknown) => void;
+  readonly owner: LoopOwner;
+}
+
+/** Told once, of the one or the other. */
+export interface LoopOwner {
+  ended(end: LoopEnd): void;
+  failed(thrown: unknown): void;
 }
 
 const METHODS = { streamEnded };
@@ -38,18 +43,18 @@ const METHODS = { streamEnded };
  * Turn after turn until the session ends. `left` is what the last turn before a restart left to do. Whoever stops the
  * session ends the stream of the turn in hand.
  */
-export const runLoop = (
+export function startLoop(
   context: SessionContext,
   conversation: Conversation,
   left: Left | undefined,
-): Promise<LoopEnd> =>
-  new Promise((end, fail) => {
-    const loop = withMethods<Loop, keyof typeof METHODS>(METHODS, {
-      // A copy: docs/decisions/copies.md
-      ...{ context, conversation, hearing: undefined, prompt: undefined, end, fail },
-    });
-    void goOn(loop, left); // it ends the loop, however it goes
+  owner: LoopOwner,
+): void {
+  const loop = withMethods<Loop, keyof typeof METHODS>(METHODS, {
+    // A copy: docs/decisions/copies.md
+    ...{ context, conversation, hearing: undefined, prompt: undefined, owner },
   });
+  void goOn(loop, left); // it tells the owner, however it goes
+}
 
 function streamEnded(this: Loop): void {
   void goOn(this, undefined);
@@ -57,60 +62,60 @@ function streamEnded(this: Loop): void {
 
 /** From the end of one stream, or from a restart, to the beginning of the next. */
 async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
-  const { context, conversation, hearing, prompt } = loop;
+  const { context, conversation, hearing, prompt, owner } = loop;
   const { state, stop, hooks } = context;
   try {
     if (left !== undefined) {
       const next = await finishLast(context, left);
-      if (state.failing !== undefined) return loop.end(await untilStopped(context));
+      if (state.failing !== undefined) return owner.ended(await untilStopped(context));
       const tell = left.kind === 'broken' ? hooks?.turnFailed : hooks?.afterTurn;
       const then = tell === undefined ? next : await told(tell, stop, next);
-      if (then.kind !== 'turn') return loop.end(then);
+      if (then.kind !== 'turn') return owner.ended(then);
     } else if (hearing !== undefined && prompt !== undefined) {
       await undefined; // what the model's end has brought about at once comes first
       const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
       if (acting !== undefined) await acting;
       const finishing = finish(hearing, prompt);
       const next = finishing instanceof Promise ? await finishing : finishing;
-      if (next.kind === 'failed') return loop.end(next);
+      if (next.kind === 'failed') return owner.ended(next);
       if (next.kind !== 'again') {
-        if (state.failing !== undefined) return loop.end(await untilStopped(context));
+        if (state.failing !== undefined) return owner.ended(await untilStopped(context));
         const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
-        if (then.kind !== 'turn') return loop.end(then);
+        if (then.kind !== 'turn') return owner.ended(then);
       }
     }
     const before = context.works.beforeTurn();
     if (before !== undefined) await before;
-    if (stop.reason !== undefined) return loop.end({ kind: 'stopped' });
-    if (state.failing !== undefined) return loop.end(await untilStopped(context));
+    if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
+    if (state.failing !== undefined) return owner.ended(await untilStopped(context));
     const led = context.guide?.before();
     const ended = led === undefined ? undefined : await led;
-    if (ended !== undefined) return loop.end(ended);
+    if (ended !== undefined) return owner.ended(ended);
     const limit =
       reachedLimit(state, context.manifest.limits, context.clock.now()) ??
       context.edges.lineage?.limits.reached();
-    if (limit !== undefined) return loop.end({ kind: 'failed', error: limit });
+    if (limit !== undefined) return owner.ended({ kind: 'failed', error: limit });
     const previous = conversation.prompt();
     const compacting = compactIfNeeded(context, conversation);
     if (compacting !== undefined) await compacting;
-    if (stop.reason !== undefined) return loop.end({ kind: 'stopped' });
+    if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
     if (hooks !== undefined) {
       await hooks.beforeTurn(stop);
-      if (stop.reason !== undefined) return loop.end({ kind: 'stopped' });
-      if (state.failing !== undefined) return loop.end(await untilStopped(context));
+      if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
+      if (state.failing !== undefined) return owner.ended(await untilStopped(context));
     }
     const loading = context.fresh?.();
     if (loading !== undefined) {
       await loaded(stop, loading);
-      if (stop.reason !== undefined) return loop.end({ kind: 'stopped' });
-      if (state.failing !== undefined) return loop.end(await untilStopped(context));
+      if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
+      if (state.failing !== undefined) return owner.ended(await untilStopped(context));
     }
     charge(context);
     loop.prompt = conversation.extend(state);
     loop.hearing = openTurn(context, loop.prompt, previous, hearing);
     listen(loop.hearing, loop.prompt, loop);
   } catch (thrown) {
-    loop.fail(thrown);
+    owner.failed(thrown);
   }
 }
 

@@ -1,7 +1,7 @@
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import { runChat } from './chat/run-chat.ts';
 import { type Concluded, conclude } from './conclude.ts';
-import { type LoopEnd, runLoop } from './loop.ts';
+import { type LoopEnd, type LoopOwner, startLoop } from './loop.ts';
 import { type Left, recover } from './recover.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { runsOf } from './session-works.ts';
@@ -17,8 +17,7 @@ interface LetGo {
 export type WorkEnd = LoopEnd | LetGo | { readonly kind: 'threw'; readonly thrown: unknown };
 
 /**
- * One run of an agent, from its first or its last event on, is `takeUp`, `workOn` and `endSession`, in turn. Whoever has a
- * session worked on awaits each: a function around them would be suspended with it, 500 bytes of each session.
+ * One run of an agent, from its first or its last event on, is `takeUp`, `workOn` and `endSession`, in turn.
  */
 export async function takeUp(
   wired: WiredSession,
@@ -26,22 +25,21 @@ export async function takeUp(
   const { works, context } = wired;
   if (takeMail(works.edges)) await wired.inbox.drain();
   else if (works.log.committedSeq() < context.state.seq) await works.log.flushed().catch(() => undefined); // `stop` knows why
-  if (isLetGo(works.stop)) return { kind: 'let_go' };
-  const left = await findLeft(wired);
-  return left === undefined ? NOTHING_LEFT : { kind: 'taken', left };
+  return isLetGo(works.stop) ? { kind: 'let_go' } : { kind: 'taken', left: await findLeft(wired) };
 }
 
-/** One for all: a session that is worked on holds on to it. */
-const NOTHING_LEFT = { kind: 'taken', left: undefined } as const;
-
-/** Turn after turn, from what the last one before a restart left to do. */
+/** Turn after turn, from what the last one before a restart left to do, until `owner` is told how it ended. */
 export function workOn(
   { works, context, conversation, inbox }: WiredSession,
   left: Left | undefined,
-): Promise<LoopEnd> {
-  return context.state.chat === true
-    ? runChat(context, conversation, { left, inbox, talk: works.edges.talk })
-    : runLoop(context, conversation, left);
+  owner: LoopOwner,
+): void {
+  if (context.state.chat !== true) startLoop(context, conversation, left, owner);
+  else
+    runChat(context, conversation, { left, inbox, talk: works.edges.talk }).then(
+      (end) => owner.ended(end),
+      (thrown: unknown) => owner.failed(thrown),
+    );
 }
 
 /** The session writes no more when it resolves. */

@@ -5,7 +5,7 @@ import { armWall } from '../arm-wall.ts';
 import { closeTurn } from '../close-turn.ts';
 import type { SessionContext } from '../context.ts';
 import type { Inbox } from '../inbox.ts';
-import { type LoopEnd, runLoop } from '../loop.ts';
+import { type LoopEnd, startLoop } from '../loop.ts';
 import type { Left } from '../recover.ts';
 import { endTurnInHand } from '../turn/hearing-state.ts';
 import type { Talk } from './talk.ts';
@@ -46,7 +46,7 @@ export async function runChat(
     exchange.stop.on(() => endTurnInHand(within));
     let end: LoopEnd;
     try {
-      end = await runLoop(within, conversation, rest);
+      end = await exchangeEnd(within, conversation, rest);
     } finally {
       disarm();
       exchange.end();
@@ -61,6 +61,13 @@ export async function runChat(
     waits = end.kind === 'stopped' || state.news.messages.length === 0;
   }
 }
+
+const exchangeEnd = (
+  within: SessionContext,
+  conversation: Conversation,
+  left: Left | undefined,
+): Promise<LoopEnd> =>
+  new Promise((ended, failed) => startLoop(within, conversation, left, { ended, failed }));
 
 /** Waits for the next message; false where there will be none, because the person has finished or the session stops. */
 async function messageCame({ log, state, stop }: SessionContext, inbox: Inbox, talk: Talk): Promise<boolean> {

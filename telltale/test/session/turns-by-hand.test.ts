@@ -107,4 +107,20 @@ describe('turns', () => {
       { numRuns: 40 },
     );
   });
+
+  it('are waited for where nobody can say whether it is for ever', async () => {
+    const clock = createSimulatedClock();
+    const { tables } = createMemoryStore({ clock });
+    const told: unknown[] = [];
+    const turns = createTurns({
+      ...{ clock, tables, cancel: async () => {}, wake: async () => {} },
+      info: async (stream) => ({ stream, status: 'running', head: 1 }) as StreamInfo,
+      circle: () => Promise.reject(new Error('The log cannot be read.')),
+      onError: (thrown) => void told.push(thrown),
+    });
+    const gate = { name: 'a:w#0', workflow: 'w', limit: { max: 1, when_busy: 'queue' } } as const;
+    expect(await turns.take(gate, 'run_1', 'ses_1')).toEqual({ kind: 'in' });
+    expect(await turns.take(gate, 'run_2', 'ses_2')).toEqual({ kind: 'waits', behind: 'run_1' });
+    expect(told).toHaveLength(1);
+  });
 });

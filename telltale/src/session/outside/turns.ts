@@ -137,7 +137,8 @@ export function createTurns(edges: TurnEdges): Turns {
         await change(table, gate, decide, run);
         for (const each of ending) edges.cancel(each, REPLACED).catch(onError);
         if (above === undefined || under.length === 0 || gate.limit.when_busy !== 'queue') return taken;
-        const circle = await edges.circle(run, under);
+        // Where a log cannot be read, it waits, and looks again.
+        const circle = await edges.circle(run, under).catch((thrown: unknown) => void onError(thrown));
         return circle === undefined
           ? taken
           : { kind: 'stuck', error: waitsInACircle(gate, run, under, circle) };

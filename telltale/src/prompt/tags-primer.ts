@@ -46,7 +46,7 @@ function tagList(agent: AgentManifest, acts: boolean, hasMetadata: boolean): str
     );
   if (acts || hasMetadata)
     lines.push(
-      '- <if test="CEL">…<else/>…</if>: what stands in it counts only where the test over metadata, vars, actions and agent holds.',
+      '- <if test="CEL">…<else/>…</if>: what stands in it counts only where the test over metadata, vars, actions and agent holds. What is not set is missing, and no test can be decided on it: write has(metadata.x) && metadata.x > 1.',
     );
   const rule = acts || hasMetadata ? `\n\n${placeRule(agent)}` : '';
   return `The tags:\n${lines.join('\n')}${rule}`;

@@ -83,6 +83,11 @@ describe('the primer', () => {
     expect(text).toContain('at most 7 turns');
   });
 
+  it('says how a test asks for what may not be set', () => {
+    const text = primer(agentWith(), { targets: [FETCH], internalActions: [] });
+    expect(text).toMatch(/<if test="CEL">.*has\(metadata\.x\) && metadata\.x > 1/);
+  });
+
   it('says nothing of actions to an agent that has nothing to call', () => {
     const text = primer(agentWith(), { targets: [], internalActions: [] });
     expect(text).not.toMatch(/action|metadata/i);

@@ -238,6 +238,18 @@ describe('a session', () => {
     expect(result).toMatchObject({ status: 'completed', result: 'Mended.', turns: 2 });
   });
 
+  it('tells the model which field of a test it could not decide is declared and not set', async () => {
+    const { prompts } = await runAgent({
+      manifest: 'metadata: { fields: { n: { type: number }, m: { type: number, default: 2 } } }\n',
+      turns: [
+        '<if test="metadata.n > metadata.m"><thought>a</thought></if><if test="metadata.o > metadata.m"><thought>b</thought></if><response>Done.</response>',
+        '<response>Done.</response>',
+      ],
+    });
+    expect(prompts[1]).toMatch(/"metadata\.n > metadata\.m".*Declared, but not set yet: metadata\.n\./);
+    expect(prompts[1]).not.toMatch(/"metadata\.o > metadata\.m".*not set yet/);
+  });
+
   it.each(['metdata.n > 1', 'metadata.n >', 'metadata.m > 1', 'metadata.n'])(
     'a final response beside an action whose "if" cannot be decided is undone (%s)',
     async (test) => {

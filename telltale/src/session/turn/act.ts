@@ -1,9 +1,9 @@
-import { decideTest } from '../../conditions/cel/decide-test.ts';
 import { completesStep, type DeclaredAction, isTracked } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import { added, withoutLast } from '../../kernel/grow.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
+import { decideIf } from './decide-if.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import { createGate, holdAt } from './gate.ts';
 import { cut, type Hearing } from './hearing-state.ts';
@@ -75,7 +75,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
 
 /** Undefined where it cannot be decided: then the model is told, and a final response of its turn does not count. */
 function decide({ spoken, context }: Hearing, test: string, consumed: number): boolean | undefined {
-  const decided = decideTest(test, () => context.works.context());
+  const decided = decideIf(context, test);
   const { held, problem } = decided;
   // Before the decision: a log that ends between the two must not have lost something unsaid.
   if (problem !== undefined) writeLater(spoken, badTest(test, problem), consumed);

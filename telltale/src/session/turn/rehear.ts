@@ -1,4 +1,3 @@
-import { decideTest } from '../../conditions/cel/decide-test.ts';
 import { completesStep } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { SessionState } from '../../events/state.ts';
@@ -7,6 +6,7 @@ import { isLoop } from '../../scheduler/loops.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { type Branches, badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
+import { decideIf } from './decide-if.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 import {
   createResponseStream,
@@ -60,7 +60,7 @@ export function rehear(context: SessionContext): Reheard {
   const decide = (test: string): boolean | undefined => {
     const known = state.signs.ifs[decided++];
     if (known !== undefined) return known ?? undefined;
-    const { held, problem } = decideTest(test, () => context.works.context());
+    const { held, problem } = decideIf(context, test);
     if (problem === undefined) return held;
     faults.push(badTest(test, problem));
     return undefined;

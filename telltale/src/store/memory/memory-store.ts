@@ -54,7 +54,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     const owner: StreamOwner = { pid, startedAt: 0, epoch: stream.epoch };
     stream.owner = owner;
     owned.set(stream, owner);
-    return createMemoryWriter({ home, clock, stream, owner, settling, closed, unmake });
+    return createMemoryWriter({ home, clock, stream, owner, owned, settling, closed, unmake });
   };
   const make = (name: string, head: StreamHead): MemoryStream => {
     refuse();

@@ -16,6 +16,8 @@ export interface MemoryWriterEdges {
   readonly clock: Pick<Clock, 'now'>;
   readonly stream: MemoryStream;
   readonly owner: StreamOwner;
+  /** What this store writes; no longer this stream once it is let go. */
+  readonly owned: Map<MemoryStream, StreamOwner>;
   readonly settling: Settling;
   readonly unmake: Unmake | undefined;
   /** Why the store takes nothing more. */
@@ -23,7 +25,7 @@ export interface MemoryWriterEdges {
 }
 
 export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
-  const { home, clock, stream, owner, settling, closed } = edges;
+  const { home, clock, stream, owner, owned, settling, closed } = edges;
   let refusal: RuntimeError | undefined;
   let released = false;
   let { unmake } = edges;
@@ -81,6 +83,7 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
       async release() {
         home.wakers.drop(stream.stream, owner);
         released = true;
+        if (owned.get(stream) === owner) owned.delete(stream);
         if (stream.epoch === owner.epoch) stream.owner = undefined;
         await settling.settled();
       },

@@ -6,7 +6,7 @@ import { act } from './act.ts';
 import { splitAtCloses } from './close-splitter.ts';
 import { dropQueue, queueAt, whenOpen } from './gate.ts';
 import { cut, type Heard, type Hearing } from './hearing-state.ts';
-import { dropUnwritten, endRun, writeRest } from './spoken.ts';
+import { dropUnwritten, endRun, sayRaw, writeRest } from './spoken.ts';
 
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
 export function hear(hearing: Hearing, delta: string): void {
@@ -30,14 +30,14 @@ export function hear(hearing: Hearing, delta: string): void {
 function hearCalls(hearing: Hearing, calls: CallParser, delta: string): void {
   for (let at = 0; at < delta.length && hearing.observed === undefined; ) {
     const to = calls.advance(delta, at);
-    hearing.spoken.pending += delta.slice(at, to);
+    sayRaw(hearing.spoken, delta.slice(at, to));
     pass(hearing, calls.take());
     at = to;
   }
 }
 
 function hearPiece(hearing: Hearing, piece: string): void {
-  hearing.spoken.pending += piece;
+  sayRaw(hearing.spoken, piece);
   pass(hearing, hearing.parser.push(piece));
 }
 

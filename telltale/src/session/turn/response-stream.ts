@@ -1,6 +1,7 @@
 import { asText } from '../../conditions/as-text.ts';
 import type { ReferencePiece } from '../../conditions/references/reference.ts';
 import { createReferenceReader, type ReferenceReader } from '../../conditions/references/reference-reader.ts';
+import { extendText } from '../../kernel/extend-text.ts';
 import { added, NONE } from '../../kernel/grow.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
 import type { SessionLog } from '../session-log.ts';
@@ -100,7 +101,7 @@ export function waitNoMore(stream: ResponseStream): void {
 
 function out(stream: ResponseStream, text: string): void {
   if (text === '') return;
-  stream.text += text;
+  stream.text = extendText(stream.text, text);
   const { log, final } = stream;
   if (log?.watched !== true) return;
   const { id: session, turn } = log.state;

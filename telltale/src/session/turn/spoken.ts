@@ -1,4 +1,5 @@
 import type { EventBody } from '../../events/event.ts';
+import { extendText } from '../../kernel/extend-text.ts';
 import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 import type { SessionLog } from '../session-log.ts';
 
@@ -45,6 +46,10 @@ export function renewSpoken(spoken: Spoken): void {
   spoken.thoughts = NONE;
 }
 
+export function sayRaw(spoken: Spoken, piece: string): void {
+  spoken.pending = extendText(spoken.pending, piece);
+}
+
 /** Writes the raw stream up to `consumed`, if it is not on the log yet, and what was put off until then. */
 export function writeOutput(spoken: Spoken, consumed: number): void {
   const { pending, offset, log } = spoken;
@@ -84,8 +89,8 @@ export function dropUnwritten(spoken: Spoken): void {
 }
 
 export function sayText(spoken: Spoken, text: string): void {
-  spoken.run += text;
-  spoken.bare += text;
+  spoken.run = extendText(spoken.run, text);
+  spoken.bare = extendText(spoken.bare, text);
 }
 
 /** A tag ends the run of text before it. */
@@ -103,7 +108,7 @@ export function openThought(spoken: Spoken, depth: number): void {
 export function think(spoken: Spoken, text: string): void {
   const thought = spoken.thoughts.at(-1);
   if (thought === undefined) return;
-  thought.text += text;
+  thought.text = extendText(thought.text, text);
   const { log } = spoken;
   if (!log.watched) return;
   const { id: session, turn } = log.state;

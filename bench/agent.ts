@@ -56,6 +56,8 @@ if (options.help || unknown !== undefined || badNumber) {
 const does = (measurement: Measurement) => chosen.includes(measurement);
 const progress = (line: string) => process.stderr.write(`${line}\n`);
 
+/** Until little is left to compile: after three seconds, much of what a session calls but once is not compiled yet. */
+const WARM_UP_MS = 10_000;
 const IMPORT_ROUNDS = 9;
 const FIRST_ROUNDS = 3;
 const words = options.with.split(',').filter((word) => word !== '');
@@ -99,7 +101,7 @@ async function examine(entrant: Entrant): Promise<AgentFigures> {
     held: 1000,
     rounds: ours ? runs : Math.min(runs, 3),
     sampleMs: ours ? 400 : 100,
-    warmUpMs: ours ? 3000 : 1500,
+    warmUpMs: WARM_UP_MS,
     handicap: ours ? handicap : 1,
   };
   const take = async <Figures>(name: string, measurement: string): Promise<Figures | undefined> => {

@@ -97,11 +97,12 @@ const SETTLING_MS = 1000;
 /** Stops the model of many sessions in the middle of their second turn and looks at what they hold. */
 export async function measureHeld(
   contestant: AgentContestant,
-  { held, sessions, handicap }: LoadOptions,
+  { held, handicap }: LoadOptions,
   folders: Folders,
 ): Promise<HeldMemory> {
-  const warm = await contestant.open(stepScript(2), folders());
-  await Promise.all(Array.from({ length: sessions }, () => warm.session()));
+  // As many as are held below: the code that the engine compiles for them is kept however many there are.
+  const warm = await contestant.open(stepScript(1), folders());
+  await Promise.all(Array.from({ length: held }, () => warm.session()));
   await warm.close();
 
   let release: () => void = () => {};

@@ -214,6 +214,8 @@ describe('where nobody can be asked in this process', () => {
   it('what else runs is waited for first', async () => {
     const { agent, open, start } = await scene([
       `${DEPLOY}<action id="l">{"name":"look"}</action>`,
+      // Where the machine is busy, it is asked before it has looked, too.
+      '<thought>Looked.</thought>',
       '<thought>Looked.</thought>',
     ]);
     const runtime = await open();

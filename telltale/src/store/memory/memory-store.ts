@@ -49,12 +49,13 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     if (stream === undefined) throw streamUnknown(name);
     return stream;
   };
+  const forWriters = { home, clock, settling, owned, closed };
   const take = (stream: MemoryStream, unmake?: Unmake): StreamWriter => {
     stream.epoch++;
     const owner: StreamOwner = { pid, startedAt: 0, epoch: stream.epoch };
     stream.owner = owner;
     owned.set(stream, owner);
-    return createMemoryWriter({ home, clock, stream, owner, owned, settling, closed, unmake });
+    return createMemoryWriter(forWriters, stream, owner, unmake);
   };
   const make = (name: string, head: StreamHead): MemoryStream => {
     refuse();

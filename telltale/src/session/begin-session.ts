@@ -7,7 +7,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
-import { beginStream, titleOf, type WhenMade } from './begin-stream.ts';
+import { beginStream, titleOf } from './begin-stream.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
 import { choiceOf } from './choice-of.ts';
 import { createSessionLog } from './create-session-log.ts';
@@ -20,7 +20,7 @@ import { openSession } from './read-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import { createSessionInvoke } from './session-invoke.ts';
 import type { SessionLog } from './session-log.ts';
-import type { Stop, StopReason } from './stop.ts';
+import type { Stop } from './stop.ts';
 import {
   createSessionVariables,
   type SessionVariables,
@@ -46,25 +46,6 @@ export interface Opened {
   readonly hasMail: () => boolean;
   readonly lineage: Lineage | undefined;
   readonly lead: Lead | undefined;
-}
-
-interface GuardedStop {
-  readonly stop: Stop;
-  now: Stop['now'];
-}
-
-/** A stop that a stream which is refused does not reach. Once it is made, nothing of its making is held on to. */
-function whenMadeOnly(stop: Stop, whenMade: WhenMade): Pick<Stop, 'now'> {
-  // A copy: docs/decisions/copies.md
-  const guarded: GuardedStop = { ...{ stop, now: (reason) => whenMade(() => stop.now(reason)) } };
-  whenMade(() => {
-    guarded.now = stopNow;
-  });
-  return guarded;
-}
-
-function stopNow(this: GuardedStop, reason: StopReason): void {
-  this.stop.now(reason);
 }
 
 /**
@@ -103,7 +84,7 @@ export async function beginSession(
       const log = createSessionLog({
         ...edges,
         ...{ writer, state: emptyState(), snapshots: createSnapshotWriter(), writtenStatus: AS_MADE },
-        stop: whenMadeOnly(stop, whenMade),
+        ...{ stop, whenMade },
       });
       onLog({ writer, log });
       const { invoke, artifacts } = asking(log);

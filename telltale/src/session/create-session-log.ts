@@ -19,6 +19,7 @@ import {
   whenCommitted,
 } from '../store/stream-batches.ts';
 import { tellAll, tellOne } from '../store/tell-all.ts';
+import type { WhenMade } from './begin-stream.ts';
 import type { SessionLog } from './session-log.ts';
 import type { OpenSpeech } from './speech.ts';
 import type { Stop } from './stop.ts';
@@ -34,6 +35,8 @@ export interface SessionLogEdges {
   readonly writtenStatus?: string | undefined;
   /** Told once where the stream was lost to another writer, or cannot be written. */
   readonly stop: Pick<Stop, 'now'>;
+  /** Of a stream that is being made: one that is refused stops nothing. */
+  readonly whenMade?: WhenMade | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
   /** Who watches all that the runtime works on. */
   readonly watchers?: ReadonlySet<(event: SessionEvent) => void> | undefined;
@@ -48,7 +51,7 @@ interface OwnLog extends SessionLog {
   readonly writer: StreamWriter;
   readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
-  readonly stop: SessionLogEdges['stop'];
+  stop: SessionLogEdges['stop'];
   readonly crashPoint: SessionLogEdges['crashPoint'];
   readonly watchers: SessionLogEdges['watchers'];
   readonly batches: StreamBatches<OwnLog, SessionEvent>;
@@ -107,6 +110,14 @@ export function createSessionLog(edges: SessionLogEdges): SessionLog {
       },
     },
   );
+  const { whenMade } = edges;
+  if (whenMade !== undefined) {
+    log.stop = { now: (reason) => whenMade(() => stop.now(reason)) };
+    // Once it is made, nothing of its making is held on to.
+    whenMade(() => {
+      log.stop = stop;
+    });
+  }
   log.batches = createStreamBatches({
     ...{ owner: log, calls: CALLS, writer, seq: state.seq, writtenStatus, crashPoint },
   });

@@ -105,7 +105,7 @@ export function createRunLog({
       return place;
     },
     flushed: () => committedThrough(batches, state.seq),
-    committedSeq: () => batches.committedSeq,
+    committedSeq: () => batches.lastCommitted,
     mayBeLost,
     subscribe(listener) {
       listeners.add(listener);

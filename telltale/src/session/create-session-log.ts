@@ -14,7 +14,6 @@ import {
   type BatchCalls,
   type Beside,
   committedThrough,
-  createStreamBatches,
   type StreamBatches,
   whenCommitted,
 } from '../store/stream-batches.ts';
@@ -45,16 +44,16 @@ export interface SessionLogEdges {
 /** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
 const MAX_HELD = 4_096;
 
-/** A record, and functions that all logs share: with a closure for each of them a session had 2 KB more. */
-interface OwnLog extends SessionLog {
+/**
+ * A record, and functions that all logs share: with a closure for each of them a session had 2 KB more. It is its own
+ * batches.
+ */
+interface OwnLog extends SessionLog, StreamBatches<OwnLog, SessionEvent> {
   watched: boolean;
-  readonly writer: StreamWriter;
   readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
   stop: SessionLogEdges['stop'];
-  readonly crashPoint: SessionLogEdges['crashPoint'];
   readonly watchers: SessionLogEdges['watchers'];
-  readonly batches: StreamBatches<OwnLog, SessionEvent>;
   readonly front: LastFront;
   /** In the order in which they came, each once. Most logs have one: a Set for it would be 140 bytes more. */
   listeners: readonly Listener[];
@@ -105,8 +104,16 @@ export function createSessionLog(edges: SessionLogEdges): SessionLog {
         turnOrigin: undefined,
         reactions: NONE,
         unanswered: undefined,
-        batches: undefined as never, // below: they call the log
         front,
+        owner: undefined as never, // itself, below
+        calls: CALLS,
+        waiters: NONE,
+        batch: undefined,
+        lost: undefined,
+        addedSeq: state.seq,
+        lastCommitted: state.seq,
+        writtenStatus: writtenStatus ?? '',
+        writtenDue: undefined,
       },
     },
   );
@@ -118,9 +125,7 @@ export function createSessionLog(edges: SessionLogEdges): SessionLog {
       log.stop = stop;
     });
   }
-  log.batches = createStreamBatches({
-    ...{ owner: log, calls: CALLS, writer, seq: state.seq, writtenStatus, crashPoint },
-  });
+  log.owner = log;
   return log;
 }
 
@@ -137,7 +142,7 @@ function append(this: OwnLog, body: EventBody, cause?: Cause, beside?: Beside): 
   const event = placeEvent(body, seq, at, session, turn, from);
   reduce(state, event);
   this.snapshots.note(event);
-  addToBatch(this.batches, event, encodeNext(this.front, body, seq, at, session, turn, from), beside);
+  addToBatch(this, event, encodeNext(this.front, body, seq, at, session, turn, from), beside);
   if (body.type === 'session.started' || body.type === 'session.resumed') {
     this.origin = place;
     this.turnOrigin = undefined;
@@ -166,15 +171,15 @@ function here(this: OwnLog): Cause {
 }
 
 function committed(this: OwnLog, seq: number, then: (error?: RuntimeError) => void): void {
-  whenCommitted(this.batches, seq, then);
+  whenCommitted(this, seq, then);
 }
 
 function committedSeq(this: OwnLog): number {
-  return this.batches.committedSeq;
+  return this.lastCommitted;
 }
 
 function flushed(this: OwnLog): Promise<void> {
-  return committedThrough(this.batches, this.state.seq);
+  return committedThrough(this, this.state.seq);
 }
 
 function show(this: OwnLog, event: LiveEvent): void {
@@ -198,7 +203,7 @@ function tell(log: OwnLog, event: ObservedEvent): void {
 
 function mayShow(log: OwnLog): boolean {
   if (log.held.length >= MAX_HELD) showHeld(log, log.state.seq); // all of them, so that none overtakes another
-  return log.batches.committedSeq === log.state.seq;
+  return log.lastCommitted === log.state.seq;
 }
 
 function showHeld(log: OwnLog, through: number): void {

@@ -29,7 +29,7 @@ export interface StreamBatches<Owner, Event> extends Commits {
 /** How far the log is committed, and who waits for more. */
 interface Commits {
   /** The last event that is committed. */
-  committedSeq: number;
+  lastCommitted: number;
   /** Why nothing is committed any more. */
   lost: RuntimeError | undefined;
   waiters: readonly Waiter[];
@@ -106,7 +106,7 @@ export const createStreamBatches = <Owner, Event extends BatchedEvent>({
     batch: undefined,
     lost: undefined,
     addedSeq: seq,
-    committedSeq: seq,
+    lastCommitted: seq,
     writtenStatus,
     writtenDue: undefined,
   },
@@ -154,7 +154,7 @@ function takeBeside(batch: Batch<unknown>, { consumed, writes }: Beside): void {
 /** Calls back once all events up to `seq` are committed, or with the reason why they never will be. */
 export function whenCommitted(batches: Commits, seq: number, then: (error?: RuntimeError) => void): void {
   if (batches.lost !== undefined) then(batches.lost);
-  else if (seq <= batches.committedSeq) then();
+  else if (seq <= batches.lastCommitted) then();
   else batches.waiters = added(batches.waiters, { seq, then });
 }
 
@@ -199,7 +199,7 @@ function settle<Owner, Event>(
 ): void {
   const { owner, calls } = batches;
   if (error === undefined) {
-    batches.committedSeq = through;
+    batches.lastCommitted = through;
     calls.onCommitted(owner, through, events);
   } else if (batches.lost === undefined) {
     batches.lost = error;
@@ -209,14 +209,14 @@ function settle<Owner, Event>(
 }
 
 function wake(batches: Commits, error: RuntimeError | undefined): void {
-  const { waiters, committedSeq } = batches;
+  const { waiters, lastCommitted } = batches;
   const [first] = waiters;
-  if (waiters.length === 1 && first !== undefined && first.seq <= committedSeq) {
+  if (waiters.length === 1 && first !== undefined && first.seq <= lastCommitted) {
     batches.waiters = NONE;
     first.then(error);
     return;
   }
-  const due = error === undefined ? waiters.filter((waiter) => waiter.seq <= committedSeq) : waiters;
-  batches.waiters = error === undefined ? waiters.filter((waiter) => waiter.seq > committedSeq) : NONE;
+  const due = error === undefined ? waiters.filter((waiter) => waiter.seq <= lastCommitted) : waiters;
+  batches.waiters = error === undefined ? waiters.filter((waiter) => waiter.seq > lastCommitted) : NONE;
   for (const { then } of due) then(error);
 }

@@ -37,6 +37,9 @@ export const measureSteps = (contestant: AgentContestant, options: LoadOptions, 
 export const measureDeltas = (contestant: AgentContestant, options: LoadOptions, folders: Folders) =>
   sampleUnits(contestant, deltaScript(options.deltas), options.deltas, options, folders);
 
+/** How long an agent runs before a sample of it counts: its store may have a thread of its own, which has to warm up, too. */
+const LEAD_MS = 1_000;
+
 /** Each sample has an agent and a store of its own, so that none pays for what the one before has left. */
 async function sampleUnits(
   contestant: AgentContestant,
@@ -59,22 +62,25 @@ async function sampleUnits(
       );
   };
 
-  const warm = await contestant.open(script, folders());
   let quickest = Number.POSITIVE_INFINITY;
-  for (let spent = 0, passes = 0; passes < 2 || spent < warmUpMs; passes += 1) {
-    const cpu = process.cpuUsage();
-    await pass(warm);
-    const ms = cpuMs(cpu);
-    spent += ms;
-    quickest = Math.min(quickest, Math.max(ms, 0.01));
-  }
+  const warmUp = async (agent: OpenAgent, forMs: number) => {
+    for (let spent = 0, passes = 0; passes < 2 || spent < forMs; passes += 1) {
+      const cpu = process.cpuUsage();
+      await pass(agent);
+      const ms = cpuMs(cpu);
+      spent += ms;
+      quickest = Math.min(quickest, Math.max(ms, 0.01));
+    }
+  };
+  const warm = await contestant.open(script, folders());
+  await warmUp(warm, warmUpMs);
   await warm.close();
 
   const passes = Math.max(1, Math.ceil(sampleMs / quickest));
   const samples: UnitSample[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const agent = await contestant.open(script, folders());
-    await agent.session();
+    await warmUp(agent, LEAD_MS);
     const wall = performance.now();
     const cpu = process.cpuUsage();
     for (let time = 0; time < passes * handicap; time += 1) await pass(agent);

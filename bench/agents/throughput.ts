@@ -22,9 +22,13 @@ const OUR_EVENT_CHARS = 170;
 /** Ours and the bare loops in turns, so that drift hits all alike. */
 export async function measureThroughput(
   contestant: AgentContestant,
-  { sessions, steps, rounds, handicap }: LoadOptions,
+  { sessions, steps, rounds, warmUpMs, handicap }: LoadOptions,
   folders: Folders,
 ): Promise<readonly ThroughputRound[]> {
+  const warm = await contestant.open(stepScript(steps), folders());
+  for (const begun = performance.now(); performance.now() - begun < warmUpMs; )
+    await Promise.all(Array.from({ length: sessions }, () => warm.session()));
+  await warm.close();
   const agent = await contestant.open(stepScript(steps), folders());
   const single = createJournal(join(folders(), 'bare.db'), 1, OUR_EVENTS * OUR_EVENT_CHARS);
   const several = createJournal(join(folders(), 'bare.db'), OUR_EVENTS, OUR_EVENT_CHARS);
@@ -42,7 +46,7 @@ export async function measureThroughput(
     const ours = await perSecond(run);
     const bare = await perSecond(() => single.write(sessions, steps));
     const bareByEvent = await perSecond(() => several.write(sessions, steps));
-    if (round >= 0) taken.push({ ours, bare, bareByEvent }); // the first warms up
+    if (round >= 0) taken.push({ ours, bare, bareByEvent }); // the first warms up the loops
   }
   await agent.close();
   single.close();

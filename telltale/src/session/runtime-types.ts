@@ -127,7 +127,10 @@ export interface SessionResult<Output = Json> {
   readonly cost_usd: number;
 }
 
-/** One run of an agent. */
+/**
+ * One run of an agent. Its methods can be taken off (`const { steer } = session`) and handed on, as it can be itself; a
+ * spread (`{ ...session }`) has its fields alone, as with an instance of a class.
+ */
 export interface Session<Output = Json> {
   readonly id: string;
   /** Every durable event from the first on, after its commit, and live ones as they come. Ends with the session. */

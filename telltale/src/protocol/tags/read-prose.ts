@@ -19,7 +19,10 @@ import { skipCalm } from './skip-calm.ts';
 import { ALL_NAMES, bitOf, tagNode } from './tag-names.ts';
 import { startTag } from './tag-scan-state.ts';
 
-/** To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences. */
+/**
+ * To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences, unless it is in one:
+ * a `<` breaks that off.
+ */
 const PLAIN = 120;
 
 /** Most pushes of calm prose: a piece in which nothing can happen and which leaves as it is. */
@@ -45,8 +48,9 @@ export function readText(r: Reader, chunk: string, from: number): number {
     let c = chunk.charCodeAt(i);
     if (c === LT) {
       const node = tagNode(chunk, i);
-      if (node === 0) c = PLAIN;
-      else if (mayBeTag(r)) {
+      if (node === 0) {
+        if (!md.shadowing) c = PLAIN;
+      } else if (mayBeTag(r)) {
         if (i > from) putText(r.output, chunk.slice(from, i), r.offset + i);
         if (r.output.run.held !== '') endPair(r.output, r.offset + i);
         const after = readWholeTag(r, chunk, i, node);

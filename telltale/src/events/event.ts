@@ -339,7 +339,7 @@ export type CopiedType =
   | 'variable.changed';
 
 interface OfChild {
-  /** The action that called the sub-agent. */
+  /** The action that called the sub-agent, or `feed:ID` of a feed that a workflow makes. */
   readonly action: string;
   /** Where the event stands on the sub-agent's own log. */
   readonly child: { readonly session: string; readonly seq: number };

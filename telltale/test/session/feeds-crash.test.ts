@@ -192,24 +192,24 @@ describe('a session whose feed is a workflow', () => {
       createFeedRuns({
         state: { ...emptyState(), id: 'ses_1', seq },
         store: { list: async () => open.map((stream) => ({ stream })) as never },
-        call: async (id) => {
+        call: async ({ id }) => {
           called.push(id);
           return null;
         },
         end: async (id) => void called.push(`end ${id}`),
       });
-    const manifest = { name: 'gather' } as never;
+    const asks = (of: number) => ({ workflow: { name: 'gather' } as never, input: { of }, feed: 'docs' });
     const { signal } = new AbortController();
     const first = life(1, []);
-    await first.run(manifest, { of: 1 }, signal);
-    await first.run(manifest, { of: 1 }, signal);
-    await first.run(manifest, { of: 2 }, signal);
+    await first.run(asks(1), signal);
+    await first.run(asks(1), signal);
+    await first.run(asks(2), signal);
     const [one = '', again = '', two = ''] = called.splice(0);
     expect(new Set([one, again, two]).size).toBe(3);
     const second = life(9, [again, two, 'ses_1.h', 'ses_10.feed:x:1:1']);
     await second.find();
-    await second.run(manifest, { of: 1 }, signal);
-    await second.run(manifest, { of: 1 }, signal);
+    await second.run(asks(1), signal);
+    await second.run(asks(1), signal);
     await second.end(async () => undefined);
     expect(called).toEqual([again, expect.not.stringMatching(one), `end ${two}`]);
   });

@@ -65,3 +65,35 @@ it('it is counted once wherever the process dies', async () => {
   });
   expect(places).toBeGreaterThan(15);
 });
+
+/** A feed that a workflow makes, which asks a model and an artifact. */
+const FED = `${scene.manifest}context_feeds:
+  - { id: docs, cache_ttl: 1h, source: { type: workflow, name: inner } }
+`;
+
+it('what a workflow uses that a feed is made by counts for the session that reads it', async () => {
+  let balance: number | undefined;
+  const { result, of } = await runAgent({
+    ...{ ...scene, manifest: FED, turns: ['<response>Done.</response>'] },
+    after: async (id, runtime) => {
+      ({ balance } = await runtime.state(id));
+    },
+  });
+  expect(of('child.usage')).toMatchObject([
+    { action: 'feed:docs', usage: { input: 70_000, output: 7 }, charged: 3 },
+  ]);
+  const own = of('turn.completed').reduce((sum, { usage }) => sum + usage.input, 0);
+  expect(result).toMatchObject({ status: 'completed', usage: { input: own + 70_000 } });
+  expect(balance).toBe(97);
+});
+
+it('a session that has spent what it may has no workflow run for a feed, within a turn, too', async () => {
+  const read = (id: string) =>
+    `<action type="internal" id="${id}" mode="sync">{"name":"read_context_feed","parameters":{"id":"docs","refresh":true}}</action>`;
+  const { of } = await runAgent({
+    ...{ ...scene, turns: [read('a') + read('b'), '<response>Done.</response>'] },
+    manifest: `${FED.replace('cache_ttl: 1h', 'inject: reference')}limits: { tokens: 50000 }\n`,
+  });
+  expect(of('child.usage')).toHaveLength(1);
+  expect(of('action.failed').map(({ error }) => error.code)).toEqual(['limit_tokens']);
+});

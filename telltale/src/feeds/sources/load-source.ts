@@ -36,7 +36,7 @@ export function createLoadSource(edges: SourceEdges): LoadSource {
         return target(source, call);
       case 'workflow':
         if (edges.isModels?.(feed.id) === true) throw mayChange(what, `workflow "${clip(source.name)}"`);
-        return edges.runWorkflow(source.name, params, signal);
+        return edges.runWorkflow(source.name, params, signal, feed.id);
       case 'agent': {
         noParams(`the ${what}`, params, source.action);
         // What others had it do is not the model's to see.

@@ -18,7 +18,12 @@ export interface SourceEdges {
   readonly agentView: () => JsonObject;
   readonly tokenizer: LoadTokenizer;
   /** Runs a workflow to its end; its output. */
-  readonly runWorkflow: (name: string, params: JsonObject, signal: AbortSignal) => Promise<Json>;
+  readonly runWorkflow: (
+    name: string,
+    params: JsonObject,
+    signal: AbortSignal,
+    feed: string,
+  ) => Promise<Json>;
   /** The metadata of another agent as it last was, by `onlyCalled` for this session; undefined where it has never run. */
   readonly agentMetadata: (name: string, onlyCalled: boolean) => Promise<JsonObject | undefined>;
   /** What the session spent in each value of its enum fields; without it `metrics` gives the totals alone. */

@@ -77,7 +77,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     append,
     async load(call) {
       // A turn may last for hours, and only the next one would find that the money is gone.
-      const spent = call.feed.source.type === 'llm' ? spentLimit(state, manifest.limits) : undefined;
+      const spent = MAY_SPEND.has(call.feed.source.type) ? spentLimit(state, manifest.limits) : undefined;
       if (spent !== undefined) throw spent;
       return load(call);
     },
@@ -111,6 +111,9 @@ function modelHasPart(id: string, { feeds }: SessionState, declared: ReadonlyMap
   for (const feed of feeds.values()) if (feed.by === MODEL) models.add(feed.id);
   return models.size > 0 && comesFrom(id, models, declared);
 }
+
+/** Sources that may ask a model. */
+const MAY_SPEND: ReadonlySet<Feed['source']['type']> = new Set(['llm', 'workflow']);
 
 /** Sources that reach nothing but the session itself. */
 const OWN: ReadonlySet<Feed['source']['type']> = new Set(['internal', 'metadata', 'agent']);

@@ -7,12 +7,25 @@ import type { Store } from '../../store/store.ts';
 
 const HASH_CHARS = 16;
 
+/** What a feed asks for. */
+export interface FeedRequest {
+  readonly workflow: WorkflowManifest;
+  readonly input: JsonObject;
+  /** The feed that asks, to which what the run uses is put down. */
+  readonly feed: string;
+}
+
+export interface FeedCall extends FeedRequest {
+  /** Of the run. */
+  readonly id: string;
+}
+
 /** The runs of workflows that a session's feeds are made by. */
 export interface FeedRuns {
   /** After a restart: finds those that it cut short, so that whoever asks the same again goes on with them. */
   find(): Promise<void>;
   /** Runs the workflow that a feed is made by, and gives its output. */
-  run(workflow: WorkflowManifest, input: JsonObject, signal: AbortSignal): Promise<Json>;
+  run(asked: FeedRequest, signal: AbortSignal): Promise<Json>;
   /**
    * Before a session ends for good: `close` stops those that run, and those that were found and that nobody asked for
    * again are ended, too. Nobody would ever take them up.
@@ -23,12 +36,7 @@ export interface FeedRuns {
 export interface FeedRunsEdges {
   readonly state: SessionState;
   readonly store: Pick<Store, 'list'>;
-  readonly call: (
-    id: string,
-    workflow: WorkflowManifest,
-    input: JsonObject,
-    signal: AbortSignal,
-  ) => Promise<Json>;
+  readonly call: (call: FeedCall, signal: AbortSignal) => Promise<Json>;
   /** Ends a run, and resolves when it has ended. */
   readonly end: (id: string, why: RuntimeError) => Promise<void>;
 }
@@ -48,7 +56,8 @@ export function createFeedRuns({ state, store, call, end }: FeedRunsEdges): Feed
       const open = await store.list({ kind: 'run', status: ['running', 'waiting'] });
       left = open.map(({ stream }) => stream).filter((stream) => stream.startsWith(prefix));
     },
-    async run(workflow, input, signal) {
+    async run(request, signal) {
+      const { workflow, input } = request;
       const asked = createHash('sha256')
         .update(`${workflow.name} ${JSON.stringify(input)}`)
         .digest('hex');
@@ -57,7 +66,7 @@ export function createFeedRuns({ state, store, call, end }: FeedRunsEdges): Feed
       left = left.filter((run) => run !== found);
       running++;
       try {
-        return await call(found ?? `${same}${takenUpAt}:${++begun}`, workflow, input, signal);
+        return await call({ ...request, id: found ?? `${same}${takenUpAt}:${++begun}` }, signal);
       } finally {
         running--;
       }

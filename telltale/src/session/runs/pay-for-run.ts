@@ -10,6 +10,17 @@ import type { RunUsage } from './run-types.ts';
 export function payAsSession(log: SessionLog, action: string, run: string, used: RunUsage): void {
   const { state } = log;
   if (state.children.some((cursor) => cursor.action === action && cursor.session === run)) return;
+  charge(log, action, run, used);
+}
+
+/**
+ * The same for a run that a feed is made by; no action stands for it. Nobody hears of its end again, so that it is told of
+ * once; where the process dies between that and this, it is not counted.
+ */
+export const payForFeed = (log: SessionLog, feed: string, run: string, used: RunUsage): void =>
+  charge(log, `feed:${feed}`, run, used);
+
+function charge(log: SessionLog, action: string, run: string, used: RunUsage): void {
   const { input, output, cost_usd, charged } = used;
   log.append({
     ...{ type: 'child.usage', action, child: { session: run, seq: 0 } },

@@ -2,7 +2,6 @@ import type { SessionEvent } from '../../events/event.ts';
 import type { SessionState, StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';
 import type { Store } from '../../store/store.ts';
 import { childId } from '../children/child-id.ts';
@@ -12,9 +11,9 @@ import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
 import { awaitedTypes } from './awaited-types.ts';
 import type { Runs } from './create-runs.ts';
-import { createFeedRuns, type FeedRuns } from './feed-runs.ts';
+import { createFeedRuns, type FeedCall, type FeedRuns } from './feed-runs.ts';
 import { workflowUnknown } from './find-workflow.ts';
-import { payAsSession } from './pay-for-run.ts';
+import { payAsSession, payForFeed } from './pay-for-run.ts';
 import type { SessionOrders } from './session-orders.ts';
 
 export interface SessionRunsEdges {
@@ -36,8 +35,8 @@ export interface SessionRuns {
   reconcile(): Promise<void>;
   /** Runs the workflow that an action calls. */
   call(call: PerformCall): Promise<Json>;
-  /** Runs the workflow that a feed is made by, and gives its output. */
-  feed(name: string, input: JsonObject, signal: AbortSignal): Promise<Json>;
+  /** Runs the workflow that a feed is made by, and gives its output. What it used counts for the session. */
+  feed(name: string, input: JsonObject, signal: AbortSignal, feed: string): Promise<Json>;
   /** Those that feeds are made by. */
   readonly ofFeeds: Pick<FeedRuns, 'find' | 'end'>;
   /** Ends what its triggers started: the session is cancelled. */
@@ -62,9 +61,10 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     underWay.add(kept);
     return kept;
   };
-  const callForFeed = (id: string, workflow: WorkflowManifest, input: JsonObject, signal: AbortSignal) =>
+  const callForFeed = ({ id, workflow, input, feed }: FeedCall, signal: AbortSignal) =>
     runs.call({
       ...{ id, workflow, ground, input, cause: undefined, signal },
+      onUsed: (used) => payForFeed(log, feed, id, used),
       balance: state.balance,
       origin: {
         session: { id: state.id, seq: state.seq },
@@ -82,7 +82,7 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     const workflow = prepared.workflows.get(name);
     if (workflow === undefined) return runs.end(id, why.message, 'session');
     const ending = new AbortController();
-    const ended = callForFeed(id, workflow, input, ending.signal);
+    const ended = callForFeed({ id, workflow, input, feed: workflow.name }, ending.signal);
     ending.abort(why);
     await ended.catch(() => undefined); // that it was cancelled is what was wanted
   };
@@ -125,12 +125,12 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
       for (const { run } of state.runs) end(run, `Its session was cancelled: ${reason}`, 'session');
     },
     settled: () => (underWay.size === 0 ? undefined : allSettled(underWay)),
-    async feed(name, input, signal) {
+    async feed(name, input, signal, feed) {
       const workflow = prepared.workflows.get(name);
       if (workflow === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);
       await log.flushed();
       signal.throwIfAborted();
-      return ofFeeds.run(workflow, input, signal);
+      return ofFeeds.run({ workflow, input, feed }, signal);
     },
     ofFeeds,
     async call({ action, input, cause, signal }) {

@@ -1,0 +1,147 @@
+import { resolve } from 'node:path';
+import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.ts';
+import type { Engine } from '../engine/engine.ts';
+import { createLocalSlots } from '../engine/local-slots.ts';
+import type { Slots } from '../engine/slots.ts';
+import { createUnderWay } from '../engine/under-way.ts';
+import { createLastFront } from '../events/codec.ts';
+import { type Clock, createSystemClock } from '../kernel/clock.ts';
+import { createIdSource } from '../kernel/ids.ts';
+import { openModel } from '../models/open-model.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
+import type { Sandbox } from '../targets/sandbox/sandbox.ts';
+import { createAgentShelf } from './agent-shelf.ts';
+import type { Spawn } from './children/lineage.ts';
+import type { JoinedFleet, OpenFleetOptions } from './fleet/open-fleet.ts';
+import { createLiveSession } from './live-session.ts';
+import { createMemories } from './memory/memories.ts';
+import { createAgentSnapshots } from './runs/agent-snapshot.ts';
+import { createRuns } from './runs/create-runs.ts';
+import { createLateModels } from './runs/late-model.ts';
+import type { RuntimeEdges, SessionHere } from './runtime-edges.ts';
+import { laidAside } from './runtime-errors.ts';
+import type { RuntimeOptions, Watcher } from './runtime-types.ts';
+import { createSessionParts } from './session-parts.ts';
+import { createTokenizer } from './tokenizer.ts';
+import { DEFAULT_USER } from './variables/variable-scope.ts';
+
+const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
+
+/** What a runtime is made of, under its face. */
+export interface RuntimeWorks {
+  readonly edges: RuntimeEdges;
+  readonly watchers: Set<Watcher>;
+  readonly engine: Engine;
+  /** Where the store is shared with others. */
+  readonly joined: JoinedFleet | undefined;
+  readonly sandbox: Sandbox;
+  readonly parts: ReturnType<typeof createSessionParts>;
+  readonly lateModel: ReturnType<typeof createLateModels>;
+  /** Once no session is at work any more. A store that was given stays open. */
+  close(): Promise<void>;
+}
+
+/** Opens the store, joins the others that share it, and puts together what sessions and runs need. */
+export async function openRuntimeWorks(options: RuntimeOptions): Promise<RuntimeWorks> {
+  const clock = options.clock ?? createSystemClock();
+  const cwd = resolve(options.cwd ?? '.');
+  const given = options.store ?? DEFAULT_STORE;
+  if (typeof given !== 'string') return setUp(options, clock, cwd, given);
+  const store = await openStore(given, { cwd, clock, durability: options.durability ?? 'power' });
+  try {
+    const works = await setUp(options, clock, cwd, store);
+    return { ...works, close: () => works.close().then(() => store.close()) };
+  } catch (thrown) {
+    await store.close();
+    throw thrown;
+  }
+}
+
+async function setUp(
+  options: RuntimeOptions,
+  clock: Clock,
+  cwd: string,
+  store: Store,
+): Promise<RuntimeWorks> {
+  const random = options.random ?? Math.random;
+  const env = options.env ?? {};
+  const { approve, onWaiting, mcp, crashPoint, derivedTriggers, member } = options;
+  const onError = options.onError ?? throwToProgram;
+  const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
+  const ids = createIdSource({ clock });
+  const here = new Map<string, SessionHere>();
+  const watchers = new Set<Watcher>();
+  const joined = await join(store, {
+    ...{ clock, onError, random, member },
+    onLaidAside: (aside) => onError(laidAside(aside)),
+    sessions: () => here.size,
+  });
+  const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError });
+  const slots = await openSlots(store, clock);
+  const underWay = createUnderWay();
+  const sandbox = createSandbox({ clock });
+  const tokenizer = createTokenizer();
+  const memories = createMemories({ store, clock, tokenizer });
+  const parts = createSessionParts();
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers, tokenizer }, parts);
+  // Whoever called a sub-agent ends it.
+  const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
+  const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
+  const shared = { store, clock, random, env, cwd, shelf, spawn, ids, slots, underWay, approve, crashPoint };
+  const runs = createRuns(
+    {
+      ...{ ...shared, lateModel, engine, watchers, onError, agents: member?.agents },
+      snapshots: createAgentSnapshots(store, env),
+    },
+    (runEdges, call) => {
+      const load = async () => (await import('./runs/walk-run.ts')).createWalkRun(runEdges, call);
+      let walking: ReturnType<typeof load> | undefined;
+      return async (driven) => {
+        walking ??= load();
+        return (await walking)(driven);
+      };
+    },
+  );
+  const edges: RuntimeEdges = {
+    ...{ ...shared, onWaiting, runs, user, memories, tokenizer, watchers, here, front: createLastFront() },
+  };
+  return {
+    ...{ edges, watchers, engine, joined, sandbox, parts, lateModel },
+    async close() {
+      await engine.close();
+      await joined?.close();
+      await runs.close();
+      await shelf.close();
+      await memories.close();
+      await sandbox.close();
+    },
+  };
+}
+
+/** What no session or run can be told of surfaces in the program around. */
+function throwToProgram(thrown: unknown): void {
+  queueMicrotask(() => {
+    throw thrown;
+  });
+}
+
+/** Joins the others that share the store, where it can be shared. */
+async function join(
+  store: Store,
+  edges: Omit<OpenFleetOptions, 'store' | 'shared'>,
+): Promise<JoinedFleet | undefined> {
+  const { shared } = store;
+  if (shared === undefined) return undefined;
+  const { openFleet } = await import('./fleet/open-fleet.ts');
+  return openFleet({ ...edges, store, shared });
+}
+
+/** A tool's `max_parallel` holds over all that share the store. */
+async function openSlots({ shared }: Store, clock: Clock): Promise<Slots> {
+  const local = createLocalSlots();
+  if (shared === undefined) return local;
+  const { createSharedSlots } = await import('../engine/shared-slots.ts');
+  return createSharedSlots({ slots: shared.slots, local, clock });
+}

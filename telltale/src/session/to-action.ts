@@ -30,8 +30,8 @@ export function createToAction(templates: AgentManifest['action_templates']): To
       ...base,
       ...given,
       kind: intent.kind ?? base?.kind ?? 'tool',
-      // In <parallel> nothing holds the stream but its close.
-      mode: group !== undefined && mode === 'sync' ? 'async' : mode,
+      // In <parallel> every action is async, whatever its template says: its close waits for all of them.
+      mode: group === undefined ? mode : 'async',
       name,
       parameters:
         base?.parameters === undefined ? intent.parameters : { ...base.parameters, ...intent.parameters },

@@ -43,3 +43,14 @@ it('group dependents start at the close', async () => {
     types.indexOf('turn.completed'),
   );
 }, 4000);
+it('the close waits for an action whose template is fire_and_forget', async () => {
+  const { of, types } = await runAgent({
+    manifest: `${TOOLS}action_templates: { away: { type: tool, mode: fire_and_forget, name: slow } }\n`,
+    files: tool('slow', 'await new Promise((r) => setTimeout(r, 20)); return 1;'),
+    turns: [
+      '<parallel><action>{"template": "away"}</action></parallel><thought>After.</thought><response>x</response>',
+    ],
+  });
+  expect(of('action.declared').map((event) => event.action.mode)).toEqual(['async']);
+  expect(types.indexOf('action.completed')).toBeLessThan(types.indexOf('thought'));
+}, 4000);

@@ -95,6 +95,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'thought':
       state.signs.tags = true;
+      if (state.signs.thoughts !== undefined) state.signs.thoughts++;
       break;
     case 'text':
       break;

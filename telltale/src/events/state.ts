@@ -176,6 +176,8 @@ export interface TurnSigns {
   deeds: boolean;
   /** How many responses are on the log. */
   responses: number;
+  /** How many thoughts are; absent in snapshots from before they were counted. */
+  thoughts?: number;
   /** What the tests of its `<if>`s came to, in order; null where one could not be decided. */
   ifs: readonly (boolean | null)[];
 }
@@ -328,7 +330,13 @@ export const isEmptyNews = (news: News): boolean =>
   news.task === undefined &&
   news.feeds === undefined;
 
-export const noSigns = (): TurnSigns => ({ tags: false, deeds: false, responses: 0, ifs: NONE });
+export const noSigns = (): TurnSigns => ({
+  tags: false,
+  deeds: false,
+  responses: 0,
+  thoughts: 0,
+  ifs: NONE,
+});
 
 /** A session of which nothing is known yet: folding its log from the first event on makes it whole. */
 export const emptyState = (): SessionState => ({

@@ -38,12 +38,13 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   const cost_usd = costWith(model, usage);
   if (heard.final || heard.observed !== undefined) {
     tellFaults(context, heard);
+    sayThoughts(context, heard);
     // Its final response had been closed, or it was to wait for a sync action: the stream would have been cut anyway.
     log.append({ type: 'turn.completed', usage, cost_usd, ms: 0, first_token_ms: 0, finish: 'cut' });
     scheduler.turnEnded('well');
     return { kind: 'undecided', heard };
   }
-  for (const thought of heard.thoughts) log.append({ type: 'thought', ...thought });
+  sayThoughts(context, heard);
   tellLost(context, heard);
   const error = {
     code: TURN_CUT_SHORT,
@@ -67,6 +68,10 @@ function tellFaults({ log, state }: SessionContext, { faults }: Reheard): void {
     if (at === -1) log.append({ type: 'fault', code, message });
     else known.splice(at, 1);
   }
+}
+
+function sayThoughts({ log }: SessionContext, { thoughts }: Reheard): void {
+  for (const thought of thoughts) log.append({ type: 'thought', ...thought });
 }
 
 /** Tells the model, once, which of its actions were never run. */

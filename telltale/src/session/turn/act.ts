@@ -9,7 +9,16 @@ import { createGate, holdAt } from './gate.ts';
 import { cut, type Hearing } from './hearing-state.ts';
 import { createResponseStream, endResponse, pushResponse, whenOut } from './response-stream.ts';
 import { setVariables } from './set-variables.ts';
-import { closeThought, endRun, openThought, sayText, think, writeLater, writeOutput } from './spoken.ts';
+import {
+  closeThought,
+  closeThoughts,
+  endRun,
+  openThought,
+  sayText,
+  think,
+  writeLater,
+  writeOutput,
+} from './spoken.ts';
 
 /** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
 export function act(hearing: Hearing, event: ParserEvent, consumed: number): void {
@@ -83,17 +92,22 @@ function decide({ spoken, context }: Hearing, test: string, consumed: number): b
   return problem === undefined ? held : undefined;
 }
 
-/** Behind a closed final response. The end of the `<if>` that it stood in is no new tag, nor is its other branch. */
+/** Behind a closed final response. The end of what it stood in is no new tag, nor is the other branch of its `<if>`. */
 function passOver(hearing: Hearing, event: ParserEvent, consumed: number): void {
   if (event.type === 'if' && event.body === 'else') otherBranch(hearing);
   else if (event.type === 'if' && event.body === 'close') closeBranch(hearing);
-  else if (!hearing.afterFinal && hearing.branchHolds && event.type !== 'text' && event.type !== 'fault') {
+  else if (!hearing.afterFinal && hearing.branchHolds && isNewTag(event)) {
     hearing.afterFinal = true;
     const message = DIALECT_WORDS[hearing.context.manifest.dialect].afterFinal;
     record(hearing, { type: 'fault', code: 'after_final', message }, consumed);
   }
   if (event.type === 'if' && event.body === 'open') openBranch(hearing, () => false);
 }
+
+const isNewTag = (event: ParserEvent): boolean =>
+  event.type === 'parallel'
+    ? event.body === 'open'
+    : event.type !== 'text' && event.type !== 'delta' && event.type !== 'close' && event.type !== 'fault';
 
 function record({ spoken, context }: Hearing, body: EventBody, consumed: number): void {
   writeOutput(spoken, consumed);
@@ -195,4 +209,12 @@ function closeResponse(
     hearing.over = true;
     cut(hearing, 'final');
   } else whenOut(stream, () => context.log.append({ type: 'response', text: stream.text, final: false }));
+}
+
+const CUT_OFF = { type: 'close', tag: 'response', truncated: true } as const;
+
+/** The stream is over, and it was the runtime that cut it: what is still open is said as far as it went. */
+export function closeOpen(hearing: Hearing): void {
+  closeResponse(hearing, CUT_OFF, hearing.parser.consumed);
+  closeThoughts(hearing.spoken);
 }

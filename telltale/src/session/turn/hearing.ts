@@ -2,11 +2,11 @@ import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { giveBackIds } from '../../protocol/envelope/id-book.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import { takenIds } from '../taken-ids.ts';
-import { act } from './act.ts';
+import { act, closeOpen } from './act.ts';
 import { splitAtCloses } from './close-splitter.ts';
 import { dropQueue, queueAt, whenOpen } from './gate.ts';
 import { cut, type Heard, type Hearing } from './hearing-state.ts';
-import { dropUnwritten, endRun, sayRaw, writeRest } from './spoken.ts';
+import { closeThoughts, dropUnwritten, endRun, sayRaw, writeRest } from './spoken.ts';
 
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
 export function hear(hearing: Hearing, delta: string): void {
@@ -74,6 +74,7 @@ function writeEnd(hearing: Hearing): void {
   const { parser, spoken } = hearing;
   endRun(spoken, parser.consumed);
   writeRest(spoken);
+  closeOpen(hearing);
   if (hearing.calls !== undefined) freeUnused(hearing, hearing.calls);
 }
 
@@ -104,8 +105,7 @@ export function dropHeldBack(hearing: Hearing): void {
   hearing.over = true;
   hearing.afterFinal = true;
   dropUnwritten(spoken);
-  for (const { text, depth } of spoken.thoughts.toReversed())
-    context.log.append({ type: 'thought', text, depth });
+  closeThoughts(spoken);
   const taken = takenIds(context.state);
   giveBackIds(
     context.ids,

@@ -25,7 +25,7 @@ export interface Reheard extends Heard {
   readonly lost: readonly string[];
   /** What was wrong with it, up to where its final response closed; some may be on the log. */
   readonly faults: readonly Extract<EventBody, { type: 'fault' }>[];
-  /** Thoughts that were open where it ends. */
+  /** Thoughts that are not on the log: those it broke off in, and one that it ended with. */
   readonly thoughts: readonly { readonly text: string; readonly depth: number }[];
 }
 
@@ -44,18 +44,25 @@ export function rehear(context: SessionContext): Reheard {
   const lost: string[] = [];
   const faults: Reheard['faults'][number][] = [];
   const thoughts: { text: string; readonly depth: number }[] = [];
-  const cutOff: { readonly text: string; readonly depth: number }[] = [];
+  const unsaid: { readonly text: string; readonly depth: number }[] = [];
   let observed: string | undefined;
   let groups = 0;
   let loops = 0;
   const begun = loopsIn(state);
   let decided = 0;
   let seen = 0;
+  let closed = 0;
   let text = '';
   let tagged = false;
   let final = false;
   let completed = false;
   let open: { readonly stream: ResponseStream; readonly final: boolean } | undefined;
+  // As with responses, those before it are on the log.
+  const closeThought = () => {
+    const thought = thoughts.pop();
+    if (thought !== undefined && closed++ >= (state.signs.thoughts ?? Number.POSITIVE_INFINITY))
+      unsaid.push(thought);
+  };
   // A log that ends before the decision ends before all that came of it: nothing has changed since.
   const decide = (test: string): boolean | undefined => {
     const known = state.signs.ifs[decided++];
@@ -85,10 +92,8 @@ export function rehear(context: SessionContext): Reheard {
       const thought = thoughts.at(-1);
       if (thought !== undefined) thought.text += event.text;
     } else if (event.type === 'delta' && open !== undefined) pushResponse(open.stream, event.text);
-    else if (event.type === 'close' && event.tag === 'thought') {
-      const thought = thoughts.pop();
-      if (thought !== undefined && event.truncated === true) cutOff.push(thought);
-    } else if (event.type === 'close' && open !== undefined) {
+    else if (event.type === 'close' && event.tag === 'thought') closeThought();
+    else if (event.type === 'close' && open !== undefined) {
       const { stream } = open;
       const meant = (event.final ?? open.final) && event.truncated !== true;
       final = meant && guide === undefined;
@@ -116,7 +121,17 @@ export function rehear(context: SessionContext): Reheard {
         observed = event.id;
     }
   }
-  return { responses, text, tagged, observed, final, lost, faults, thoughts: cutOff };
+  // The stream was cut where a final response closed, or at a sync action: what is open there is said as far as it went.
+  if (observed !== undefined && open !== undefined) {
+    const { stream } = open;
+    endResponse(stream);
+    if (seen >= state.signs.responses) {
+      responses.push({ stream, final: false });
+      whenOut(stream, () => log.append({ type: 'response', text: stream.text, final: false }));
+    }
+  }
+  while (thoughts.length > 0) closeThought();
+  return { responses, text, tagged, observed, final, lost, faults, thoughts: unsaid };
 }
 
 /** How many `<foreach>` of the turn in hand are on the log. */

@@ -115,6 +115,13 @@ export function think(spoken: Spoken, text: string): void {
   log.show({ type: 'thought.delta', session, turn, depth: thought.depth, text });
 }
 
+/** Says the thoughts that are open as far as they went, innermost first. */
+export function closeThoughts(spoken: Spoken): void {
+  for (const { text, depth } of spoken.thoughts.toReversed())
+    spoken.log.append({ type: 'thought', text, depth });
+  spoken.thoughts = NONE;
+}
+
 export function closeThought(spoken: Spoken, consumed: number): void {
   const thought = spoken.thoughts.at(-1);
   if (thought === undefined) return;

@@ -221,6 +221,7 @@ export type OwnEventBody =
   | { readonly type: 'action.compensated'; readonly id: string; readonly by: string }
   | {
       readonly type: 'metadata.changed';
+      /** Empty where an update said what was so already, and somebody has to hear of it. */
       readonly changes: Readonly<Record<string, { readonly from: Json; readonly to: Json }>>;
       readonly by: string;
       /** The workflow run that asked for it. */

@@ -153,19 +153,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       for (const error of event.errors) state.news.rejected = added(state.news.rejected, error);
       break;
     case 'variable.changed':
-      if (event.by === 'model') {
-        state.signs.tags = true;
-        state.signs.deeds = true;
-        if (state.task !== undefined) state.task.fresh = true;
-      }
-      if (event.by !== SEED_WRITER) state.variableUpdates++;
-      state.variables = put(state.variables, event.name, {
-        value: event.to,
-        class: event.class,
-        by: event.by,
-      });
-      if (state.news.variables === undefined) state.news.variables = [event.name];
-      else if (!state.news.variables.includes(event.name)) state.news.variables.push(event.name);
+      changeVariable(state, event);
       break;
     case 'fault':
       state.signs.tags ||= event.code !== 'no_tags';
@@ -344,14 +332,34 @@ const isOfChild = (by: string): boolean => by.startsWith(CHILD_WRITER);
 
 const isOfWorkflow = (by: string): boolean => by.startsWith(WORKFLOW_WRITER);
 
-function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
-  if (event.by !== SEED_WRITER) state.metadataUpdates++;
-  if (!isOfChild(event.by) && event.run === undefined) {
+function changeVariable(state: SessionState, event: EventOf<'variable.changed'>): void {
+  if (event.by !== SEED_WRITER) state.variableUpdates++;
+  const { name, to: value, class: kind, by } = event;
+  const isNew = !state.variables.has(name) || !isSame(event.from, value);
+  state.variables = put(state.variables, name, { value, class: kind, by });
+  if (!isNew) return; // as with metadata
+  if (by === 'model') {
     state.signs.tags = true;
     state.signs.deeds = true;
     if (state.task !== undefined) state.task.fresh = true;
   }
-  for (const [field, { to }] of Object.entries(event.changes) as [string, { to: Json }][]) {
+  if (state.news.variables === undefined) state.news.variables = [name];
+  else if (!state.news.variables.includes(name)) state.news.variables.push(name);
+}
+
+const isSame = (from: Json, to: Json): boolean =>
+  from === to || (typeof from === 'object' && JSON.stringify(from) === JSON.stringify(to));
+
+function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
+  if (event.by !== SEED_WRITER) state.metadataUpdates++;
+  const fields = Object.entries(event.changes) as [string, { to: Json }][];
+  // What was said already is an update, but no sign that anything goes on.
+  if (fields.length > 0 && !isOfChild(event.by) && event.run === undefined) {
+    state.signs.tags = true;
+    state.signs.deeds = true;
+    if (state.task !== undefined) state.task.fresh = true;
+  }
+  for (const [field, { to }] of fields) {
     // A field that is not set and has no default is absent; on the log that is null.
     if (to === null) delete ownFields(state)[field];
     else ownFields(state)[field] = to;

@@ -64,7 +64,8 @@ export async function beginSession(
   const model =
     choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, edges);
   const { manifest } = prepared.agent;
-  const forVariables = { ...edges, manifest, targets: prepared.targets, derived: prepared.derived };
+  const { targets, derived, triggers } = prepared;
+  const forVariables = { ...edges, manifest, targets, derived, triggers };
   // Derived variables ask from the first event on; whoever asks later has it made then.
   const asking = ({ state }: SessionLog) => {
     if (prepared.derived === undefined) return { invoke: undefined, artifacts: undefined };

@@ -4,12 +4,18 @@ import { SEED_WRITER } from '../events/reduce.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Store, TableWrite } from '../store/store.ts';
+import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
+import { hearsUpdate } from '../triggers/hears-update.ts';
 import type { Metadata, MetadataChanges } from './metadata/metadata.ts';
 import type { SessionLog } from './session-log.ts';
 
 /** What is needed to change a session's metadata. */
 interface MetadataEdges {
-  readonly prepared: { readonly agent: { readonly manifest: AgentManifest }; readonly metadata: Metadata };
+  readonly prepared: {
+    readonly agent: { readonly manifest: AgentManifest };
+    readonly metadata: Metadata;
+    readonly triggers: CompiledTriggers | undefined;
+  };
   readonly log: SessionLog;
 }
 
@@ -20,7 +26,8 @@ const keptTable = (agent: string) => `agent.metadata:${agent}`;
 
 /**
  * Checks an update and puts what counts, and what does not, on the log. With `scope: agent` the values also go to a table,
- * in the transaction of the event.
+ * in the transaction of the event. An update that says what is already so is `metadata.changed` without changes where it
+ * makes a difference: to triggers, or since another session may have set something else meanwhile.
  */
 export function applyMetadata(
   this: MetadataEdges,
@@ -31,21 +38,35 @@ export function applyMetadata(
 ): void {
   const { prepared, log } = this;
   const { manifest } = prepared.agent;
-  const { changes, errors } = prepared.metadata.apply(log.state.metadata, update);
-  if (Object.keys(changes).length > 0) {
-    const isKept = manifest.metadata.scope === 'agent';
-    const beside = isKept ? { writes: writesOf(manifest.name, changes) } : undefined;
+  const { changes, same, errors } = prepared.metadata.apply(log.state.metadata, update);
+  const isKept = manifest.metadata.scope === 'agent';
+  const isNews = same.length > 0 && (isKept || isHeard(prepared, log.state.metadataUpdates));
+  if (isNews || Object.keys(changes).length > 0) {
+    const said = isKept ? same.map((name) => [name, log.state.metadata[name] ?? null] as const) : [];
+    const beside = isKept ? { writes: writesOf(manifest.name, changes, said) } : undefined;
     const of = run === undefined ? undefined : { run };
     log.append({ type: 'metadata.changed', changes, by, ...of }, cause, beside);
   }
   if (errors.length > 0) log.append({ type: 'metadata.rejected', errors, by }, cause);
 }
 
-const writesOf = (agent: string, changes: MetadataChanges): readonly TableWrite[] =>
-  Object.entries(changes).map(([key, { to }]) => ({
+/** Whether an update counts that changes nothing: for a trigger, or for a derived variable, which looks at the first. */
+const isHeard = ({ agent, triggers }: MetadataEdges['prepared'], updates: number): boolean =>
+  hearsUpdate(triggers?.metadata, updates) ||
+  (updates === 0 &&
+    agent.manifest.context_variables.derived.some(({ triggers: own }) =>
+      own?.some(({ type }) => type === 'metadata_match'),
+    ));
+
+const writesOf = (
+  agent: string,
+  changes: MetadataChanges,
+  said: readonly (readonly [name: string, value: Json])[],
+): readonly TableWrite[] =>
+  [...Object.entries(changes).map(([name, { to }]) => [name, to] as const), ...said].map(([key, value]) => ({
     table: keptTable(agent),
     key,
-    value: to === null ? undefined : to,
+    value: value === null ? undefined : value,
   }));
 
 /** What was kept of the agent's metadata, where it is kept between runs. */

@@ -55,6 +55,8 @@ export interface TriggerSide {
   readonly indexed: readonly SessionTrigger[];
   readonly placeOf: ReadonlyMap<SessionTrigger, number>;
   readonly asked: readonly SessionTrigger[];
+  /** Whether one of them has to hear of updates that change nothing. */
+  readonly hearsEach: boolean;
 }
 
 /** All triggers that a session of an agent can set off: made once for all its sessions. */
@@ -104,12 +106,16 @@ export function compileTriggers(workflows: readonly WorkflowManifest[]): Compile
     if (trigger.event === undefined) continue;
     byEvent.set(trigger.event.type, [...(byEvent.get(trigger.event.type) ?? []), trigger]);
   }
-  const sideOf = (side: TestSide, type: SessionTrigger['type']): TriggerSide => ({
-    index: createTriggerIndex(states[side].map(({ state }) => state)),
-    indexed: states[side].map(({ trigger }) => trigger),
-    placeOf: new Map(states[side].map(({ trigger }, place) => [trigger, place])),
-    asked: all.filter((trigger) => trigger.type === type && trigger.question !== undefined),
-  });
+  const sideOf = (side: TestSide, type: SessionTrigger['type']): TriggerSide => {
+    const asked = all.filter((trigger) => trigger.type === type && trigger.question !== undefined);
+    return {
+      index: createTriggerIndex(states[side].map(({ state }) => state)),
+      indexed: states[side].map(({ trigger }) => trigger),
+      placeOf: new Map(states[side].map(({ trigger }, place) => [trigger, place])),
+      asked,
+      hearsEach: asked.length > 0 || states[side].some(({ trigger }) => trigger.fire === 'on_update'),
+    };
+  };
   return {
     all,
     byId: new Map(all.map((trigger) => [trigger.id, trigger])),

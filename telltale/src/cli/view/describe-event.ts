@@ -174,7 +174,7 @@ export const changesText = (
 ): string =>
   Object.entries(changes)
     .map(([field, { from, to }]) => `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`)
-    .join(', ');
+    .join(', ') || 'as before';
 
 /** What set a trigger off: the fields that changed, or what there is beside what the event itself says. */
 export function seenText({ seen }: Pick<EventOf<'trigger.fired'>, 'seen'>, columns: number): string {

@@ -48,6 +48,7 @@ export function copyOf(event: SessionEvent, action: string): ChildEventBody | un
       return { type: 'child.action.failed', ...of, event: { id, error, ms, attempts } };
     }
     case 'metadata.changed': {
+      if (Object.keys(event.changes).length === 0) return undefined;
       const changes = Object.entries(event.changes).map(
         ([field, { from, to }]) => [field, { from: shortValue(from), to: shortValue(to) }] as const,
       );

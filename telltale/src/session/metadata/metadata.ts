@@ -17,6 +17,8 @@ export type MetadataChanges = Readonly<Record<string, { readonly from: Json; rea
 export interface MetadataUpdate {
   /** What `metadata.changed` says; empty where nothing is other than it was. */
   readonly changes: MetadataChanges;
+  /** Fields that were accepted with the value that they have. */
+  readonly same: readonly string[];
   /** What `metadata.rejected` says; at most `MAX_ERRORS` and one that counts the rest. */
   readonly errors: readonly FieldError[];
 }
@@ -115,6 +117,7 @@ export function createMetadata(manifest: MetadataManifest): Metadata {
       };
       const values = declaredValues(current);
       const changes = new Map<string, { readonly from: Json; readonly to: Json }>();
+      const same: string[] = [];
       for (const [name, sent] of Object.entries(update)) {
         const compiled = fields.get(name);
         if (compiled === undefined) {
@@ -124,7 +127,8 @@ export function createMetadata(manifest: MetadataManifest): Metadata {
         const from = values.get(name) ?? null;
         const outcome = next(compiled, from, sent);
         if (!('to' in outcome)) reject(() => fieldError(name, sent, outcome, describeField(compiled.field)));
-        else if (!deepEqual(from, outcome.to)) changes.set(name, { from, to: outcome.to });
+        else if (deepEqual(from, outcome.to)) same.push(name);
+        else changes.set(name, { from, to: outcome.to });
       }
       // Over the limit, what grows is refused and what shrinks goes through: so the order of fields does not matter.
       for (const [name, { to }] of changes) values.set(name, to);
@@ -136,8 +140,8 @@ export function createMetadata(manifest: MetadataManifest): Metadata {
             reject(() => fieldError(name, sent, tooLarge(maxBytes), sizeAllowed(maxBytes)));
           }
       if (unsaid > 0) errors.push(moreErrors(unsaid));
-      if (errors.length > 0 && manifest.on_invalid === 'all') changes.clear();
-      return { changes: Object.fromEntries(changes), errors };
+      if (errors.length > 0 && manifest.on_invalid === 'all') return { changes: {}, same: [], errors };
+      return { changes: Object.fromEntries(changes), same, errors };
     },
 
     reset(current) {

@@ -1,5 +1,6 @@
 import type { Cause } from '../../events/event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { CompiledTriggers } from '../../triggers/compile-triggers.ts';
 import type { SessionLog } from '../session-log.ts';
 import { classOf, type VariableWriter } from './declared-variables.ts';
 import type { DerivedVariables } from './derived-triggers.ts';
@@ -18,14 +19,16 @@ export interface SessionVariables extends SettableIn {
 
 export interface VariableEdges extends KeeperEdges, Pick<VariableReactionEdges, 'artifacts'> {
   readonly derived: DerivedVariables | undefined;
+  readonly triggers: CompiledTriggers | undefined;
 }
 
 /** To be made before the first event is appended: derived variables look at every event. */
 export function createSessionVariables(edges: VariableEdges, log: SessionLog): SessionVariables {
   const { manifest, derived, clock, artifacts } = edges;
+  const triggers = edges.triggers?.vars;
   const keeper = createVariableKeeper(edges, log);
   // A copy: docs/decisions/copies.md
-  return { ...{ manifest, log, keeper, reactions: derived?.react({ log, clock, artifacts }) } };
+  return { ...{ manifest, log, keeper, triggers, reactions: derived?.react({ log, clock, artifacts }) } };
 }
 
 /** For those who set variables of one session, and know nothing else of it. */

@@ -5,6 +5,8 @@ import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Beside } from '../../store/stream-batches.ts';
+import type { TriggerSide } from '../../triggers/compile-triggers.ts';
+import { hearsUpdate } from '../../triggers/hears-update.ts';
 import type { SessionLog } from '../session-log.ts';
 import {
   type SettableVariable,
@@ -29,7 +31,7 @@ export interface Written {
   readonly name: string;
   readonly from: Json;
   readonly to: Json;
-  /** Where the event stands; absent where the value was the same, and nothing was written. */
+  /** Where the event stands; absent where nothing was written: the value was the same, and nobody has to hear of it. */
   readonly at?: Cause;
 }
 
@@ -44,10 +46,12 @@ export interface SettableIn {
   readonly manifest: AgentManifest;
   readonly log: SessionLog;
   readonly keeper: VariableKeeper | undefined;
+  /** Those on variables. */
+  readonly triggers: TriggerSide | undefined;
 }
 
 export function setVariable(
-  { manifest, log, keeper }: SettableIn,
+  { manifest, log, keeper, triggers }: SettableIn,
   name: string,
   value: Json,
   by: VariableWriter,
@@ -57,7 +61,8 @@ export function setVariable(
   const wrong = resets === true ? undefined : valueProblem(variable, value);
   if (wrong !== undefined) throw wrong;
   const from = log.state.variables.get(name)?.value ?? null;
-  if (deepEqual(from, value)) return { name, from, to: value };
+  const isNews = isShared(variable) || hearsUpdate(triggers, log.state.variableUpdates);
+  if (!isNews && deepEqual(from, value)) return { name, from, to: value };
   const kept = variable.class === 'defined' ? keeper?.writes(variable, value) : undefined;
   const writes = [...(beside?.writes ?? []), ...(kept ?? [])];
   const at = log.append(
@@ -78,6 +83,10 @@ export function setVariable(
   if (variable.class === 'defined') keeper?.wrote(variable, at.seq);
   return { name, from, to: value, at };
 }
+
+/** Whether others may have set it to something else meanwhile: then to set it to what it is here undoes that. */
+const isShared = (variable: SettableVariable): boolean =>
+  variable.class === 'defined' && (variable.key !== 'session' || variable.store !== undefined);
 
 /** The variable of that name, if it is there and the writer may set it. */
 export function settableBy(manifest: AgentManifest, name: string, by: VariableWriter): SettableVariable {

@@ -32,6 +32,7 @@ describe('an update of metadata', () => {
   it('changes the fields it names and leaves the others', () => {
     expect(metadata.apply({ status: 'IDLE', title: 'A' }, { status: 'CODING' })).toEqual({
       changes: { status: { from: 'IDLE', to: 'CODING' } },
+      same: [],
       errors: [],
     });
   });
@@ -40,6 +41,7 @@ describe('an update of metadata', () => {
     const current = { status: 'IDLE', plain: { a: [1, { b: 2 }] } };
     expect(metadata.apply(current, { status: 'IDLE', plain: { a: [1, { b: 2 }] }, progress: null })).toEqual({
       changes: {},
+      same: ['status', 'plain', 'progress'],
       errors: [],
     });
   });

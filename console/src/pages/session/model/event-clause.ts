@@ -144,6 +144,7 @@ const errorClause = ({ message }: ErrorJson): string => message.replace(/\.$/, '
 
 function changesClause(changes: EventOf<'metadata.changed'>['changes']): string {
   const all = Object.entries(changes);
+  if (all.length === 0) return 'stays as it was';
   const told = all.slice(0, 3).map(([field, { to }]) => `${field} changed to ${brief(to, 40)}`);
   return `${told.join(', ')}${all.length > told.length ? ` and ${all.length - told.length} more` : ''}`;
 }

@@ -40,7 +40,7 @@ export function tagOf(turn: TurnRow, event: SessionEvent): Tag | undefined {
       return { kind: 'action', seq, at, label: `${event.action.name} ${event.action.id}` };
     case 'metadata.changed':
       return event.by === 'model'
-        ? { kind: 'metadata', seq, at, label: cut(Object.keys(event.changes).join(', ')) }
+        ? { kind: 'metadata', seq, at, label: cut(Object.keys(event.changes).join(', ')) || 'as before' }
         : undefined;
     case 'response':
       // It is on the log once it is known whether it is final: it was said with the last words before.

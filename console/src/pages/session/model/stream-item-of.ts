@@ -33,7 +33,9 @@ export function itemOf(event: SessionEvent, waterfall: Waterfall): StreamItem | 
       return row === undefined ? undefined : { ...place, kind: 'action', row, depth };
     }
     case 'metadata.changed':
-      return { ...place, kind: 'metadata', changes: event.changes, by: event.by };
+      return Object.keys(event.changes).length === 0
+        ? undefined
+        : { ...place, kind: 'metadata', changes: event.changes, by: event.by };
     case 'metadata.rejected':
       return { ...place, kind: 'rejected', errors: event.errors };
     case 'fault':

@@ -102,6 +102,7 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
       case 'session.started':
         return [{ type: 'STATE_SNAPSHOT', snapshot: event.metadata ?? {} }];
       case 'metadata.changed':
+        if (Object.keys(event.changes).length === 0) return [];
         return [{ type: 'STATE_DELTA', delta: statePatch(event.changes), metadata: { by: event.by } }];
       case 'turn.started':
         step = `turn ${event.turn}`;

@@ -101,6 +101,7 @@ export function createUiFold(run: UiMessageRun): UiFold {
         metadata = { ...event.metadata };
         return state();
       case 'metadata.changed':
+        if (Object.keys(event.changes).length === 0) return [];
         for (const [field, { to }] of Object.entries(event.changes))
           if (to === null) delete metadata[field];
           else metadata[field] = to;

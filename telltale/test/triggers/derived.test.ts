@@ -203,6 +203,22 @@ describe('the other triggers', () => {
     expect(session.value('flag')).toBe(true);
   });
 
+  it('metadata_match knows the defaults as what was before the first update', () => {
+    const first = {
+      type: 'metadata.changed',
+      changes: { status: { from: 'IDLE', to: 'CODING' } },
+      by: 'model',
+    } as const;
+    const after = (conditions: JsonObject) => {
+      const session = play(flag({ type: 'metadata_match', conditions }));
+      session.say(first);
+      return session.value('flag') === true;
+    };
+    expect(after({ status: { from: 'IDLE', to: 'CODING' } })).toBe(true);
+    expect(after({ status: { from: 'CODING' } })).toBe(false);
+    expect(after({ note: { changed: true } })).toBe(false);
+  });
+
   it('timer_expired begins with its event, and matches when its own timer fires', () => {
     const session = play(flag({ type: 'timer_expired', after: '5m', since: 'message.received' }));
     expect(session.state.timers).toEqual([]);

@@ -17,7 +17,7 @@ interface MetadataMatch {
 
 /**
  * Matches when an update that touches one of its fields leaves its conditions true; at the first update of a session all
- * are looked at, since defaults alone set nothing off.
+ * are looked at, since defaults alone set nothing off. What was before that one are the defaults.
  */
 export const metadataMatch: DerivedTriggerType<Given, MetadataMatch> = {
   description: 'The metadata matches.',
@@ -30,10 +30,7 @@ export const metadataMatch: DerivedTriggerType<Given, MetadataMatch> = {
     if (event.type !== 'metadata.changed') return false;
     const isFirst = state.metadataUpdates <= 1;
     if (!isFirst && !Object.keys(event.changes).some((name) => fields.has(name))) return false;
-    return matches(condition, {
-      current: state.metadata,
-      previous: isFirst ? undefined : before(state.metadata, event),
-    });
+    return matches(condition, { current: state.metadata, previous: before(state.metadata, event) });
   },
 };
 

@@ -110,10 +110,10 @@ function cool(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {
   const waitMs = view.isEnding ? 0 : delayMs;
   if (cooldownMs > 0) {
     const last = lastTime(trigger, view);
-    if (last !== undefined && view.now + waitMs - last < cooldownMs)
+    if (last !== undefined && view.now + waitMs - last.at < cooldownMs)
       return suppress(
         'cooldown',
-        `"${trigger.id}" ${last > view.now ? `is to fire in ${describeWait(last - view.now)}` : `fired ${describeWait(view.now - last)} ago`}; its cooldown is ${describeWait(cooldownMs)}.`,
+        `"${trigger.id}" ${describeLast(last, view.now)}; its cooldown is ${describeWait(cooldownMs)}.`,
       );
   }
   if (waitMs === 0) return room(trigger, attempt, view);
@@ -126,14 +126,27 @@ function cool(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {
   };
 }
 
-/** When it fired last or is to fire. */
-function lastTime(trigger: PacedTrigger, { state }: PaceView): number | undefined {
+interface LastFiring {
+  readonly at: number;
+  readonly isQueued: boolean;
+}
+
+/** When it fired last or is to fire; one that waits for its turn is sure to come, and counts from when it began to. */
+function lastTime(trigger: PacedTrigger, { state }: PaceView): LastFiring | undefined {
   const fired = state.triggers.find((each) => each.trigger === trigger.id);
-  const times = waitsOf(state.timers, trigger.id).flatMap(({ stage, timer }) =>
-    stage === 'later' ? [timer.due] : [],
-  );
-  if (fired !== undefined && fired.times > 0) times.push(fired.at);
-  return times.length === 0 ? undefined : Math.max(...times);
+  const times = waitsOf(state.timers, trigger.id).flatMap(({ stage, timer, since }): LastFiring[] => {
+    if (stage === 'later') return [{ at: timer.due, isQueued: false }];
+    return since === undefined ? [] : [{ at: since, isQueued: true }];
+  });
+  if (fired !== undefined && fired.times > 0) times.push({ at: fired.at, isQueued: false });
+  return times.sort((a, b) => b.at - a.at)[0];
+}
+
+function describeLast({ at, isQueued }: LastFiring, now: number): string {
+  if (at > now) return `is to fire in ${describeWait(at - now)}`;
+  return isQueued
+    ? `has waited for its turn for ${describeWait(now - at)}`
+    : `fired ${describeWait(now - at)} ago`;
 }
 
 function room(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {

@@ -21,16 +21,19 @@ export interface Waiting {
   readonly as: 'enter' | 'stay' | 'exit' | null;
   readonly seen: JsonObject;
   readonly chain: readonly string[];
+  /** When it began to wait for its turn. */
+  readonly since?: number;
 }
 
 export type WaitingData = Omit<Waiting, 'timer'>;
 
-export const waitingData = ({ trigger, stage, as, seen, chain }: WaitingData): Json => ({
+export const waitingData = ({ trigger, stage, as, seen, chain, since }: WaitingData): Json => ({
   trigger,
   stage,
   as,
   seen,
   chain: [...chain],
+  ...(since === undefined ? {} : { since }),
 });
 
 /** Undefined for a timer that is no trigger's. */

@@ -200,6 +200,29 @@ describe('the pace of firings', () => {
     expect(told).toMatchObject({ reason: 'cooldown', message: '"w#0" fired 9 s ago; its cooldown is 10 s.' });
   });
 
+  it('cooldown counts a firing that waits for its turn, also after a restart', async () => {
+    const stage = await openStage([
+      workflowOf('a', {
+        ...{ type: 'metadata_match', conditions: { status: 'CODING' }, cooldown: '10s' },
+        concurrency: { max: 1, when_busy: 'queue' },
+      }),
+    ]);
+    const enter = async (ms: number) => {
+      stage.set({ status: 'IDLE' });
+      await stage.clock.advance(ms);
+      stage.set({ status: 'CODING' });
+    };
+    await enter(0);
+    await enter(20_000);
+    await enter(1_000);
+    await stage.restart();
+    await enter(8_000);
+    await enter(1_000);
+    expect(await stage.suppressed()).toEqual(['a#0 cooldown', 'a#0 cooldown']);
+    for (let n = 0; n < 4; n++) stage.endRun();
+    expect(await stage.fired()).toEqual(['a#0', 'a#0', 'a#0']);
+  });
+
   it('a delay holds for each firing, and a cooldown counts those that are to come', async () => {
     const stage = await openStage([
       workflowOf('each', onStatus({ delay: '3s', fire: 'on_update' })),

@@ -140,10 +140,9 @@ export function createFirings(edges: FiringEdges): Firings {
 
   const wait = (attempt: Attempt, stage: Stage, id: string, due: number) => {
     const { trigger, as, seen, chain } = attempt;
-    append(
-      { type: 'timer.set', id, due, data: waitingData({ trigger: trigger.id, stage, as, seen, chain }) },
-      attempt,
-    );
+    const since = stage === 'queued' ? { since: clock.now() } : {};
+    const data = waitingData({ trigger: trigger.id, stage, as, seen, chain, ...since });
+    append({ type: 'timer.set', id, due, data }, attempt);
     timers.arm(id);
   };
 

@@ -373,6 +373,8 @@ test.each([
   [{ success: true, data: 'a' }, 'a'],
   [{ success: true, data: { decision: false } }, false],
   [{ success: true }, true],
+  [{ success: true, decision: false, why: 'x' }, false],
+  [{ decision: 'a', success: true }, 'a'],
   [{ data: 1 }, { data: 1 }],
   [[{ decision: true }], [{ decision: true }]],
 ])('%j stands for %j', (value, meant) => {

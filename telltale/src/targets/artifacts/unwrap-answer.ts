@@ -15,7 +15,8 @@ export function unwrapAnswer(value: Json): Result<Json, string> {
     const wrapper = inner as JsonObject;
     if (typeof wrapper.success === 'boolean') {
       if (!wrapper.success) return err(reasonIn(wrapper));
-      inner = Object.hasOwn(wrapper, 'data') ? (wrapper.data ?? null) : true;
+      const held = ['data', 'decision'].find((key) => Object.hasOwn(wrapper, key));
+      inner = held === undefined ? true : (wrapper[held] ?? null);
     } else if (Object.hasOwn(wrapper, 'decision')) inner = wrapper.decision ?? null;
     else return ok(inner);
   }

@@ -8,6 +8,7 @@ import type { Approve } from '../../src/targets/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { eventList, SESSION, SHORT_RUN, started } from './event-list.ts';
 import type { FakeOptions } from './fake-runtime.ts';
+import type { RecordedIoOptions } from './recorded-io.ts';
 import { begin, command } from './run-command.ts';
 
 const SHORT: FakeOptions = { live: () => ({ events: SHORT_RUN, result: { result: 'All **12** pass.' } }) };
@@ -325,6 +326,46 @@ describe('Ctrl-C', () => {
     expect((await interrupted(['run', 'a.yml', 'x', '--store', 'memory'])).err).toContain(
       'it cannot be resumed',
     );
+  });
+
+  /** A session whose tool takes its time to end. */
+  const slowly = async (options: readonly string[], given: RecordedIoOptions = {}) => {
+    let release = () => {};
+    const ended = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const events = async function* () {
+      yield* SHORT_RUN.slice(0, 6);
+      await ended;
+    };
+    const live = () => ({ events: events(), result: new Promise<never>(() => {}) });
+    const { io, runtime, outcome } = begin(['run', 'a.yml', 'x', ...options], { live }, given);
+    while (!runtime.calls.some(([call]) => call === 'start'))
+      await new Promise((resolve) => setImmediate(resolve));
+    io.interrupt();
+    while (!runtime.calls.some(([call]) => call === 'interrupt'))
+      await new Promise((resolve) => setImmediate(resolve));
+    await io.clock.advance(2000);
+    const meanwhile = io.err();
+    release();
+    await outcome;
+    return { meanwhile, pending: io.clock.pending };
+  };
+
+  it.each([
+    { options: [], said: /^Stopping: .* Ctrl-C again ends at once\.\n$/ },
+    { options: ['--quiet'], said: /^Stopping: .* Ctrl-C again ends at once\.\n$/ },
+    { options: ['--json'], said: /^$/ },
+    { options: ['--events'], said: /^$/ },
+  ])('says in a pipe that it stops, where that takes its time: $options', async ({ options, said }) => {
+    const { meanwhile, pending } = await slowly(options);
+    expect(meanwhile).toMatch(said);
+    expect(pending).toBe(0);
+  });
+
+  it('says so in the line of progress on a terminal', async () => {
+    const { meanwhile } = await slowly(['--quiet'], { terminal: true });
+    expect(meanwhile).toContain('stopping; Ctrl-C again ends at once');
   });
 
   it('says it in JSON where JSON was asked for', async () => {

@@ -11,6 +11,7 @@ import { plainRunLine } from '../view/plain-run-lines.ts';
 import { resultText } from '../view/result-text.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
+import { STOPPING } from './tell-slow-stop.ts';
 
 /** The view that a mode stands for. */
 export async function createRunView(mode: RunMode, io: Io, debug: Debug = {}): Promise<RunView> {
@@ -82,7 +83,8 @@ function quietView(io: Io): RunView {
 /** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
 function silentView(io: Io, print: (result: SessionResult) => string): RunView {
   let turn = 0;
-  const start = () => startProgress(io, () => (turn === 0 ? 'Starting…' : `Running, turn ${turn}…`));
+  const doing = () => (turn === 0 ? 'Starting…' : `Running, turn ${turn}…`);
+  const start = () => startProgress(io, () => (io.signal.aborted ? STOPPING : doing()));
   let leave = start();
   return {
     async show(event) {

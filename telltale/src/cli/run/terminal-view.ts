@@ -7,6 +7,7 @@ import type { Debug } from '../view/debug.ts';
 import { createLiveScreen } from '../view/live-screen.ts';
 import { runNote } from '../view/run-note.ts';
 import type { RunView } from './run-view.ts';
+import { STOPPING } from './tell-slow-stop.ts';
 import { createTerminalFrames, type FramesOptions, type TerminalFrames } from './terminal-frames.ts';
 
 export interface TerminalView extends RunView, Pick<TerminalFrames, 'draw' | 'entered'> {}
@@ -27,8 +28,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   const { stdout, signal } = io;
   const paint = paletteFor(stdout);
   const columns = () => stdout.columns ?? DEFAULT_COLUMNS;
-  const stopping = () =>
-    signal.aborted ? paint.yellow(clip('stopping; Ctrl-C again ends at once', columns() - 1)) : undefined;
+  const stopping = () => (signal.aborted ? paint.yellow(clip(STOPPING, columns() - 1)) : undefined);
   const screen = createLiveScreen({
     paint,
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),

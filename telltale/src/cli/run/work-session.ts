@@ -17,6 +17,7 @@ import { createRunView } from './create-run-view.ts';
 import { type Followed, followSession } from './follow-session.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
+import { tellSlowStop } from './tell-slow-stop.ts';
 import { watchRuns } from './watch-runs.ts';
 
 export interface WorkOptions extends ModeOptions {
@@ -67,6 +68,7 @@ export async function workSession(
     begun?: Begun | 'nothing said' | undefined;
     lead?: RunState | undefined;
   } = {};
+  const stopTelling = tellSlowStop(io, mode);
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
       const begun = await begin(runtime, view);
@@ -91,6 +93,7 @@ export async function workSession(
     // A store that was lost cannot be closed either: what it was lost by is what there is to tell.
     if (outcome.followed === undefined || !isLost(outcome.followed.result)) throw thrown;
   } finally {
+    stopTelling();
     if (outcome.followed === undefined) await view.leave();
   }
   const { followed, begun, lead } = outcome;

@@ -6,6 +6,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { askPerson } from '../run/ask-person.ts';
 import { type ModeOptions, runMode } from '../run/run-mode.ts';
+import { tellSlowStop } from '../run/tell-slow-stop.ts';
 import type { EarlyStore } from '../session/open-early.ts';
 import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
@@ -48,6 +49,7 @@ export async function workRun(
     ...(options.early === undefined ? {} : { early: options.early }),
   };
   const outcome: { followed?: FollowedRun; state?: RunState } = {};
+  const stopTelling = tellSlowStop(io, mode);
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
       const { run, seen } = await begin(runtime);
@@ -59,6 +61,7 @@ export async function workRun(
     const result = outcome.followed?.result;
     if (result?.status !== 'interrupted' || result.error === undefined) throw thrown;
   } finally {
+    stopTelling();
     if (outcome.followed === undefined) await view.leave();
   }
   if (outcome.followed === undefined) return EXIT.failed;

@@ -4,6 +4,7 @@ import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import type { RunMode } from '../run/run-mode.ts';
+import { STOPPING } from '../run/tell-slow-stop.ts';
 import { createTerminalFrames } from '../run/terminal-frames.ts';
 import { clip } from '../view/columns.ts';
 import type { Debug } from '../view/debug.ts';
@@ -66,8 +67,7 @@ function liveView(io: Io, debug: Debug): WorkflowView {
     paint,
     debug,
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
-    status: () =>
-      signal.aborted ? paint.yellow(clip('stopping; Ctrl-C again ends at once', columns() - 1)) : undefined,
+    status: () => (signal.aborted ? paint.yellow(clip(STOPPING, columns() - 1)) : undefined),
   });
   const frames = createTerminalFrames(io, screen);
   return {
@@ -88,7 +88,8 @@ function liveView(io: Io, debug: Debug): WorkflowView {
 /** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
 function silentView(io: Io, print: (result: RunResult) => string): WorkflowView {
   let step = '';
-  const start = () => startProgress(io, () => (step === '' ? 'Starting…' : `At ${step}…`));
+  const doing = () => (step === '' ? 'Starting…' : `At ${step}…`);
+  const start = () => startProgress(io, () => (io.signal.aborted ? STOPPING : doing()));
   let leave = start();
   return {
     async show(event) {

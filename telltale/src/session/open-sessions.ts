@@ -20,14 +20,16 @@ export interface OpenSessionsOptions extends Pick<RuntimeOptions, 'durability' |
   readonly store: string;
   /** Whether a database without a store is refused with `store_empty`. */
   readonly mustExist?: boolean;
+  /** Whether a file that cannot be written is opened to be looked at. */
+  readonly mayOnlyRead?: boolean;
 }
 
 /** Opens a store to look at its sessions: a tenth of the modules that a runtime needs. */
 export async function openSessions(options: OpenSessionsOptions): Promise<Sessions> {
   const clock = options.clock ?? createSystemClock();
   const cwd = resolve(options.cwd ?? '.');
-  const { durability = 'power', mustExist = false } = options;
-  const store = await openStore(options.store, { cwd, clock, durability, mustExist });
+  const { durability = 'power', mustExist = false, mayOnlyRead = false } = options;
+  const store = await openStore(options.store, { cwd, clock, durability, mustExist, mayOnlyRead });
   return {
     store,
     fork: (session, seq, fork = {}) =>

@@ -21,7 +21,7 @@ export function openInlineStore(
   },
 ): Store {
   const { path, clock = createSystemClock(), durability = 'process' } = options;
-  const { lockTimeoutMs = 10_000, maxPages = null } = options;
+  const { lockTimeoutMs = 10_000, maxPages = null, mayOnlyRead = false } = options;
   const view = createProcessView({ pid: process.pid, ...options });
   let listener: BackendListener | undefined;
   let closed: () => void = () => undefined;
@@ -30,7 +30,7 @@ export function openInlineStore(
     if (message.kind === 'closed') closed();
     else setImmediate(() => listener?.received(structuredClone(message)));
   };
-  const settings = { path, durability, lockTimeoutMs, maxPages, ...view.self };
+  const settings = { path, durability, lockTimeoutMs, maxPages, mayOnlyRead, ...view.self };
   const serve = serveStore(settings, tell, () => undefined);
   const thread: StoreBackend = {
     listen: (to) => {

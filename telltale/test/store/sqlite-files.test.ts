@@ -1,14 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  appendFileSync,
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -183,6 +187,71 @@ describe('a store that cannot be used', () => {
     const isRoot = process.getuid?.() === 0;
     const options = { path: isRoot ? '/proc/telltale/store.db' : folder.path('closed/store.db') };
     expect((await refusal(options)).code).toBe('store_unwritable');
+  });
+
+  describe('that cannot be written', () => {
+    /** Nor may anything be made beside it: what SQLite needs for writing leads nowhere, for root as well. */
+    const shut = () => {
+      symlinkSync(folder.path('nowhere/shm'), `${path}-shm`);
+      appendFileSync(`${path}-wal`, '');
+    };
+
+    const stored = async () => {
+      const store = await open();
+      await append(await store.create('s', HEAD), { expectedSeq: 0, events: lines(2, 0) });
+      await store.close();
+    };
+
+    test('is refused, but for those who only read it: they see all, and change nothing', async () => {
+      await stored();
+      shut();
+      expect((await refusal()).code).toBe('store_unwritable');
+      const before = contents();
+      const store = await open({ mayOnlyRead: true });
+      expect(await store.read('s')).toEqual(lines(2, 0));
+      expect(await store.list()).toMatchObject([{ stream: 's', head: 2 }]);
+      await expect(store.create('t', HEAD)).rejects.toMatchObject({ code: 'store_unwritable' });
+      expect(await store.read('s')).toEqual(lines(2, 0));
+      await store.close();
+      expect(contents()).toEqual(before);
+    });
+
+    test('is refused to them, too, where its journal holds more than it', async () => {
+      await stored();
+      const other = new DatabaseSync(path);
+      other.exec("PRAGMA wal_autocheckpoint = 0; UPDATE streams SET title = 'newer'");
+      copyFileSync(`${path}-wal`, folder.path('journal'));
+      other.close();
+      copyFileSync(folder.path('journal'), `${path}-wal`);
+      shut();
+      const error = await refusal({ mayOnlyRead: true });
+      expect(error).toMatchObject({ code: 'store_unwritable', hint: expect.stringContaining('-wal') });
+    });
+
+    test('is not read on when somebody has written it meanwhile', async () => {
+      await stored();
+      shut();
+      const store = await open({ mayOnlyRead: true });
+      expect(await store.read('s')).toEqual(lines(2, 0));
+      const now = new Date();
+      utimesSync(path, now, new Date(now.getTime() + 1000));
+      await expect(store.list()).rejects.toMatchObject({ code: 'store_locked', retryable: true });
+      await store.close();
+    });
+
+    test('is not read where it is of an older version: it cannot be brought up to date', async () => {
+      await stored();
+      const other = new DatabaseSync(path);
+      other.exec('PRAGMA user_version = 1');
+      other.close();
+      shut();
+      expect((await refusal({ mayOnlyRead: true })).message).toContain('version 1');
+    });
+
+    test('is not made for those who only read it', async () => {
+      const missing = '/proc/telltale/store.db';
+      expect((await refusal({ path: missing, mayOnlyRead: true })).code).toBe('store_unwritable');
+    });
   });
 
   test('one in folders that are missing is made with them', async () => {

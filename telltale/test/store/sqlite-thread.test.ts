@@ -25,6 +25,7 @@ test(
       durability: 'power',
       lockTimeoutMs: 1000,
       maxPages: null,
+      mayOnlyRead: false,
       ...view.self,
     } as const;
     const thread = await startStoreThread(settings);

@@ -159,7 +159,13 @@ async function stored<T>(
   const location = storeLocation(named === -1 ? undefined : before[named + 1], io);
   if (!storeExists(location, io)) return undefined;
   const { cwd, clock } = io;
-  const opened = await runtimes.openSessions({ store: location, cwd, clock, mustExist: true });
+  const opened = await runtimes.openSessions({
+    store: location,
+    cwd,
+    clock,
+    mustExist: true,
+    mayOnlyRead: true,
+  });
   try {
     return await read(opened);
   } finally {

@@ -47,7 +47,9 @@ export function withSessions<T>(
 ): Promise<T> {
   const location = storeLocation(store, io);
   const { cwd, clock } = io;
-  const open = () => runtimes.openSessions({ store: location, cwd, clock, mustExist });
+  // Whoever looks at what is there needs to write nothing; one that does, such as `steer`, is refused when it tries.
+  const open = () =>
+    runtimes.openSessions({ store: location, cwd, clock, mustExist, mayOnlyRead: mustExist });
   return withOpen(io, location, open, work);
 }
 

@@ -34,7 +34,8 @@ export async function withStoreAt<T>(
 ): Promise<T> {
   const { cwd, clock } = io;
   const stopProgress = startProgress(io, () => `Opening ${shownLocation(location)}…`);
-  const store = await runtimes.openStore(location, { cwd, clock, mustExist }).finally(stopProgress);
+  const options = { cwd, clock, mustExist, mayOnlyRead: mustExist };
+  const store = await runtimes.openStore(location, options).finally(stopProgress);
   let result: T;
   try {
     result = await work(store);

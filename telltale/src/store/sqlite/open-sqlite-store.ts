@@ -14,6 +14,8 @@ export interface SqliteStoreOptions extends ProcessViewOptions {
   readonly lockTimeoutMs?: number;
   /** The file may grow to so many pages of 4 KiB; then it is full. */
   readonly maxPages?: number;
+  /** Whether a file that cannot be written is opened all the same, to be read: every write is then refused. */
+  readonly mayOnlyRead?: boolean;
 }
 
 const LOCK_TIMEOUT_MS = 10_000;
@@ -24,9 +26,13 @@ const LOCK_TIMEOUT_MS = 10_000;
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { durability = 'power', lockTimeoutMs = LOCK_TIMEOUT_MS, maxPages = null } = options;
+  const { mayOnlyRead = false } = options;
   const view = createProcessView(options);
   const path = resolve(options.path);
-  const thread = await startStoreThread({ path, durability, lockTimeoutMs, maxPages, ...view.self });
+  const thread = await startStoreThread({
+    ...{ path, durability, lockTimeoutMs, maxPages, mayOnlyRead },
+    ...view.self,
+  });
   const location = `sqlite:${options.path}`;
   const openGraphs = async () => {
     const { startGraphThread } = await import('./graph/start-graph-thread.ts');

@@ -29,6 +29,23 @@ export const storeUnwritable = (path: string, found: string, cause?: unknown) =>
     cause,
   });
 
+/** Nothing may be written beside it, so what a journal holds cannot be seen, and it may hold the newest events. */
+export const storeJournalHidden = (path: string, cause?: unknown) =>
+  new RuntimeError(
+    'store_unwritable',
+    `${path} has a journal that cannot be read where nothing may be written.`,
+    {
+      hint: `Copy it with its "-wal" file into a folder of your own, and look at it there.`,
+      cause,
+    },
+  );
+
+export const storeWritten = (path: string) =>
+  new RuntimeError('store_locked', `${path} was written by another program while it was looked at.`, {
+    hint: 'Try again.',
+    retryable: true,
+  });
+
 export const storeGone = (path: string) =>
   new RuntimeError('store_gone', `${path} was deleted, moved or replaced while it was open.`, {
     hint: 'Put it back where it was, or restart to begin with what is there now. Nothing more is written to the old file.',

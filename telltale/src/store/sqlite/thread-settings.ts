@@ -4,6 +4,8 @@ export interface ThreadSettings {
   readonly durability: 'power' | 'process';
   readonly lockTimeoutMs: number;
   readonly maxPages: number | null;
+  /** Whether a file that cannot be written is opened to be read. */
+  readonly mayOnlyRead: boolean;
   readonly pid: number;
   readonly startedAt: number;
   readonly place: string;

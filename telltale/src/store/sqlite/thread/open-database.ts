@@ -3,17 +3,35 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { storeNewer, storeUnwritable } from '../sqlite-errors.ts';
 import type { ThreadSettings } from '../thread-settings.ts';
-import { isBusy } from './describe-failure.ts';
+import { describeFailure, isBusy } from './describe-failure.ts';
 import { inspectFile, pause } from './inspect-file.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
+import { type OpenedDatabase, openToRead } from './open-to-read.ts';
 import { PAGE_BYTES } from './page-bytes.ts';
 
 const RETRY_MS = 10;
 
-type OpenSettings = Pick<ThreadSettings, 'path' | 'durability' | 'lockTimeoutMs' | 'maxPages'>;
+type OpenSettings = Pick<
+  ThreadSettings,
+  'path' | 'durability' | 'lockTimeoutMs' | 'maxPages' | 'mayOnlyRead'
+>;
 
-/** Opens or makes the file and brings its schema up to date. Throws before anything is changed in a file not ours. */
-export function openDatabase({ path, durability, lockTimeoutMs, maxPages }: OpenSettings): DatabaseSync {
+/**
+ * Opens or makes the file and brings its schema up to date; or opens one for reading that cannot be written, where that
+ * will do. Throws before anything is changed in a file not ours.
+ */
+export function openDatabase(settings: OpenSettings): OpenedDatabase {
+  const { path, lockTimeoutMs, mayOnlyRead } = settings;
+  try {
+    return { db: openToWrite(settings) };
+  } catch (error) {
+    const isUnwritable = describeFailure(path, lockTimeoutMs, error).code === 'store_unwritable';
+    if (!mayOnlyRead || !isUnwritable || !existsSync(path)) throw error;
+    return openToRead(path, error);
+  }
+}
+
+function openToWrite({ path, durability, lockTimeoutMs, maxPages }: OpenSettings): DatabaseSync {
   makeFolder(dirname(path));
   inspectFile(path);
   refuseReadOnly(path);

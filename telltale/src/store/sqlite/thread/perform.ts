@@ -90,9 +90,13 @@ export function performRead(
   request: ReadRequest,
   now: number,
   describe: (thrown: unknown) => RuntimeError,
+  /** Throws where what was just read is not to be trusted. */
+  check?: () => void,
 ): Outcome {
   try {
-    return { value: read(rows, request, now) };
+    const value = read(rows, request, now);
+    check?.();
+    return { value };
   } catch (error) {
     return { error: (error instanceof RuntimeError ? error : describe(error)).toJSON() };
   }

@@ -47,7 +47,7 @@ function open(
   end: () => void,
   describe: (thrown: unknown) => RuntimeError,
 ): (message: ToBackend) => void {
-  const db = openDatabase(settings);
+  const { db, mustBeAsFound } = openDatabase(settings);
   const isInPlace = createIsInPlace(settings.path);
   const bell = createDoorbell();
   const ownership = createOwnership(db, settings, bell);
@@ -126,7 +126,7 @@ function open(
         if (message.writes.length > 0) tell(write(message));
         if (message.reads.length > 0) {
           const answer = (request: Group['reads'][number]): Outcome =>
-            performRead(rows, request, message.now, describe);
+            performRead(rows, request, message.now, describe, mustBeAsFound);
           tell({ kind: 'answers', outcomes: message.reads.map(answer) });
         }
         if (message.writes.length > 0) tidy(message);

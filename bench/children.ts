@@ -30,7 +30,7 @@ if (options.help || !(Number.isInteger(runs) && runs > 0) || !(handicap >= 0)) {
 }
 
 /** The built package, as a program has it. */
-const BUILT = new URL('../telltale/dist/index.js', import.meta.url).href;
+const BUILT = import.meta.resolve('telltale');
 const WARM_UP = 300;
 const ROUNDS = 5;
 

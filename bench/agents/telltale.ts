@@ -14,7 +14,7 @@ export interface Ours {
 }
 
 /** The built package, as a program has it: the first session of a process must not pay for stripping types. */
-const BUILT = new URL('../../telltale/dist/index.js', import.meta.url).href;
+const BUILT = import.meta.resolve('telltale');
 
 /** Ours, through the public runtime: tool and agent are files, as a user writes them. */
 export const createTelltale = ({ store, idempotent, dialect = 'tags' }: Ours): AgentContestant => ({

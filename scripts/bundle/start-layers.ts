@@ -1,18 +1,24 @@
 import { readdirSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 
 const COMMANDS = 'cli/commands';
 
 /**
- * What is loaded on the way of most commands, in this order. What one of these reaches by its imports, and none before
+ * What is loaded on the way of most commands and programs, in this order. What one of these reaches by its imports, and none before
  * it does, is one file of the bundle; the rest is cut by what loads it. What a module shares with one of these is loaded
  * with all of its file: so what all share comes first, what is small before what is large, and every command before
  * what commands load once they are begun.
  */
 const LAYERS = [
+  'targets/sandbox/shared-box',
   'store/sqlite/thread/worker',
   'targets/sandbox/thread/worker',
+  'manifest/printable',
   'cli/start',
+  'index',
+  'protocol/index',
+  'client/index',
+  'testing/index',
   `${COMMANDS}/sessions`,
   `${COMMANDS}/show`,
   `${COMMANDS}/run`,
@@ -24,9 +30,10 @@ const LAYERS = [
   'session/prepare-agent',
   'session/run-session',
   'session/begin-session',
+  'session/wire-session',
+  'targets/tools/tool-target',
   'models/scripted/load-script',
   'models/scripted/scripted-model',
-  'index',
   'session/runs/walk-run',
   'server/start-daemon',
 ] as const;
@@ -53,11 +60,17 @@ function nameAll(compiled: string, graph: Graph): ReadonlyMap<string, string> {
     for (let id = open.pop(); id !== undefined; id = open.pop()) {
       const info = names.has(id) ? null : graph.getModuleInfo(id);
       if (info === null) continue;
-      names.set(id, layer.replaceAll('/', '-'));
+      names.set(id, nameOf(layer, relative(compiled, id)));
       open.push(...info.importedIds);
     }
   }
   return names;
+}
+
+/** What programs import has no file in common with the command line's own modules: these load what draws tables and reads options. */
+function nameOf(layer: string, module: string): string {
+  const name = layer.replaceAll('/', '-');
+  return layer.startsWith('cli/') && !module.startsWith(join('cli', sep)) ? `${name}-shared` : name;
 }
 
 function modulesOf(compiled: string, layer: string): string[] {

@@ -9,8 +9,8 @@ const PLAIN = new Set(['zod', 'yaml', '@marcbachmann/cel-js']);
  * Makes loading the package quicker, where this Node can, and returns the folder to start from.
  *
  * - Compiled code is kept between runs in Node's own place for it; where that cannot be written, nothing is kept.
- * - `bundle/` holds the modules of `dist/` in a few files. Once a process was started from there, what imports the
- *   package by its name gets it from there, too, so that no module is loaded twice.
+ * - `bundle/` holds the modules of `dist/` in a few files. What imports the package by its name gets it from where the
+ *   process was started, so that no module is loaded twice.
  * - Files that are imported by their names, in the package itself and in some of its dependencies, are not looked for.
  *
  * docs/decisions/bundle.md has what they save.
@@ -20,8 +20,8 @@ export function quickStart(home) {
   module.enableCompileCache?.();
   const dist = new URL('dist/', home);
   const bundle = new URL('bundle/', home);
-  if (module.registerHooks === undefined) return dist;
   const folder = isFresh(bundle, dist) ? bundle : dist;
+  if (module.registerHooks === undefined) return folder;
   const inside = folder.href;
   /** @type {Map<string, string | null | undefined>} Folders, and the format of what is in them. */
   const plain = new Map([[inside, 'module']]);
@@ -35,15 +35,19 @@ export function quickStart(home) {
               return { url: new URL(specifier, parentURL).href, format, shortCircuit: true };
         return next(specifier, context);
       }
+      // What was compiled, where the bundle is older or not there: without its condition the package exports that.
+      if (isOwnName(specifier) && folder === dist)
+        return next(specifier, {
+          ...context,
+          conditions: context.conditions.filter((name) => name !== 'node'),
+        });
       const found = next(specifier, context);
       // Only those that this package itself gets: another copy may be of another version.
       if (PLAIN.has(specifier) && parentURL.startsWith(inside)) {
         const end = found.url.lastIndexOf(`/node_modules/${specifier}/`);
         if (end >= 0) plain.set(found.url.slice(0, end + `/node_modules/${specifier}/`.length), found.format);
       }
-      return isOwnName(specifier) && found.url.startsWith(dist.href)
-        ? { ...found, url: inside + found.url.slice(dist.href.length) }
-        : found;
+      return found;
     },
   });
   return folder;

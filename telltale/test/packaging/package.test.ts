@@ -108,6 +108,33 @@ describe('a project that installs it', () => {
     });
   });
 
+  test('gets every entry from one copy of the package, in a few files', async () => {
+    const file = join(consumer, 'copies.js');
+    writeFileSync(
+      file,
+      `import { registerHooks } from 'node:module';
+       const files = new Set();
+       registerHooks({
+         load(url, context, next) {
+           if (url.includes('/telltale/')) files.add(url.split('/telltale/').at(-1));
+           return next(url, context);
+         },
+       });
+       const { RuntimeError } = await import('telltale');
+       const imported = files.size;
+       const client = await import('telltale/client');
+       await import('telltale/protocol');
+       await import('telltale/testing');
+       await import('telltale/server');
+       const compiled = [...files].filter((name) => name.startsWith('dist/'));
+       console.log(client.RuntimeError === RuntimeError, imported < 10, JSON.stringify(compiled));`,
+    );
+    expect(await run(process.execPath, [file], consumer)).toMatchObject({
+      code: 0,
+      output: 'true true []\n',
+    });
+  });
+
   test('cannot reach past the entries', async () => {
     const file = join(consumer, 'reach.js');
     writeFileSync(file, "import 'telltale/dist/index.js';");

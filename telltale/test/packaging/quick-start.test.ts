@@ -14,7 +14,14 @@ beforeAll(() => {
   cpSync(join(root, 'telltale', 'bin'), join(home, 'bin'), { recursive: true });
   writeFileSync(
     join(home, 'package.json'),
-    '{"name":"telltale","type":"module","exports":{".":"./dist/index.js","./part":"./dist/part/index.js"}}',
+    JSON.stringify({
+      name: 'telltale',
+      type: 'module',
+      exports: {
+        '.': { node: './bundle/index.js', default: './dist/index.js' },
+        './part': { node: './bundle/part/index.js', default: './dist/part/index.js' },
+      },
+    }),
   );
   writeFileSync(
     join(folder, 'tool.mjs'),

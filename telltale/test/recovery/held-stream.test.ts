@@ -6,7 +6,7 @@ import { defineWorkflow } from '../../src/session/define/define-workflow.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { action } from './say.ts';
-import { createStage, seen } from './stage.ts';
+import { createStage, type Stage, seen } from './stage.ts';
 
 /** How long an effect takes: long enough for whoever does not wait for it to be first. */
 const WORK_MS = 15;
@@ -85,6 +85,20 @@ it('a session that waits for a person at a sync action goes on with a word for i
   await stage.close();
 });
 
+/** Runs a session that waits for a person: it hears a word before the person allows what it waits for. */
+async function steerThenAllow(stage: Stage): Promise<void> {
+  const session = stage.start();
+  await seen(session, 'session.waiting');
+  await stage.runtime.steer('ses_stage', 'What of it?');
+  await seen(session, 'turn.completed', 2);
+  expect(stage.prompts[1]).toContain('What of it?');
+  expect(stage.prompts[1]).toContain('a message came in while a person decides');
+  const [review] = await stage.runtime.reviews();
+  await stage.runtime.answer(review?.review ?? '', { approved: true, by: 'ann' });
+  expect(await session.result).toMatchObject({ status: 'completed', result: 'Read.' });
+  expect(stage.calls()).toEqual(['quick_b', 'quick']);
+}
+
 it.each([
   ['a sync action', action('asked', 'quick', {}, 'sync')],
   ['a sync action in a thought', `<thought>I ask.${action('asked', 'quick', {}, 'sync')}`],
@@ -100,16 +114,7 @@ it.each([
       ],
       onWaiting: 'hold',
     });
-    const session = stage.start();
-    await seen(session, 'session.waiting');
-    await stage.runtime.steer('ses_stage', 'What of it?');
-    await seen(session, 'turn.completed', 2);
-    expect(stage.prompts[1]).toContain('What of it?');
-    expect(stage.prompts[1]).toContain('a message came in while a person decides');
-    const [review] = await stage.runtime.reviews();
-    await stage.runtime.answer(review?.review ?? '', { approved: true, by: 'ann' });
-    expect(await session.result).toMatchObject({ status: 'completed', result: 'Read.' });
-    expect(stage.calls()).toEqual(['quick_b', 'quick']);
+    await steerThenAllow(stage);
     expect(await stage.of('fault')).toEqual([]);
     expect((await stage.of('response')).map(({ text }) => text)).toEqual(['I ask.', 'Said.', 'Read.']);
     expect((await stage.log()).filter((event) => event.type === 'turn.failed')).toMatchObject([
@@ -135,15 +140,7 @@ it('so does one whose model calls tools natively', async () => {
     ],
     onWaiting: 'hold',
   });
-  const session = stage.start();
-  await seen(session, 'session.waiting');
-  await stage.runtime.steer('ses_stage', 'What of it?');
-  await seen(session, 'turn.completed', 2);
-  expect(stage.prompts[1]).toContain('What of it?');
-  const [review] = await stage.runtime.reviews();
-  await stage.runtime.answer(review?.review ?? '', { approved: true, by: 'ann' });
-  expect(await session.result).toMatchObject({ status: 'completed', result: 'Read.' });
-  expect(stage.calls()).toEqual(['quick_b', 'quick']);
+  await steerThenAllow(stage);
   expect((await stage.of('action.declared')).map(({ action: { id } }) => id)).toEqual(['asked', 'behind']);
   await stage.close();
 });

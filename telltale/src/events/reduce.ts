@@ -17,6 +17,7 @@ import {
 } from './fold-tasks.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
 import { markHook } from './hook-marks.ts';
+import { showsTag } from './shows-tag.ts';
 import { emptyState, ownFields, type SessionState } from './state.ts';
 
 /** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */
@@ -156,7 +157,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       changeVariable(state, event);
       break;
     case 'fault':
-      state.signs.tags ||= event.code !== 'no_tags';
+      state.signs.tags ||= showsTag(event.code);
       if (state.news.faults.length < MAX_FAULTS)
         state.news.faults = added(state.news.faults, { code: event.code, message: event.message });
       break;

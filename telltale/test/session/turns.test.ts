@@ -156,6 +156,18 @@ describe('a session', () => {
     expect(result).toMatchObject({ status: 'completed', result: 'Three.', turns: 3 });
   });
 
+  it.each([
+    ['a fence that is left open', '```xml\n<response>Hi</response>', 'fence_left_open'],
+    ['a closing tag that closes nothing', 'It ends with </thought>.', 'stray_close'],
+    ["a tag of the runtime's", 'I see <result id="a"> here.', 'reserved_tag'],
+  ])('text with %s holds no tag', async (_what, text, code) => {
+    const { of, result } = await runAgent({ turns: [text, text, text] });
+    expect(of('fault').map((fault) => fault.code)).toEqual([1, 2, 3].flatMap(() => [code, 'no_tags']));
+    expect(result).toMatchObject({ status: 'completed', result: text, turns: 3 });
+    const at = await runAgent({ manifest: 'protocol: { bare_text: final }\n', turns: [text] });
+    expect(at.result).toMatchObject({ status: 'completed', result: text, turns: 1 });
+  });
+
   it('a tag of which nothing came is a tag all the same', async () => {
     const { of, prompts } = await runAgent({
       manifest: 'metadata: { fields: { status: { values: [IDLE, BUSY], default: IDLE } } }',

@@ -1,5 +1,6 @@
 import { completesStep, type DeclaredAction, isTracked } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
+import { showsTag } from '../../events/shows-tag.ts';
 import { added, withoutLast } from '../../kernel/grow.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
@@ -27,7 +28,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
     return;
   }
   const { spoken, context } = hearing;
-  hearing.tagged ||= event.type !== 'text';
+  hearing.tagged ||= isTag(event);
   if (event.type !== 'text' && event.type !== 'fault') endRun(spoken, consumed);
   if (!hearing.branchHolds && event.type !== 'if') return;
   switch (event.type) {
@@ -81,6 +82,10 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
   }
 }
+
+/** Whether it came of a tag. */
+export const isTag = (event: ParserEvent): boolean =>
+  event.type === 'fault' ? showsTag(event.code) : event.type !== 'text';
 
 /** Undefined where it cannot be decided: then the model is told, and a final response of its turn does not count. */
 function decide({ spoken, context }: Hearing, test: string, consumed: number): boolean | undefined {

@@ -5,6 +5,7 @@ import { NONE } from '../../kernel/grow.ts';
 import { isLoop } from '../../scheduler/loops.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
+import { isTag } from './act.ts';
 import { type Branches, badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
@@ -74,7 +75,7 @@ export function rehear(context: SessionContext): Reheard {
   };
   for (const event of [...parser.push(output), ...parser.end()]) {
     if (final || observed !== undefined) break;
-    tagged ||= event.type !== 'text';
+    tagged ||= isTag(event);
     if (event.type === 'if') {
       if (event.body === 'else') otherBranch(branches);
       else if (event.body === 'close') closeBranch(branches);

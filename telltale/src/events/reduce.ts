@@ -93,6 +93,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'model.output':
       hear(state, event.text);
+      state.signs.unset = true;
       break;
     case 'thought':
       state.signs.tags = true;
@@ -150,6 +151,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'metadata.rejected':
       if (isOfChild(event.by) || isOfWorkflow(event.by)) break; // no mistake of this model's
+      state.signs.unset = false;
       state.signs.tags = true;
       for (const error of event.errors) state.news.rejected = added(state.news.rejected, error);
       break;
@@ -334,6 +336,7 @@ const isOfChild = (by: string): boolean => by.startsWith(CHILD_WRITER);
 const isOfWorkflow = (by: string): boolean => by.startsWith(WORKFLOW_WRITER);
 
 function changeVariable(state: SessionState, event: EventOf<'variable.changed'>): void {
+  state.signs.unset = false;
   if (event.by !== SEED_WRITER) state.variableUpdates++;
   const { name, to: value, class: kind, by } = event;
   const isNew = !state.variables.has(name) || !isSame(event.from, value);
@@ -352,6 +355,7 @@ const isSame = (from: Json, to: Json): boolean =>
   from === to || (typeof from === 'object' && JSON.stringify(from) === JSON.stringify(to));
 
 function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
+  state.signs.unset = false;
   if (event.by !== SEED_WRITER) state.metadataUpdates++;
   const fields = Object.entries(event.changes) as [string, { to: Json }][];
   // What was said already is an update, but no sign that anything goes on.

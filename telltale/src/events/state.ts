@@ -178,6 +178,8 @@ export interface TurnSigns {
   responses: number;
   /** How many thoughts are; absent in snapshots from before they were counted. */
   thoughts?: number;
+  /** Whether neither metadata nor variables have changed since it was last heard; absent in older snapshots. */
+  unset?: boolean;
   /** What the tests of its `<if>`s came to, in order; null where one could not be decided. */
   ifs: readonly (boolean | null)[];
 }
@@ -335,6 +337,7 @@ export const noSigns = (): TurnSigns => ({
   deeds: false,
   responses: 0,
   thoughts: 0,
+  unset: false,
   ifs: NONE,
 });
 

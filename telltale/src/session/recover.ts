@@ -6,6 +6,7 @@ import { costWith, countUsage } from './cost.ts';
 import { completedWith, finishTurn } from './turn/finish-turn.ts';
 import type { Next } from './turn/next.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
+import { setVariables } from './turn/set-variables.ts';
 import { responsesOut } from './turn/settle-actions.ts';
 
 /** What the last turn before a restart left to do. */
@@ -44,6 +45,7 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
     scheduler.turnEnded('well');
     return { kind: 'undecided', heard };
   }
+  setLast(context, heard);
   sayThoughts(context, heard);
   tellLost(context, heard);
   const error = {
@@ -68,6 +70,12 @@ function tellFaults({ log, state }: SessionContext, { faults }: Reheard): void {
     if (at === -1) log.append({ type: 'fault', code, message });
     else known.splice(at, 1);
   }
+}
+
+/** What the turn set last, and the log ends before. An action there is not begun: it could be one too many. */
+function setLast(context: SessionContext, { unset }: Reheard): void {
+  if (unset?.type === 'metadata') context.works.applyMetadata(unset.value, 'model');
+  else if (unset?.type === 'variables') setVariables(context, unset.value);
 }
 
 function sayThoughts({ log }: SessionContext, { thoughts }: Reheard): void {

@@ -72,4 +72,33 @@ describe('a fork', () => {
       },
     });
   });
+
+  it.each([
+    ['tags', '<metadata>{"status":"BUSY","odd":1}</metadata><thought>Next.</thought>'],
+    ['tools', { call: 'set_metadata', input: { status: 'BUSY', odd: 1 } }],
+    ['step', { call: 'step', input: { thought: 'Next.', metadata: { status: 'BUSY', odd: 1 } } }],
+  ])(
+    'sets metadata whose text the log holds and whose event it does not, once (%s)',
+    async (dialect, said) => {
+      await runAgent({
+        manifest: `dialect: ${dialect}\nmetadata: { fields: { status: { values: [IDLE, BUSY], default: IDLE } } }\n`,
+        turns: [],
+        model: createScriptedModel({ turns: [typeof said === 'string' ? said : { say: [said] }] }),
+        after: async (id, runtime) => {
+          const events = await runtime.events(id);
+          const changed = events.findIndex(({ type }) => type === 'metadata.changed');
+          expect(events[changed - 1]?.type).toBe('model.output');
+          for (const { seq } of events.slice(changed - 1, changed + 2)) {
+            const fork = await runtime.fork(id, seq);
+            const session = await runtime.resume(fork, { model: createScriptedModel({ turns: [''] }) });
+            await session.result;
+            const set = (await runtime.events(fork)).flatMap((event) =>
+              event.type === 'metadata.changed' && event.by === 'model' ? [event.changes] : [],
+            );
+            expect(set).toEqual([{ status: { from: 'IDLE', to: 'BUSY' } }]);
+          }
+        },
+      });
+    },
+  );
 });

@@ -2,6 +2,7 @@ import { completesStep } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { SessionState } from '../../events/state.ts';
 import { NONE } from '../../kernel/grow.ts';
+import type { ParserEvent } from '../../protocol/intents.ts';
 import { isLoop } from '../../scheduler/loops.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
@@ -18,12 +19,16 @@ import {
 } from './response-stream.ts';
 import { createTurnParser } from './turn-parser.ts';
 
+type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
+
 /** What a turn said that is not on the log as an event of its own yet: read again from its text. */
 export interface Reheard extends Heard {
   /** Whether its final response had been closed: then the turn was over, whether or not the log says so. */
   readonly final: boolean;
   /** Ids of actions that are in its text but were not put on the log. */
   readonly lost: readonly string[];
+  /** Metadata or variables with which it ends, and of which nothing is on the log. */
+  readonly unset: Setting | undefined;
   /** What was wrong with it, up to where its final response closed; some may be on the log. */
   readonly faults: readonly Extract<EventBody, { type: 'fault' }>[];
   /** Thoughts that are not on the log: those it broke off in, and one that it ended with. */
@@ -73,7 +78,11 @@ export function rehear(context: SessionContext): Reheard {
     faults.push(badTest(test, problem));
     return undefined;
   };
-  for (const event of [...parser.push(output), ...parser.end()]) {
+  const pushed = parser.push(output);
+  // The log ends behind what is acted on: only the last of it may have been written and not done.
+  const last = state.signs.unset === true && parser.consumed === output.length ? pushed.at(-1) : undefined;
+  let unset: Setting | undefined;
+  for (const event of [...pushed, ...parser.end()]) {
     if (final || observed !== undefined) break;
     tagged ||= isTag(event);
     if (event.type === 'if') {
@@ -83,7 +92,9 @@ export function rehear(context: SessionContext): Reheard {
     } else if (!branches.branchHolds) continue;
     else if (event.type === 'text') text += event.text;
     else if (event.type === 'fault') faults.push(event);
-    else if (event.type === 'parallel') groups += event.body === 'open' ? 1 : -1;
+    else if (event.type === 'metadata' || event.type === 'variables') {
+      if (event === last) unset = event;
+    } else if (event.type === 'parallel') groups += event.body === 'open' ? 1 : -1;
     else if (event.type === 'open' && event.tag === 'thought')
       thoughts.push({ text: '', depth: event.depth });
     else if (event.type === 'open') {
@@ -132,7 +143,7 @@ export function rehear(context: SessionContext): Reheard {
     }
   }
   while (thoughts.length > 0) closeThought();
-  return { responses, text, tagged, observed, final, lost, faults, thoughts: unsaid };
+  return { responses, text, tagged, observed, final, lost, unset, faults, thoughts: unsaid };
 }
 
 /** How many `<foreach>` of the turn in hand are on the log. */

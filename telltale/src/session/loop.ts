@@ -4,6 +4,7 @@ import type { Conversation } from '../prompt/conversation.ts';
 import type { Prompt } from '../prompt/prompt.ts';
 import { compactIfNeeded } from './compact.ts';
 import type { SessionContext } from './context.ts';
+import { giveWay } from './guide/give-way.ts';
 import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import { reachedLimit } from './limits.ts';
 import { finishLast, type Left } from './recover.ts';
@@ -88,6 +89,7 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
     if (before !== undefined) await before;
     if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
     if (state.failing !== undefined) return owner.ended(await untilStopped(context));
+    if (context.guide !== undefined) await giveWay(context);
     const led = context.guide?.before();
     const ended = led === undefined ? undefined : await led;
     if (ended !== undefined) return owner.ended(ended);

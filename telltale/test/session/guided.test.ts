@@ -226,6 +226,49 @@ describe('out of turn', () => {
     expect(types).not.toContain('task.claimed');
   });
 
+  const claim = speak('tags', [{ complete: NOTES('it') }]);
+  it.each([
+    ['complete_step', claim],
+    // What was said behind it is said again, to the message.
+    [
+      'a sync complete_step',
+      `${claim.replace('<action', '<action mode="sync"')}<response final="false">Soon.</response>`,
+    ],
+    ['a complete_step that depends on it', claim.replace('"name"', '"depends_on": ["a"], "name"')],
+  ])(
+    'is spoken to while %s waits for a person: it answers, and completes the step later',
+    async (_, ends) => {
+      const { result, of, prompts } = await led(['{ name: look, type: task, prompt: "Look." }'], [], {
+        turns: [
+          `<action id="a">{"name": "ask"}</action>${ends}`,
+          '<response final="false">Soon.</response>',
+          speak('tags', [{ complete: NOTES('all of it') }]),
+        ],
+        runtime: { onWaiting: 'hold' },
+        files: {
+          ...flow('{ name: look, type: task, prompt: "Look." }'),
+          ...tool('ask', 'return 1;', 'approval: always\n'),
+        },
+        during: async (session, runtime) => {
+          let steered = false;
+          for await (const event of session.events) {
+            if (event.type === 'session.waiting' && !steered) {
+              steered = true;
+              await session.steer('How long?');
+            }
+            if (event.type !== 'response') continue;
+            const [review] = await runtime.reviews();
+            if (review !== undefined) await runtime.answer(review.review, { approved: true, by: 'ann' });
+          }
+        },
+      });
+      expect(prompts[1]).toContain('How long?');
+      expect(prompts[1]).toContain('The step is not completed: a message came in');
+      expect(of('task.claimed').map(({ notes }) => notes)).toEqual([NOTES('all of it')]);
+      expect(result).toMatchObject({ status: 'completed', result: NOTES('all of it') });
+    },
+  );
+
   it('its turn waits for complete_step, whatever mode it asks for', async () => {
     const { result, of } = await led(
       ['{ name: look, type: task, prompt: "Look." }', '{ name: tell, type: task, prompt: "Tell." }'],

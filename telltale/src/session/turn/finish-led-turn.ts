@@ -1,21 +1,18 @@
-import { completesStep } from '../../events/action.ts';
 import type { SessionContext } from '../context.ts';
+import { claimsUnderWay } from '../guide/give-way.ts';
 import type { Guide } from '../guide/guide-port.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard } from './hearing-state.ts';
 import type { Next } from './next.ts';
 import { noTags, remind, tellOnce } from './remind.ts';
-import { allEnded, letSettle } from './settle-actions.ts';
+import { allEndedOrSpokenTo, letSettle } from './settle-actions.ts';
 
 /** Only the run that leads a session ends it: a final response does not, and who does nothing is told by the guide. */
 export async function finishLedTurn(context: SessionContext, guide: Guide, heard: Heard): Promise<Next> {
   const { stop, scheduler, state } = context;
   const running = scheduler.tracked();
-  const completes = running.some((id) => {
-    const known = state.actions.get(id);
-    return known !== undefined && completesStep(known.action);
-  });
-  if (completes) await allEnded(context);
+  const completes = claimsUnderWay(context).length > 0;
+  if (completes) await allEndedOrSpokenTo(context);
   else await letSettle(context, running);
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (state.task?.open === undefined && !completes) {

@@ -69,13 +69,10 @@ export async function responsesOut(
   }
 }
 
-/** Waits until no tracked action is left, those that ended ones set off included. */
-export async function allEnded({ scheduler, stop, reviews }: SessionContext): Promise<void> {
-  for (let ids = scheduler.tracked(); ids.length > 0 && stop.reason === undefined; ids = scheduler.tracked())
-    await reviews.until((done) => scheduler.whenEnded(ids, done));
-}
-
-/** The same, unless the agent is spoken to while all that is left waits for people. */
+/**
+ * Waits until no tracked action is left, those that ended ones set off included; unless the agent is spoken to while all
+ * that is left waits for people.
+ */
 export async function allEndedOrSpokenTo({ scheduler, stop, reviews }: SessionContext): Promise<void> {
   for (
     let ids = scheduler.tracked();

@@ -30,7 +30,8 @@ function startedModules(): readonly string[] {
     });
 }
 
-const entries = ['cli/start', ...exportedModules(), ...startedModules()];
+const started = startedModules();
+const entries = ['cli/start', ...exportedModules(), ...started];
 
 await build({
   configFile: false,
@@ -53,7 +54,7 @@ await build({
         comments: { annotation: false, jsdoc: false, legal: false },
         codeSplitting: {
           includeDependenciesRecursively: false,
-          groups: [{ name: layerNames(compiled), debugName: 'layers' }],
+          groups: [{ name: layerNames(compiled, started), debugName: 'layers' }],
         },
       },
     },

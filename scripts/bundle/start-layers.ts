@@ -43,13 +43,20 @@ interface Graph {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
 }
 
-/** The name of the file that a module belongs to, if it is in a layer. */
-export function layerNames(compiled: string): (id: string, graph: Graph) => string | null {
+/**
+ * The name of the file that a module belongs to, if it is in a layer. What threads and processes are started from (`started`)
+ * is in none, since it acts when it is loaded: a thread that shares something with another one is not to do its work, too.
+ */
+export function layerNames(
+  compiled: string,
+  started: readonly string[],
+): (id: string, graph: Graph) => string | null {
+  const apart = new Set(started.map((entry) => join(compiled, `${entry}.js`)));
   let names: ReadonlyMap<string, string> | undefined;
   return (id, graph) => {
     if (id.startsWith(join(compiled, SHARED_ROOM, sep))) return SHARED_ROOM;
     names ??= nameAll(compiled, graph);
-    return names.get(id) ?? null;
+    return apart.has(id) ? null : (names.get(id) ?? null);
   };
 }
 

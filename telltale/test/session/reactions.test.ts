@@ -359,6 +359,30 @@ describe('runs side by side', () => {
     expect(await stage.suppressed()).toEqual(['later#0 over']);
   });
 
+  it.each([
+    ['delayed', { delay: '5s' }, 0],
+    ['queued', { concurrency: { max: 1, when_busy: 'queue' } }, 1],
+  ])(
+    'cancel_on_exit drops a firing that is %s, though the condition holds again later',
+    async (_, how, runs) => {
+      const stage = await one(onStatus({ ...how, cancel_on_exit: true }));
+      if (runs > 0) {
+        stage.set({ status: 'CODING' });
+        stage.set({ status: 'IDLE' });
+      }
+      stage.set({ status: 'CODING' });
+      await stage.clock.advance(1_000);
+      stage.set({ status: 'IDLE' });
+      await stage.clock.advance(1_000);
+      stage.set({ status: 'CODING' });
+      expect(await stage.suppressed()).toEqual(['w#0 over']);
+      await stage.clock.advance(10_000);
+      stage.endRun();
+      stage.endRun();
+      expect(await stage.fired()).toHaveLength(runs + 1);
+    },
+  );
+
   it('a run that is not made yet when the process dies is started with the next', async () => {
     const stage = await one(onStatus());
     stage.set({ status: 'CODING' });

@@ -5,7 +5,7 @@ import type { IdSource } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { CompiledTriggers, SessionTrigger } from '../../triggers/compile-triggers.ts';
 import { hasRoom, NEVER_DUE, type Pace, pace, runsOf, toReplace } from '../../triggers/pacing.ts';
-import { readWaiting, type Stage, type Waiting, waitingData } from '../../triggers/waiting.ts';
+import { readWaiting, type Stage, type Waiting, waitingData, waitsOf } from '../../triggers/waiting.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Chains } from './chains.ts';
 import { createWaitTimers } from './wait-timers.ts';
@@ -28,7 +28,7 @@ export interface Firings {
   attempt(attempt: Attempt): void;
   /** A run has ended: who waits for its turn gets it. */
   ended(run: string, workflow: string): void;
-  /** The condition of a trigger no longer holds: its runs have no reason any more. */
+  /** The condition of a trigger no longer holds: its runs have no reason any more, nor have firings that wait. */
   cancelRuns(trigger: SessionTrigger): void;
   suppress(
     trigger: SessionTrigger,
@@ -193,6 +193,8 @@ export function createFirings(edges: FiringEdges): Firings {
   };
 
   const cancelRuns = ({ id, workflow }: SessionTrigger) => {
+    // Now, since the condition may hold again when their time has come.
+    for (const { timer } of waitsOf(state.timers, id)) goOn(timer.id);
     for (const { run, trigger } of runsOf(state, workflow))
       if (trigger === id && !cancelled.has(run)) cancel(run, `The condition of "${id}" no longer holds.`);
   };

@@ -3,6 +3,7 @@ import { err, ok, type Result } from '../../../kernel/result.ts';
 import { clip } from '../show-value.ts';
 import { compile, metaSchema } from './ajv.ts';
 import { checkExpansion } from './check-expansion.ts';
+import { isPlainSchema } from './is-plain-schema.ts';
 import { metaFindings } from './meta-findings.ts';
 import { badSchema, isFatal, type SchemaFinding } from './schema-finding.ts';
 import { walkUserSchema } from './walk-user-schema.ts';
@@ -13,7 +14,7 @@ import { walkUserSchema } from './walk-user-schema.ts';
  */
 export function checkUserSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
   const findings = walkUserSchema(schema);
-  if (isFatal(findings)) return findings;
+  if (isFatal(findings) || isPlainSchema(schema)) return findings;
   const meta = metaSchema();
   if (!meta.validateSchema(schema as JsonObject))
     return [...findings, ...metaFindings(schema, meta.errors ?? [])];

@@ -1,4 +1,4 @@
-import { readQuantity, spelt } from './quantity.ts';
+import { quantityPattern, readQuantity, spelt } from './quantity.ts';
 import { err, type Result } from './result.ts';
 import { RuntimeError } from './runtime-error.ts';
 
@@ -30,6 +30,9 @@ const BYTE_SIZE = {
     ...spelt('TB', 'tb'),
   ]),
 } as const;
+
+/** For JSON Schemas. It takes parts of a byte, too. */
+export const BYTE_SIZE_PATTERN = quantityPattern(BYTE_SIZE);
 
 /** Bytes of `64KiB` (1,024s) or `64KB` (1,000s); a bare number is bytes. A part of a byte is an error. */
 export function parseByteSize(input: string | number): Result<number> {

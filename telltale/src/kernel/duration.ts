@@ -1,4 +1,4 @@
-import { readQuantity, spelt } from './quantity.ts';
+import { quantityPattern, readQuantity, spelt } from './quantity.ts';
 import type { Result } from './result.ts';
 
 const SECOND = 1000;
@@ -25,6 +25,9 @@ const DURATION = {
     ...spelt('w', 'week', 'weeks'),
   ]),
 } as const;
+
+/** For JSON Schemas. */
+export const DURATION_PATTERN = quantityPattern(DURATION);
 
 /** Milliseconds of `30s`, `1h30m`, `250ms`; a bare number is seconds. */
 export function parseDuration(input: string | number): Result<number> {

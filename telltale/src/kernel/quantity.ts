@@ -47,6 +47,17 @@ export function readQuantity(input: string | number, scale: Scale): Result<numbe
   return checked(total, input, scale);
 }
 
+/**
+ * What texts `readQuantity` reads, as a pattern of JSON Schema, but for what is too large. Also any text with `${`: an
+ * editor sees a file before the environment is put in.
+ */
+export function quantityPattern({ units }: Pick<Scale, 'units'>): string {
+  const number = '\\d+(?:\\.\\d+)?';
+  const largestFirst = [...units].sort(([, one], [, other]) => other - one);
+  const parts = largestFirst.map(([unit]) => `(?:${number} ?${unit}\\s*)?`).join('');
+  return `^\\s*(?=\\d)(?:${number}\\s*|${parts})$|\\$\\{`;
+}
+
 /** 1.005 * 1,000 is 1,004.9999999999999: what was written has no more than a few decimals. */
 const PRECISION = 1e6;
 const EXACT_BELOW = Number.MAX_SAFE_INTEGER / PRECISION;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseByteSize } from '../../src/kernel/byte-size.ts';
-import { parseDuration } from '../../src/kernel/duration.ts';
+import { BYTE_SIZE_PATTERN, parseByteSize } from '../../src/kernel/byte-size.ts';
+import { DURATION_PATTERN, parseDuration } from '../../src/kernel/duration.ts';
 
 const DURATION_HINT = 'Write it like "250ms", "30s", "5m", "1h30m" or a bare number of seconds.';
 const SIZE_HINT = 'Write it like "512B", "64KiB", "1.5MiB", "2GB" or a bare number of bytes.';
@@ -128,5 +128,44 @@ describe('sizes', () => {
     ['99999999TiB', 'The size "99999999TiB" is too large.', SIZE_HINT],
   ])('%j is refused', (input, message, hint) => {
     expect(parseByteSize(input)).toMatchObject({ ok: false, error: { code: 'bad_size', message, hint } });
+  });
+});
+
+describe('the patterns for JSON Schemas', () => {
+  const text = fc
+    .array(
+      fc.constantFrom(
+        ...['1', '0', '30', '.5', '1.', ' ', '\t', '-', 'x', 'w', 'd', 'h', 'm', 's', 'ms', 'min'],
+        ...['B', 'KB', 'KiB', 'MB', 'MiB', 'GB', 'GiB', 'TB', 'TiB', 'k', '$'],
+      ),
+      { maxLength: 8 },
+    )
+    .map((pieces) => pieces.join(''));
+
+  it('take exactly the durations that are read', () => {
+    const pattern = new RegExp(DURATION_PATTERN, 'u');
+    fc.assert(
+      fc.property(text, (input) => {
+        expect(pattern.test(input)).toBe(parseDuration(input).ok);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('take exactly the sizes that are read, and parts of a byte', () => {
+    const pattern = new RegExp(BYTE_SIZE_PATTERN, 'u');
+    fc.assert(
+      fc.property(text, (input) => {
+        const size = parseByteSize(input);
+        const isRead = size.ok || size.error.message.includes('no whole number');
+        expect(pattern.test(input)).toBe(isRead);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('take references to the environment, which are not put in yet', () => {
+    for (const pattern of [DURATION_PATTERN, BYTE_SIZE_PATTERN])
+      expect(new RegExp(pattern, 'u').test('${LIMIT:-5}')).toBe(true);
   });
 });

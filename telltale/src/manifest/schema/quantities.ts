@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseByteSize } from '../../kernel/byte-size.ts';
-import { parseDuration } from '../../kernel/duration.ts';
+import { BYTE_SIZE_PATTERN, parseByteSize } from '../../kernel/byte-size.ts';
+import { DURATION_PATTERN, parseDuration } from '../../kernel/duration.ts';
 import type { Result } from '../../kernel/result.ts';
 import { finding } from './finding.ts';
 
@@ -20,7 +20,12 @@ export const duration = (description: string) =>
   quantity(parseDuration, (ms): Duration => ({ ms })).register(z.globalRegistry, {
     description,
     expects: 'a duration such as "30s", "5m" or a number of seconds',
+    pattern: DURATION_PATTERN,
+    minimum: 0,
   });
+
+/** Before the pattern of what is read: a digit of it is not 0. */
+const NOT_ZERO = '(?=.*[1-9])';
 
 /** A duration above zero: an interval, a time limit. */
 export const positiveDuration = (description: string) =>
@@ -33,6 +38,8 @@ export const positiveDuration = (description: string) =>
   ).register(z.globalRegistry, {
     description,
     expects: 'a duration above zero such as "30s", "5m" or a number of seconds',
+    pattern: NOT_ZERO + DURATION_PATTERN,
+    exclusiveMinimum: 0,
   });
 
 /** `64KiB`, `1MB`, or a bare number of bytes. */
@@ -40,6 +47,9 @@ export const byteSize = (description: string) =>
   quantity(parseByteSize, (bytes): ByteSize => ({ bytes })).register(z.globalRegistry, {
     description,
     expects: 'a size such as "64KiB" or a number of bytes',
+    pattern: BYTE_SIZE_PATTERN,
+    minimum: 0,
+    multipleOf: 1,
   });
 
 interface Unreadable {

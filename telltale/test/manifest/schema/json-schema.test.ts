@@ -72,6 +72,31 @@ describe('the JSON Schema and the validator agree', () => {
   });
 
   it.each([
+    ['30s', true],
+    [30, true],
+    ['thirty', false],
+    ['0s', false],
+    [0, false],
+    [-1, false],
+  ])('on a time-out of %j', (timeout, isGood) => {
+    const document = { kind: 'Agent', name: 'a', limits: { action_timeout: timeout } };
+    expect(schemaTakes(document)).toBe(isGood);
+    expect(checkManifest(document).issues).toHaveLength(isGood ? 0 : 1);
+  });
+
+  it.each([
+    ['64KiB', true],
+    [64, true],
+    ['64 apples', false],
+    [1.5, false],
+    [-1, false],
+  ])('on a size of %j', (size, isGood) => {
+    const document = { kind: 'Agent', name: 'a', protocol: { max_body: size } };
+    expect(schemaTakes(document)).toBe(isGood);
+    expect(checkManifest(document).issues).toHaveLength(isGood ? 0 : 1);
+  });
+
+  it.each([
     ['lost a key', deletion],
     ['have a value of another type', retyping],
     ['have a misspelt key', misspelling],

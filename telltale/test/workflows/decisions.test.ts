@@ -9,6 +9,7 @@ import type { Question } from '../../src/targets/artifacts/invoker.ts';
 import { createDecisions } from '../../src/workflows/decisions/create-decisions.ts';
 import type { Component } from '../../src/workflows/decisions/decision-edges.ts';
 import { runContext } from '../../src/workflows/decisions/run-context.ts';
+import { ownExpressions } from '../../src/workflows/own-expressions.ts';
 import type { Scope } from '../../src/workflows/scope.ts';
 
 /** A journal that folds and remembers, as a run's does. */
@@ -187,6 +188,17 @@ describe('the variables that a decision sees', () => {
     expect(runContext(state, null, {}, { goal: 'rest', tone: 'calm' }).variables).toEqual({
       goal: 'ship',
       tone: 'calm',
+    });
+  });
+  it('are with them what the workflow derives from both', () => {
+    const { state } = journalOf([]);
+    state.variables.set('goal', 'ship');
+    const derived = [
+      { name: 'both', expression: 'goal + tone + metadata.status', writers: ['derived' as const] },
+    ];
+    const expressions = ownExpressions({ context_variables: { defined: [], runtime: [], derived } });
+    expect(runContext(state, null, { status: '!' }, { tone: 'calm' }, expressions).variables).toMatchObject({
+      both: 'shipcalm!',
     });
   });
 });

@@ -242,3 +242,29 @@ test('what needs no log to be read is there at once, and a key named __proto__ i
   expect(JSON.stringify(resolveDeep(odd, scope, place))).toBe('{"__proto__":3,"b":1}');
   expect(resolveDeep('${agent.metadata}', scope, place)).toBeInstanceOf(Promise);
 });
+
+test('a derived variable of the workflow follows from what it reads, the agent’s variables and metadata too', async () => {
+  const derived = [
+    { name: 'done', expression: 'late && count > 2' },
+    { name: 'late', expression: 'vars.tries >= 2 && metadata.status == "CODING"' },
+    { name: 'broken', expression: 'nobody + 1', default: 'none' },
+  ];
+  const runtime = [{ name: 'count', type: 'number', default: 0 }];
+  const {
+    resolve,
+    test: decide,
+    journal,
+  } = given({ vars: { count: 0 } }, { context_variables: { runtime, derived } });
+  expect(await resolve('${vars.done}')).toBe(false);
+  expect(await resolve(['${vars.late}', '${vars.broken}', '${vars.count}'])).toEqual([true, 'none', 0]);
+  journal.append({ type: 'variable.changed', name: 'count', from: 0, to: 3, by: 'step x' });
+  expect(await resolve('${vars.done}')).toBe(true);
+  expect(await decide('done && vars.done && vars.count == 3')).toBe(true);
+  expect(await resolve('${vars}')).toMatchObject({
+    done: true,
+    late: true,
+    broken: 'none',
+    count: 3,
+    tries: 2,
+  });
+});

@@ -142,10 +142,11 @@ function firstEvent({
   };
 }
 
-/** The workflow's own variables live for the run. */
+/** The workflow's own variables live for the run; those by `expression` follow from others. */
 function ownDefaults({ context_variables: { defined, runtime, derived } }: WorkflowManifest): JsonObject {
   const defaults: Record<string, Json> = {};
-  for (const { name, default: value } of [...defined, ...runtime, ...derived])
+  const triggered = derived.filter(({ expression }) => expression === undefined);
+  for (const { name, default: value } of [...defined, ...runtime, ...triggered])
     if (value !== undefined) defaults[name] = value as Json;
   return defaults;
 }

@@ -7,6 +7,7 @@ import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
 import { runContext } from '../../workflows/decisions/run-context.ts';
 import type { Leaves } from '../../workflows/leaf.ts';
 import { runMachine } from '../../workflows/machine/run-machine.ts';
+import { ownExpressions } from '../../workflows/own-expressions.ts';
 import type { ReadTemplates } from '../../workflows/read-templates.ts';
 import type { SessionLink } from '../../workflows/session-link.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
@@ -83,11 +84,12 @@ function walkRun(
   };
   const metadata = async () => ((await session?.agent())?.metadata ?? {}) as JsonObject;
   const inherited = async () => ((await scope.agent()).variables ?? {}) as JsonObject;
+  const expressions = ownExpressions(workflow);
   const decisions = createDecisions({
     ...{ journal, scope, invoke, hasEnded },
     artifacts: { read: async (...asked) => (await prepared.desk()).artifacts.read(...asked) },
     components: [...manifest.components, ...workflow.components],
-    context: async (step) => runContext(state, step, await metadata(), await inherited()),
+    context: async (step) => runContext(state, step, await metadata(), await inherited(), expressions),
   });
   const linger = entry.lingers === true ? createLinger({ journal, clock }) : undefined;
   const group = groupOfRun(state);
@@ -149,7 +151,7 @@ function walkRun(
     const hooksOf = createStepHooks({
       ...{ agent: manifest, workflow, journal, clock, invoke },
       command: prepared.targets.command,
-      context: (step) => runContext(state, step, shown, below),
+      context: (step) => runContext(state, step, shown, below, expressions),
       metadata: () => shown,
     });
     return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, hasEnded());

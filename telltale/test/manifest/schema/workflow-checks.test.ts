@@ -456,3 +456,14 @@ describe('a manual trigger', () => {
     expect(found(manual({ cooldown: '1m' }))).toEqual(['unknown_key trigger.cooldown']);
   });
 });
+
+it('a derived variable of a workflow by triggers is never set, which is worth a word', () => {
+  const triggers = [{ type: 'event', event: 'custom' }];
+  const derived = [
+    { name: 'late', expression: '1 > 2' },
+    { name: 'early', default: false, triggers },
+  ];
+  expect(found({ ...steps(step('a')), context_variables: { derived } })).toEqual([
+    'warning no_effect context_variables.derived.1.triggers',
+  ]);
+});

@@ -7,9 +7,9 @@ import { checkSteps } from './check-steps.ts';
 import { checkTasks, requiredKeys } from './check-tasks.ts';
 import { checkObjectSchema } from './check-tool.ts';
 import { checkTriggers } from './check-triggers.ts';
-import { checkVariables, declaredVariables } from './check-variables.ts';
+import { checkVariables, type DeclaredVariable, declaredVariables } from './check-variables.ts';
 import { checkConditionNames, checkStepConditions, checkStepReferences } from './check-workflow-names.ts';
-import type { DocumentNode } from './document-node.ts';
+import { type DocumentNode, warningAt } from './document-node.ts';
 import { stepLists, stepNames } from './workflow-steps.ts';
 
 /** What no schema of one step can see: names, order, reachability, and who controls what. */
@@ -33,6 +33,7 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
   return [
     ...checkObjectSchema(workflow.at('input')),
     ...checkVariables(workflow.at('context_variables')),
+    ...checkDerived(variables),
     ...checkTriggers(triggers),
     ...checkSteps(workflow, lists),
     ...checkHooks(workflow.at('hooks')),
@@ -51,3 +52,20 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
     ...checkTasks(steps, variables),
   ];
 }
+
+/** A run sees what its agent's session derives from events, and derives nothing from them by itself. */
+const checkDerived = (variables: readonly DeclaredVariable[]): readonly Issue[] =>
+  variables
+    .map(({ node }) => node.at('triggers'))
+    .filter((triggers) => triggers.value !== undefined)
+    .map((triggers) =>
+      warningAt(
+        triggers,
+        'no_effect',
+        'A derived variable of a workflow is never set by triggers: it keeps its default.',
+        {
+          hint: 'Declare it in the agent, whose variables its runs see, or give it an "expression".',
+          at: 'key',
+        },
+      ),
+    );

@@ -12,6 +12,8 @@ export interface DeclaredAction extends ActionEnvelope {
   readonly name: string;
   /** The `<parallel id>` it stands in. */
   readonly group?: string;
+  /** Those around that one, outermost first, where there are any: it is one of theirs, too. */
+  readonly within?: readonly string[];
   /** The id before `[0]`, where a `<foreach>` made it. */
   readonly base?: string;
   /** Which round of the `<foreach>` it is. */

@@ -107,8 +107,11 @@ export function gatesOf(works: Works, action: DeclaredAction): readonly Gate[] {
 
 const NO_GATES: readonly Gate[] = [];
 
-const groupOf = ({ graph }: Works, { group }: DeclaredAction): readonly Gate[] =>
-  group === undefined ? NO_GATES : [graph.gates?.get(group) ?? openGate(graph, group, 'parallel')];
+function groupOf({ graph }: Works, { group, within }: DeclaredAction): readonly Gate[] {
+  if (group === undefined) return NO_GATES;
+  const gateOf = (id: string) => graph.gates?.get(id) ?? openGate(graph, id, 'parallel');
+  return within === undefined ? [gateOf(group)] : [gateOf(group), ...within.map(gateOf)];
+}
 
 /** The gates and keys of what a `<foreach>` is going to make. */
 export function openLoop(works: Works, loop: Loop): void {

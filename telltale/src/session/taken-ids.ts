@@ -13,6 +13,7 @@ export function takenIds(state: SessionState, beforeTurn = Number.POSITIVE_INFIN
 function* idsOf(action: DeclaredAction): Iterable<string> {
   yield action.id;
   if (action.group !== undefined) yield action.group;
+  if (action.within !== undefined) yield* action.within;
   if (action.base !== undefined) yield action.base;
   // A `<foreach>` that still waits for its list has made none of its actions, but their ids are given out.
   if (isLoop(action)) for (const { id } of loopOf(action).actions) yield id;

@@ -7,8 +7,11 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { ActionIntent } from '../protocol/intents.ts';
 import { isLoop } from '../scheduler/loops.ts';
 
-/** What the model asked for, with the defaults of its template: ready for the log. */
-export type ToAction = (intent: ActionIntent, group: string | undefined) => Result<DeclaredAction>;
+/**
+ * What the model asked for, with the defaults of its template: ready for the log. `groups` are the `<parallel>`s that it
+ * stands in, innermost last.
+ */
+export type ToAction = (intent: ActionIntent, groups: readonly string[]) => Result<DeclaredAction>;
 
 type Template = AgentManifest['action_templates'][string];
 type Defaults = Partial<Omit<DeclaredAction, 'id' | 'parameters'>> & { readonly parameters?: JsonObject };
@@ -18,8 +21,9 @@ export function createToAction(templates: AgentManifest['action_templates']): To
   const names = Object.keys(templates);
   for (const name of names) defaults.set(name, resolve(templates, name));
 
-  return (intent, group) => {
+  return (intent, groups) => {
     const { template } = intent;
+    const group = groups.at(-1);
     const base = template === undefined ? undefined : defaults.get(template);
     if (template !== undefined && base === undefined) return err(templateUnknown(intent.id, template, names));
     const name = intent.name ?? base?.name;
@@ -36,6 +40,7 @@ export function createToAction(templates: AgentManifest['action_templates']): To
       parameters:
         base?.parameters === undefined ? intent.parameters : { ...base.parameters, ...intent.parameters },
       ...(group === undefined ? {} : { group }),
+      ...(groups.length > 1 ? { within: groups.slice(0, -1) } : {}),
     };
     return isLoop(action) || undoesByLoop(action) ? err(loopByHand(intent.id)) : ok(action);
   };

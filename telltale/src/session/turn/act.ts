@@ -1,13 +1,15 @@
 import { completesStep, type DeclaredAction, isTracked } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import { showsTag } from '../../events/shows-tag.ts';
-import { added, withoutLast } from '../../kernel/grow.ts';
+import { added } from '../../kernel/grow.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import { createGate, holdAt } from './gate.ts';
+import { closeGroup, fillGroups, openGroup, withoutEmpty } from './groups.ts';
 import { cut, type Hearing } from './hearing-state.ts';
+import { keptFromActing } from './kept-from-acting.ts';
 import { createResponseStream, endResponse, pushResponse, whenOut } from './response-stream.ts';
 import { setVariables } from './set-variables.ts';
 import {
@@ -68,16 +70,15 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'parallel': {
       if (event.body === 'open') {
-        const id = event.id ?? `parallel:${context.state.turn}.${++hearing.parallels}`;
-        hearing.groups = added(hearing.groups, id);
+        openGroup(hearing, event.id, context.state.turn);
         return;
       }
-      const group = hearing.groups.at(-1);
-      hearing.groups = withoutLast(hearing.groups);
+      const group = closeGroup(hearing);
       if (group !== undefined) waitFor(hearing, group);
       return;
     }
     case 'fault':
+      if (keptFromActing([event]).length > 0) fillGroups(hearing);
       writeLater(spoken, { type: 'fault', code: event.code, message: event.message }, consumed);
       return;
   }
@@ -121,8 +122,9 @@ function record({ spoken, context }: Hearing, body: EventBody, consumed: number)
 
 function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void {
   const { context, groups, spoken } = hearing;
+  fillGroups(hearing);
   const group = groups.at(-1);
-  const action = context.edges.prepared.toAction(intent, group);
+  const action = context.edges.prepared.toAction(intent, groups);
   if (!action.ok) {
     const { code, message, hint } = action.error;
     record(hearing, { type: 'fault', code, message: `${message} ${hint ?? ''}`.trim() }, consumed);
@@ -132,7 +134,8 @@ function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void
   hearing.completed = context.guide !== undefined && completesStep(action.value);
   writeOutput(spoken, consumed);
   // The turn waits for what ends a step: else the next one would begin in the midst of it.
-  const declared = hearing.completed && !isTracked(action.value) ? inTurn(action.value) : action.value;
+  const asked = withoutEmpty(hearing, action.value);
+  const declared = hearing.completed && !isTracked(asked) ? inTurn(asked) : asked;
   const { id, mode } = declared;
   context.scheduler.declare(declared, context.log.here());
   if (group !== undefined || mode !== 'sync') return;
@@ -172,14 +175,15 @@ function waitFor(hearing: Hearing, id: string): void {
 function loop(hearing: Hearing, event: Extract<ParserEvent, { type: 'foreach' }>, consumed: number): void {
   const { context, groups, spoken } = hearing;
   if (isAfterStep(hearing, consumed)) return;
+  fillGroups(hearing);
   writeOutput(spoken, consumed);
-  const actions = event.actions.map((intent) => context.edges.prepared.toAction(intent, groups.at(-1)));
+  const actions = event.actions.map((intent) => context.edges.prepared.toAction(intent, groups));
   const bad = actions.find((action) => !action.ok);
   if (bad !== undefined && !bad.ok) {
     record(hearing, { type: 'fault', code: bad.error.code, message: bad.error.message }, consumed);
     return;
   }
-  const declared = actions.flatMap((action) => (action.ok ? [action.value] : []));
+  const declared = actions.flatMap((action) => (action.ok ? [withoutEmpty(hearing, action.value)] : []));
   if (context.guide !== undefined && declared.some(completesStep)) {
     record(hearing, { type: 'fault', code: 'bad_action', message: IN_LOOP }, consumed);
     return;

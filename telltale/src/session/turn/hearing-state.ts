@@ -9,6 +9,7 @@ import { type Asker, giveUp, type ModelStream } from '../stream-model.ts';
 import type { Branches } from './branches.ts';
 import type { CloseSplitter } from './close-splitter.ts';
 import type { Gate } from './gate.ts';
+import type { Groups } from './groups.ts';
 import type { ResponseStream } from './response-stream.ts';
 import type { Spoken } from './spoken.ts';
 
@@ -45,7 +46,7 @@ export interface Streamed {
 }
 
 /** One turn of the model, as it is read and acted on. */
-export interface Hearing extends Asker, CloseSplitter, Branches {
+export interface Hearing extends Asker, CloseSplitter, Branches, Groups {
   context: SessionContext;
   /** Ends the model's stream. */
   abort: AbortController;
@@ -64,9 +65,6 @@ export interface Hearing extends Asker, CloseSplitter, Branches {
   /** What it has said of elements that are open. */
   openSpeech(): OpenSpeech | undefined;
   responses: readonly HeardResponse[];
-  /** The `<parallel>`s that are open; one without an id gets one that no model can write. */
-  groups: readonly string[];
-  parallels: number;
   response: ResponseStream | undefined;
   responseFinal: boolean;
   /** Once a final response has closed, nothing that follows counts, and the model hears of it once. */

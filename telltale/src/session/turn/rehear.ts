@@ -119,12 +119,12 @@ export function rehear(context: SessionContext): Reheard {
     } else if (event.type === 'foreach') {
       // One that could not be made was told as a fault.
       const isMade = event.actions.every((each) => {
-        const action = toAction(each, undefined);
+        const action = toAction(each, NONE);
         return action.ok && !(guide !== undefined && completesStep(action.value));
       });
       if (isMade && !completed && ++loops > begun) lost.push(...event.actions.map(({ id }) => id));
     } else if (event.type === 'action') {
-      const action = toAction(event, undefined);
+      const action = toAction(event, NONE);
       // One that could not be made was told as a fault.
       if (!action.ok || completed) continue; // or it followed the end of a step
       completed = guide !== undefined && completesStep(action.value);

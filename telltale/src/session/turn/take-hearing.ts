@@ -2,6 +2,7 @@ import { NONE } from '../../kernel/grow.ts';
 import type { SessionContext } from '../context.ts';
 import { renewBranches } from './branches.ts';
 import { renewCloseSplitter } from './close-splitter.ts';
+import { renewGroups } from './groups.ts';
 import type { Hearing } from './hearing-state.ts';
 import { openSpeech } from './open-speech.ts';
 import { createSpoken, renewSpoken } from './spoken.ts';
@@ -40,6 +41,7 @@ function createHearing(context: SessionContext): Hearing {
       responses: NONE,
       groups: NONE,
       parallels: 0,
+      emptyGroups: NONE,
       response: undefined,
       responseFinal: false,
       over: false,
@@ -66,8 +68,7 @@ function renew(hearing: Hearing, context: SessionContext): void {
   renewBranches(hearing);
   renewSpoken(hearing.spoken);
   hearing.responses = NONE;
-  hearing.groups = NONE;
-  hearing.parallels = 0;
+  renewGroups(hearing);
   hearing.response = undefined;
   hearing.responseFinal = false;
   hearing.over = false;

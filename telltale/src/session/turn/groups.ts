@@ -1,0 +1,45 @@
+import type { DeclaredAction } from '../../events/action.ts';
+import { added, NONE, withoutLast } from '../../kernel/grow.ts';
+
+/** The `<parallel>`s of a turn. */
+export interface Groups {
+  /** Those that are open, innermost last; one without an id gets one that no model can write. */
+  groups: readonly string[];
+  parallels: number;
+  /** Those in which nothing was asked for. The log knows of a group by its actions: of these it does not. */
+  emptyGroups: readonly string[];
+}
+
+export function renewGroups(groups: Groups): void {
+  groups.groups = NONE;
+  groups.parallels = 0;
+  groups.emptyGroups = NONE;
+}
+
+export function openGroup(groups: Groups, id: string | undefined, turn: number): void {
+  groups.parallels++;
+  groups.groups = added(groups.groups, id ?? `parallel:${turn}.${groups.parallels}`);
+  if (id !== undefined) groups.emptyGroups = added(groups.emptyGroups, id);
+}
+
+/** The one that is closed. */
+export function closeGroup(groups: Groups): string | undefined {
+  const group = groups.groups.at(-1);
+  groups.groups = withoutLast(groups.groups);
+  return group;
+}
+
+/** Something was asked for, be it in vain: who waits for the groups that are open must not begin as if nothing had been. */
+export function fillGroups(groups: Groups): void {
+  const { emptyGroups, groups: open } = groups;
+  if (emptyGroups.length > 0 && open.length > 0)
+    groups.emptyGroups = emptyGroups.filter((id) => !open.includes(id));
+}
+
+/** All of nothing has succeeded: empty groups are not waited for. */
+export function withoutEmpty({ emptyGroups }: Groups, action: DeclaredAction): DeclaredAction {
+  const { depends_on: needs } = action;
+  if (emptyGroups.length === 0 || needs === undefined || !needs.some((id) => emptyGroups.includes(id)))
+    return action;
+  return { ...action, depends_on: needs.filter((id) => !emptyGroups.includes(id)) };
+}

@@ -37,7 +37,7 @@ export interface FollowOptions {
 /** Shows a session to its end. Ctrl-C, and a reader who goes away, interrupt it. */
 export async function followSession(
   session: Session,
-  { stdout, signal }: Pick<Io, 'stdout' | 'signal'>,
+  { stdout, signal, clock }: Pick<Io, 'stdout' | 'signal' | 'clock'>,
   { view, seen, chat }: FollowOptions,
 ): Promise<Followed> {
   const actions = createActionLog();
@@ -78,7 +78,7 @@ export async function followSession(
     await stopped;
     const idle = chat?.idle ?? false;
     await chat?.end();
-    const compared = overlap.result();
+    const compared = overlap.result(result.status === 'interrupted' ? clock.now() : undefined);
     await view.end(result, compared);
     const unread = stdout.closed;
     return { result, turn, overlap: compared, cutOff, unread, runs: [...runs.values()], idle };

@@ -15,7 +15,8 @@ export interface Overlap {
 
 export interface OverlapFold {
   add(event: SessionEvent): void;
-  result(): Overlap;
+  /** `leftAt`: when it was let go of, where that is no event. It was worked on until then. */
+  result(leftAt?: number): Overlap;
 }
 
 /** `overlapOf` for events that come one by one. Keeps a few numbers for each action. */
@@ -89,9 +90,9 @@ export function createOverlapFold(): OverlapFold {
       }
       lastAt = event.at;
     },
-    result() {
+    result(leftAt = lastAt) {
       account();
-      const until = waitingSince ?? lastAt;
+      const until = waitingSince ?? Math.max(lastAt, leftAt);
       const actualMs = Math.max(0, until - (firstAt ?? until) - pausedMs);
       return { early, leadMs, actualMs, waitingMs: actualMs + savedMs };
     },

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { overlapText } from '../../../src/cli/view/closing-lines.ts';
-import { overlapOf } from '../../../src/cli/view/overlap.ts';
+import { createOverlapFold, overlapOf } from '../../../src/cli/view/overlap.ts';
 import {
   actionStarted,
+  BEGAN,
   completed,
   declared,
   eventList,
@@ -114,6 +115,26 @@ describe('what early actions save', () => {
 
   it('of no events is nothing', () => {
     expect(overlapOf([])).toEqual({ early: 0, leadMs: 0, actualMs: 0, waitingMs: 0 });
+  });
+
+  it('counts until it was let go of, where nothing was written since', () => {
+    const fold = createOverlapFold();
+    for (const event of eventList([
+      [0, started()],
+      [17, turnStarted],
+    ]))
+      fold.add(event);
+    expect(fold.result(BEGAN + 2700).actualMs).toBe(2700);
+  });
+
+  it('does not count the time in which it waited until then', () => {
+    const fold = createOverlapFold();
+    for (const event of eventList([
+      [0, started()],
+      [17, { type: 'session.waiting', for: 'message' }],
+    ]))
+      fold.add(event);
+    expect(fold.result(BEGAN + 2700).actualMs).toBe(17);
   });
 
   it('is never negative, and never more than all actions took together', () => {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { createOpenDesk } from './artifact-desk.ts';
+import { checkRuntimeOptions, checkStart, checkTurns } from './check-options.ts';
 import type { Begin } from './children/lineage.ts';
 import { drainRuntime } from './drain-runtime.ts';
 import { forkSession } from './fork-session.ts';
@@ -12,7 +13,7 @@ import { readyToResume } from './ready-to-resume.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
-import { noAgentGiven, noInput, runtimeClosed, streamUnknown } from './runtime-errors.ts';
+import { runtimeClosed, streamUnknown } from './runtime-errors.ts';
 import type {
   ResumeOptions,
   Runtime,
@@ -26,6 +27,7 @@ import { nobodyReads, steerSession } from './steer-session.ts';
 
 /** Opens the store and runs agents on it. */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  checkRuntimeOptions(options);
   const works = await openRuntimeWorks(options);
   const { edges, watchers, engine, joined, sandbox, parts, lateModel } = works;
   const { store, clock, cwd, ids, here, runs, memories, underWay } = edges;
@@ -88,9 +90,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     start<Output>(agent: LoadedAgent<Output>, start: StartOptions) {
       mustBeOpen();
-      // A program in JavaScript is told by no compiler.
-      if ((agent as Partial<typeof agent> | undefined)?.manifest === undefined) throw noAgentGiven();
-      if (typeof (start as Partial<StartOptions> | undefined)?.input !== 'string') throw noInput();
+      checkStart(agent, start);
       start.signal?.throwIfAborted();
       const id = start.id ?? ids.next('ses');
       // A copy: docs/decisions/copies.md
@@ -99,6 +99,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     async resume<Output>(id: string, resume: ResumeOptions<Output> = {}) {
       mustBeOpen();
+      checkTurns('runtime.resume', resume);
       const { signal } = resume;
       signal?.throwIfAborted();
       const begin = await readyToResume(edges, id, resume);

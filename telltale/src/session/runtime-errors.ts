@@ -6,16 +6,6 @@ export const laidAside = ({ stream, why }: LaidAside) =>
     hint: `Mend that, then have it tried again: telltale fleet retry ${stream}`,
   });
 
-export const noAgentGiven = () =>
-  new RuntimeError('bad_option', 'runtime.start was given no agent.', {
-    hint: 'Give what loadAgent or defineAgent resolves to: runtime.start(await loadAgent("./agent.yml"), { input }).',
-  });
-
-export const noInput = () =>
-  new RuntimeError('bad_option', 'runtime.start was given no "input", or one that is no text.', {
-    hint: 'Say what the agent is to do: runtime.start(agent, { input: "…" }).',
-  });
-
 export const runtimeClosed = () =>
   new RuntimeError('runtime_closed', 'The runtime was closed.', { hint: 'Create another one.' });
 

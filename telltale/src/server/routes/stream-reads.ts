@@ -1,6 +1,7 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { RunState } from '../../events/run-state.ts';
 import type { SessionState } from '../../events/state.ts';
+import { eventUnknown } from '../../session/log/event-unknown.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { findStream } from './find-stream.ts';
@@ -48,7 +49,8 @@ export function mountStreamReads<Summary>(
       summary: `The folded state of a ${kind}, now or after an event`,
     },
     async ({ c, params: { id }, query: { seq } }) => {
-      await findStream(store, kind, id);
+      const { head } = await findStream(store, kind, id);
+      if (seq !== undefined && (seq < 1 || seq > head)) throw eventUnknown(id, seq, head);
       return answerJson(c, stateJson(await stateOf(id, seq)));
     },
   );

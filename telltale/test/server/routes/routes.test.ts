@@ -93,6 +93,8 @@ describe('a session', () => {
     expect([part.map(({ seq }) => seq), behind]).toEqual([[2, 3], '3']);
     expect(await client.sessionState(made.id)).toMatchObject({ status: 'completed', seq: session.seq });
     expect(await client.sessionState(made.id, 1)).toMatchObject({ status: 'running', seq: 1 });
+    for (const seq of [0, session.seq + 1])
+      await expect(client.sessionState(made.id, seq)).rejects.toMatchObject({ code: 'event_unknown' });
     const why = await client.why(made.id, session.seq);
     expect(why.events[0]).toEqual(items.at(-1));
     await expect(client.why(made.id, 9_999)).rejects.toMatchObject({ code: 'event_unknown' });

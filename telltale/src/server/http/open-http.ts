@@ -67,7 +67,7 @@ function refuseRaw(
   }
   const error =
     thrown.code === 'HPE_HEADER_OVERFLOW'
-      ? headersTooLarge(`${limits.headerBytes} bytes`)
+      ? headersTooLarge(`${limits.headerBytes} bytes, or than ${limits.headers} lines`)
       : thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? requestTimeout()
         : badRequest('That is no request of HTTP/1.1.');

@@ -171,7 +171,10 @@ describe('a head', () => {
     expect(told).toContain('x-content-type-options: nosniff');
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`x-${n}`, '1']));
     const refused = await rawRequest(server, '/healthz', { headers: many });
-    expect([refused.status, await codeOf(refused)]).toEqual([431, 'headers_too_large']);
+    expect(refused.status).toBe(431);
+    expect(JSON.parse(refused.text)).toMatchObject({
+      error: { code: 'headers_too_large', message: expect.stringContaining('lines') },
+    });
     expect(await isAlive()).toBe(true);
   });
 

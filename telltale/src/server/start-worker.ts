@@ -18,7 +18,7 @@ export async function startWorker(options: WorkerOptions): Promise<FleetWorker> 
   return { close: () => background.close() };
 }
 
-const noFleet = (location: string) =>
+export const noFleet = (location: string) =>
   new RuntimeError('not_shared', `${location} is a store of one machine: there is no fleet to work for.`, {
     hint: 'Name a PostgreSQL database (--store postgres://USER@HOST/DATABASE), or serve this one alone: telltale serve',
   });

@@ -1,6 +1,7 @@
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
+import { isOfOneMachine, storeLocation } from '../session/store-location.ts';
 import { jsonText } from '../view/json-line.ts';
 import { servedAgents } from './agent-source.ts';
 import { type Going, observe, say, stopped, withAgents } from './keep-going.ts';
@@ -20,8 +21,11 @@ export async function work(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
-  const source = await servedAgents(manifests, io.cwd);
   const loadRest = () => import('../../server/start-worker.ts');
+  const location = storeLocation(options.store, io);
+  // Before it is opened: a file that is not there would be made.
+  if (isOfOneMachine(location)) throw (await loadRest()).noFleet(location);
+  const source = await servedAgents(manifests, io.cwd);
   const how = { role: 'worker', mayBeBroken: false, options, loadRest };
   return withAgents(source, how, context, async (runtime, going) => {
     const { startWorker } = await loadRest();

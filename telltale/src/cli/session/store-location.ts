@@ -24,6 +24,10 @@ export function storeExists(location: string, { cwd }: Pick<Io, 'cwd'>): boolean
   return !location.startsWith(SQLITE) || existsSync(resolve(cwd, location.slice(SQLITE.length)));
 }
 
+/** Whether no other machine can share it. */
+export const isOfOneMachine = (location: string): boolean =>
+  isInMemory(location) || location.startsWith(SQLITE);
+
 /** Whether it is one that several machines share. */
 export const isDatabase = (location: string): boolean => /^postgres(?:ql)?:/i.test(location);
 

@@ -218,7 +218,7 @@ describe('telltale run', () => {
     const cwd = temporaryProject({ 'bots/a.yml': 'kind: Agent\nname: a\n' });
     const { code, err, runtime } = await command(['run', 'bots', 'x'], SHORT, { cwd });
     expect(code).toBe(2);
-    expect(err).toMatch(/^error: 'bots' is a folder\.\n.*\n +\^{4}\n {2}→ .*telltale run bots\/agent\.yml/);
+    expect(err).toMatch(/^error: 'bots' is a folder\.\n.*\n +\^{4}\n {2}→ .*bots\/agent\.yml/);
     expect(runtime.calls).toEqual([]);
   });
 

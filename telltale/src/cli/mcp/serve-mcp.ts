@@ -47,6 +47,7 @@ export async function serveMcp(
   };
   const port = http === undefined ? undefined : http === true ? DEFAULT_PORT : portOption('--http', http);
   const agents = await loadAgents(manifests, context);
+  if (agents.length === 0) return EXIT.usage;
   const onError = (thrown: unknown) => void io.stderr.write(`${messageOf(thrown)}\n`);
   const opened = {
     ...(store === undefined ? {} : { store }),

@@ -43,7 +43,4 @@ function isFolder(path: string): boolean {
 }
 
 const folderGiven = (path: string) =>
-  usage(
-    `'${path}' is a folder.`,
-    `Name the agent's manifest in it: telltale run ${join(path, 'agent.yml')} "what to do"`,
-  );
+  usage(`'${path}' is a folder.`, `Name the agent's manifest in it: ${join(path, 'agent.yml')}`);

@@ -128,7 +128,10 @@ function createProgram(io: Io, print: (text: string) => void): Command {
 
 /** commander answers `help nosuch` with the help page on stderr and a failure without words. */
 function noSuchCommand(program: Command, argv: readonly string[]): RuntimeError {
-  const known = program.commands.map((command) => command.name());
+  const known = program
+    .createHelp()
+    .visibleCommands(program)
+    .map((command) => command.name());
   const asked = argv.find((word) => word !== 'help' && !word.startsWith('-')) ?? '';
   return usage(`There is no command '${asked}'.`, suggest(asked, known));
 }

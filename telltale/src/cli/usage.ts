@@ -24,13 +24,15 @@ export const usage = (message: string, hint: string) => new RuntimeError('usage'
 
 /** commander's one-line message as an error of ours: it names the argument in quotes and suggests in brackets. */
 export function usageOf(error: CommanderError, helpCommand: string): RuntimeError {
-  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  // Where there is one argument too many, the command that is named is not what is wrong: no caret is to point at it.
+  const isTooMany = error.code === 'commander.excessArguments';
+  const told = isTooMany ? error.message.replace(/ for '([^']*)'/, ' for "$1"') : error.message;
+  const [first = '', ...rest] = told.replace(/^error: /, '').split('\n');
   const suggestion = rest.join(' ').replace(/^\(|\)$/g, '');
   const message = first.charAt(0).toUpperCase() + first.slice(1).replace(/\.$/, '');
-  return usage(
-    `${message}.`,
-    suggestion === '' ? `Run "${helpCommand} --help" for what it takes.` : suggestion,
-  );
+  const help = `Run "${helpCommand} --help" for what it takes.`;
+  const remedy = isTooMany ? `Put a text of several words into quotes. ${help}` : help;
+  return usage(`${message}.`, suggestion === '' ? remedy : suggestion);
 }
 
 /** A password in the address of a database, also in `--store=ADDRESS`: errors end up in logs. */

@@ -348,7 +348,7 @@ describe('telltale replay', () => {
       env: { TELLTALE_STORE: import.meta.filename },
     });
     expect(code).toBe(0);
-    expect(out).toContain('event 4 of 12 turn 1 · running Enter: next, q: leave');
+    expect(out).toContain('event 4 of 12 turn 1 · running Enter: next, q and Enter: leave');
     expect(out).not.toContain('a1 run_tests');
   });
 

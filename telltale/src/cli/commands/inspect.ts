@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { paletteFor } from '../colour.ts';
@@ -6,6 +8,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { KnownThings, Thing, ThingKind } from '../inspect/known-things.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
+import { usage } from '../usage.ts';
 import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
@@ -62,6 +65,8 @@ async function inspect(
   options: Options,
   { io }: CommandContext,
 ): Promise<ExitCode> {
+  if (!existsSync(resolve(io.cwd, options.in)))
+    throw usage(`--in '${options.in}' is not there.`, 'Name a folder with manifests, or a manifest.');
   const stopProgress = startProgress(io, () => 'Reading manifests…');
   let known: KnownThings;
   try {

@@ -1,4 +1,4 @@
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { REVIEW_KINDS } from '../../events/review-kind.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -6,7 +6,7 @@ import type { AnswerOptions, Word } from '../review/answer-review.ts';
 import type { ListOptions } from '../review/list-reviews.ts';
 import type { ShowOptions } from '../review/show-review.ts';
 import { addStoreOption } from '../session/store-option.ts';
-import type { WithOptions } from '../subcommand.ts';
+import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
 REVIEW is an id, the beginning or the end of one, or "last": the newest that is open
@@ -35,11 +35,14 @@ export const registerReviews: RegisterCommand = (program, context) => {
     .option('--session <id>', 'only those of a session, and of what it called or set off')
     .addOption(new Option('--run <id>', 'the same of a workflow run').conflicts('session'))
     .option('--json', 'print them as JSON')
+    .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run(async (options: ListOptions) =>
-        (await import('../review/list-reviews.ts')).listReviews(options, context),
-      ),
+      context.run(async (options: ListOptions, command: Command) => {
+        const [asked] = command.args;
+        if (asked !== undefined) throw noSubcommand(asked, command);
+        return (await import('../review/list-reviews.ts')).listReviews(options, context);
+      }),
     );
   addStoreOption(reviews.command('show'))
     .description('Shows all of a review: what would be done and why, how to answer, or who answered what.')

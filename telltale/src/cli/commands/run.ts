@@ -49,7 +49,7 @@ async function run(
   const mustExist = options.resume !== undefined;
   return withAgent(manifest, { ...options, mustExist }, context, async (agent, work) => {
     if (options.resume !== undefined) {
-      const said = input === undefined ? undefined : await readInput(input, io, `telltale run ${manifest}`);
+      const said = input === undefined ? undefined : await readInput(input, io, toldWith(manifest));
       const { resumeSession } = await import('../run/resume-session.ts');
       return resumeSession(
         options.resume,
@@ -57,10 +57,13 @@ async function run(
         context,
       );
     }
-    const start = { ...given, input: await readInput(input, io, `telltale run ${manifest}`) };
+    const start = { ...given, input: await readInput(input, io, toldWith(manifest)) };
     return workSession(context, work, async (runtime) => ({
       session: runtime.start(agent, start),
       seen: 0,
     }));
   });
 }
+
+const toldWith = (manifest: string): string =>
+  `Write what to do behind the manifest: telltale run ${manifest} "what to do"`;

@@ -53,7 +53,8 @@ async function steer(
     const info = await findSession(runtime.store, asked);
     const { stream } = info;
     if (await hearsNoMore(runtime.store, info)) throw sessionOver(stream);
-    const text = await readInput(argument, io, `telltale steer ${asked}`);
+    const remedy = `Write the message behind the session: telltale steer ${asked} "what to say"`;
+    const text = await readInput(argument, io, remedy);
     await runtime.steer(stream, text);
     const owner = (await runtime.store.info(stream))?.owner;
     const resume = `${await streamToResume(runtime.store, info)}${storeFlag(options.store)}`;

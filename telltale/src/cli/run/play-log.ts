@@ -38,7 +38,7 @@ export async function playLog(events: AsyncIterable<SessionEvent>, { pace, head,
         now: () => shown.at + (clock.monotonic() - shown.since) * speed,
         still: pace.kind !== 'timed',
         ...(pace.kind === 'step'
-          ? { status: () => `${position()} ${paint.dim('Enter: next, q: leave')} ` }
+          ? { status: () => `${position()} ${paint.dim('Enter: next, q and Enter: leave')} ` }
           : {}),
       })
     : plainView(io);

@@ -7,9 +7,11 @@ import { usage } from '../usage.ts';
 /** What fits into no model's context anyway. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** What the agent is asked to do: the argument, or standard input if that is `-` or missing and something is piped in. */
-export async function readInput(argument: string | undefined, io: Io, command: string): Promise<string> {
-  const remedy = `Write what to do behind the manifest: ${command} "what to do"`;
+/**
+ * What the agent is asked to do: the argument, or standard input if that is `-` or missing and something is piped in.
+ * `remedy`: how to say it, where nothing is said.
+ */
+export async function readInput(argument: string | undefined, io: Io, remedy: string): Promise<string> {
   if (argument !== undefined && argument !== '-') {
     if (argument.trim() === '') throw usage('The input is empty.', remedy);
     return argument;

@@ -22,6 +22,7 @@ import {
   writeLater,
   writeOutput,
 } from './spoken.ts';
+import { noteUnused } from './unused-ids.ts';
 
 /** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
 export function act(hearing: Hearing, event: ParserEvent, consumed: number): void {
@@ -32,7 +33,10 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
   const { spoken, context } = hearing;
   hearing.tagged ||= isTag(event);
   if (event.type !== 'text' && event.type !== 'fault') endRun(spoken, consumed);
-  if (!hearing.branchHolds && event.type !== 'if') return;
+  if (!hearing.branchHolds && event.type !== 'if') {
+    noteUnused(hearing, event);
+    return;
+  }
   switch (event.type) {
     case 'text':
       sayText(spoken, event.text);
@@ -70,6 +74,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'parallel': {
       if (event.body === 'open') {
+        noteUnused(hearing, event); // where no action comes to stand in it
         openGroup(hearing, event.id, context.state.turn);
         return;
       }
@@ -100,6 +105,7 @@ function decide({ spoken, context }: Hearing, test: string, consumed: number): b
 
 /** Behind a closed final response. The end of what it stood in is no new tag, nor is the other branch of its `<if>`. */
 function passOver(hearing: Hearing, event: ParserEvent, consumed: number): void {
+  noteUnused(hearing, event);
   if (event.type === 'if' && event.body === 'else') otherBranch(hearing);
   else if (event.type === 'if' && event.body === 'close') closeBranch(hearing);
   else if (!hearing.afterFinal && hearing.branchHolds && isNewTag(event)) {
@@ -126,11 +132,12 @@ function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void
   const group = groups.at(-1);
   const action = context.edges.prepared.toAction(intent, groups);
   if (!action.ok) {
+    noteUnused(hearing, intent);
     const { code, message, hint } = action.error;
     record(hearing, { type: 'fault', code, message: `${message} ${hint ?? ''}`.trim() }, consumed);
     return;
   }
-  if (isAfterStep(hearing, consumed)) return;
+  if (isAfterStep(hearing, intent, consumed)) return;
   hearing.completed = context.guide !== undefined && completesStep(action.value);
   writeOutput(spoken, consumed);
   // The turn waits for what ends a step: else the next one would begin in the midst of it.
@@ -152,7 +159,8 @@ function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void
 const inTurn = (action: DeclaredAction): DeclaredAction => ({ ...action, mode: 'async' });
 
 /** What follows the end of a step in its turn would be done before anybody knows what comes next. Told once. */
-function isAfterStep(hearing: Hearing, consumed: number): boolean {
+function isAfterStep(hearing: Hearing, event: ParserEvent, consumed: number): boolean {
+  if (hearing.completed) noteUnused(hearing, event);
   if (!hearing.completed || hearing.afterStep) return hearing.completed;
   hearing.afterStep = true;
   record(hearing, { type: 'fault', code: 'after_step', message: AFTER_STEP }, consumed);
@@ -174,17 +182,19 @@ function waitFor(hearing: Hearing, id: string): void {
 
 function loop(hearing: Hearing, event: Extract<ParserEvent, { type: 'foreach' }>, consumed: number): void {
   const { context, groups, spoken } = hearing;
-  if (isAfterStep(hearing, consumed)) return;
+  if (isAfterStep(hearing, event, consumed)) return;
   fillGroups(hearing);
   writeOutput(spoken, consumed);
   const actions = event.actions.map((intent) => context.edges.prepared.toAction(intent, groups));
   const bad = actions.find((action) => !action.ok);
   if (bad !== undefined && !bad.ok) {
+    noteUnused(hearing, event);
     record(hearing, { type: 'fault', code: bad.error.code, message: bad.error.message }, consumed);
     return;
   }
   const declared = actions.flatMap((action) => (action.ok ? [withoutEmpty(hearing, action.value)] : []));
   if (context.guide !== undefined && declared.some(completesStep)) {
+    noteUnused(hearing, event);
     record(hearing, { type: 'fault', code: 'bad_action', message: IN_LOOP }, consumed);
     return;
   }

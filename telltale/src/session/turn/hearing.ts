@@ -1,12 +1,12 @@
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { giveBackIds } from '../../protocol/envelope/id-book.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
-import { takenIds } from '../taken-ids.ts';
 import { act, closeOpen } from './act.ts';
 import { splitAtCloses } from './close-splitter.ts';
 import { dropQueue, queueAt, whenOpen } from './gate.ts';
 import { cut, type Heard, type Hearing } from './hearing-state.ts';
 import { closeThoughts, dropUnwritten, endRun, sayRaw, writeRest } from './spoken.ts';
+import { freeUnread, freeUnused } from './unused-ids.ts';
 
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
 export function hear(hearing: Hearing, delta: string): void {
@@ -75,11 +75,12 @@ function writeEnd(hearing: Hearing): void {
   endRun(spoken, parser.consumed);
   writeRest(spoken);
   closeOpen(hearing);
-  if (hearing.calls !== undefined) freeUnused(hearing, hearing.calls);
+  if (hearing.calls === undefined) freeUnused(hearing);
+  else freeUncalled(hearing, hearing.calls);
 }
 
 /** Ids of calls that became no action are free again, so that the turn, read again, gives out the same ones. */
-function freeUnused({ context }: Hearing, { given }: CallParser): void {
+function freeUncalled({ context }: Hearing, { given }: CallParser): void {
   giveBackIds(
     context.ids,
     given.filter((id) => !context.state.actions.has(id)),
@@ -91,6 +92,7 @@ export function abandonHearing(hearing: Hearing): void {
   hearing.over = true;
   hearing.afterFinal = true;
   writeRest(hearing.spoken);
+  freeUnread(hearing.context);
 }
 
 export const isHeldBack = ({ gate }: Hearing): boolean => gate?.held === true;
@@ -106,11 +108,7 @@ export function dropHeldBack(hearing: Hearing): void {
   hearing.afterFinal = true;
   dropUnwritten(spoken);
   closeThoughts(spoken);
-  const taken = takenIds(context.state);
-  giveBackIds(
-    context.ids,
-    [...context.ids].filter((id) => !taken.has(id)),
-  );
+  freeUnread(context);
 }
 
 export const heardIn = ({ responses, spoken, observed, tagged }: Hearing): Heard => ({

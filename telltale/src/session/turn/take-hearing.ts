@@ -50,6 +50,7 @@ function createHearing(context: SessionContext): Hearing {
       observed: undefined,
       completed: false,
       afterStep: false,
+      unused: NONE,
     },
   };
 }
@@ -77,4 +78,5 @@ function renew(hearing: Hearing, context: SessionContext): void {
   hearing.observed = undefined;
   hearing.completed = false;
   hearing.afterStep = false;
+  hearing.unused = NONE;
 }

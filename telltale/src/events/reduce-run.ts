@@ -197,6 +197,7 @@ function begin(state: RunState, event: RunEventOf<'workflow.started'>): void {
   state.started = { stream: run, seq, depth: cause.depth + 1 };
   for (const [name, value] of Object.entries(vars)) state.variables.set(name, value);
   if (balance !== undefined) state.balance = balance;
+  if (event.kept !== undefined) state.kept = event.kept;
   if (event.model !== undefined) state.model = event.model;
 }
 

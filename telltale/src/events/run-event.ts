@@ -137,6 +137,8 @@ export type RunEventBody =
       readonly origin: RunOrigin;
       /** The workflow's own variables at the start. */
       readonly vars: JsonObject;
+      /** Those of them that outlive the run, each with what its value is kept by: `agent:NAME`, `user:ada`. */
+      readonly kept?: Readonly<Record<string, string>>;
       /** What decision artifacts see as balance, where the agent has a budget. */
       readonly balance?: number;
     }

@@ -101,6 +101,8 @@ export interface RunState {
   model?: string;
   input: JsonObject;
   origin: RunOrigin;
+  /** What variables that outlive the run are kept by. */
+  kept?: Readonly<Record<string, string>>;
   status: RunStatus;
   waiting?: { readonly for: string; readonly due?: number };
   /** Who wants it ended, and why, until it is. */

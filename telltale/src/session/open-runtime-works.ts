@@ -92,7 +92,7 @@ async function setUp(
   const shared = { store, clock, random, env, cwd, shelf, spawn, ids, slots, underWay, approve, crashPoint };
   const runs = createRuns(
     {
-      ...{ ...shared, lateModel, engine, watchers, onError, agents: member?.agents },
+      ...{ ...shared, user, lateModel, engine, watchers, onError, agents: member?.agents },
       snapshots: createAgentSnapshots(store, env),
     },
     (runEdges, call) => {

@@ -4,9 +4,11 @@ import type { BegunRun } from '../outside/begun-run.ts';
 import { handGate } from '../outside/hand-gate.ts';
 import type { Turns } from '../outside/turns.ts';
 import { handOver } from './hand-over.ts';
+import { keptVariables } from './kept-variables.ts';
 import { createLiveRun } from './live-run.ts';
 import { makeInTurn } from './make-in-turn.ts';
-import { beginRun, type NewRun } from './open-run.ts';
+import type { NewRun } from './new-run.ts';
+import { beginRun } from './open-run.ts';
 import type { RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import type { LoadedWorkflow, RunOptions } from './run-types.ts';
@@ -27,7 +29,7 @@ export function beginAsked(
       origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
     };
     const gate = handGate(manifest, agent.manifest.name, run.origin);
-    const isOurs = asked === undefined && !queued && gate === undefined;
+    const isOurs = asked === undefined && !queued && gate === undefined && keptVariables(run).length === 0;
     const held = isOurs ? beginRun(edges, run) : await makeInTurn(edges, gate, run);
     if (queued) return handOver(held);
     const entry = board.entry(id);

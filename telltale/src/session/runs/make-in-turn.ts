@@ -1,7 +1,8 @@
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { HandGate } from '../outside/hand-gate.ts';
 import type { Turns } from '../outside/turns.ts';
-import { createRun, type HeldRun, type NewRun } from './open-run.ts';
+import type { NewRun } from './new-run.ts';
+import { createRun, type HeldRun } from './open-run.ts';
 import type { RunsEdges } from './run-edges.ts';
 
 /**

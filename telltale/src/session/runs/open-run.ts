@@ -1,18 +1,19 @@
 import { readRunEvents } from '../../engine/read-run.ts';
 import type { RunJournal } from '../../engine/run-journal.ts';
 import { createRunLog } from '../../engine/run-log.ts';
-import type { Cause } from '../../events/event.ts';
 import { foldRun } from '../../events/reduce-run.ts';
-import type { RunEventBody, RunOrigin } from '../../events/run-event.ts';
+import type { RunEventBody } from '../../events/run-event.ts';
 import { emptyRun } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { AgentManifest, WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { mayBeLost } from '../../store/may-be-lost.ts';
 import type { StreamHead, StreamWriter } from '../../store/store.ts';
 import { takeEmptyStream, titleOf } from '../begin-stream.ts';
 import { isInCode } from '../define/agent-code.ts';
-import type { Ground } from './realm.ts';
+import { classOf } from '../variables/declared-variables.ts';
+import { givenWrites, readKeptByRun } from './kept-variables.ts';
+import type { NewRun } from './new-run.ts';
 import type { RunsEdges } from './run-edges.ts';
 
 /** A run whose stream this process holds. */
@@ -26,17 +27,6 @@ export interface HeldRun {
   /** Why the stream is no longer ours, once it is not. */
   lost(): RuntimeError | undefined;
   onLost(then: (error: RuntimeError) => void): void;
-}
-
-export interface NewRun {
-  readonly id: string;
-  readonly workflow: WorkflowManifest;
-  readonly ground: Ground;
-  readonly input: JsonObject;
-  readonly origin: RunOrigin;
-  readonly vars?: JsonObject | undefined;
-  readonly balance?: number | undefined;
-  readonly cause?: Cause | undefined;
 }
 
 /**
@@ -53,8 +43,9 @@ export function beginRun(edges: RunsEdges, run: NewRun): HeldRun & { readonly ma
   return { ...startLog(edges, writer, run), made, isNew: () => isNew };
 }
 
-/** The same, given once it is committed. */
-export async function createRun(edges: RunsEdges, run: NewRun): Promise<HeldRun> {
+/** The same, given once it is committed; and for workflows with variables that are kept, which have to be read first. */
+export async function createRun(edges: RunsEdges, asked: NewRun): Promise<HeldRun> {
+  const run = { ...asked, kept: await readKeptByRun(edges, asked) };
   const held = beginRun(edges, run);
   try {
     await held.made;
@@ -70,7 +61,8 @@ const AS_MADE = 'running';
 
 function startLog(edges: RunsEdges, writer: StreamWriter, run: NewRun): HeldRun {
   const held = hold(edges, writer, [], AS_MADE);
-  held.journal.append(firstEvent(run), run.cause);
+  const writes = givenWrites(run);
+  held.journal.append(firstEvent(run), run.cause, writes.length === 0 ? undefined : { writes });
   return held;
 }
 
@@ -127,6 +119,7 @@ function firstEvent({
   input,
   origin,
   vars,
+  kept,
   balance,
 }: NewRun): RunEventBody {
   const { path, hash, manifest } = agent;
@@ -137,16 +130,25 @@ function firstEvent({
     ...(model === undefined ? {} : { model: typeof model === 'string' ? model : model.id }),
     input,
     origin,
-    vars: { ...ownDefaults(workflow), ...vars },
+    vars: {
+      ...ownDefaults(workflow, origin.session === undefined ? undefined : manifest),
+      ...kept?.values,
+      ...vars,
+    },
+    ...(kept === undefined ? {} : { kept: kept.scopes }),
     ...(balance === undefined ? {} : { balance }),
   };
 }
 
-/** The workflow's own variables live for the run; those by `expression` follow from others. */
-function ownDefaults({ context_variables: { defined, runtime, derived } }: WorkflowManifest): JsonObject {
+/** Of the workflow's own variables; those by `expression` follow from others, and those that the session has are its. */
+function ownDefaults(
+  { context_variables: { defined, runtime, derived } }: WorkflowManifest,
+  ofSession: AgentManifest | undefined,
+): JsonObject {
   const defaults: Record<string, Json> = {};
   const triggered = derived.filter(({ expression }) => expression === undefined);
-  for (const { name, default: value } of [...defined, ...runtime, ...triggered])
+  const own = defined.filter(({ name }) => ofSession === undefined || classOf(ofSession, name) !== 'defined');
+  for (const { name, default: value } of [...own, ...runtime, ...triggered])
     if (value !== undefined) defaults[name] = value as Json;
   return defaults;
 }

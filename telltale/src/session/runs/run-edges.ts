@@ -22,6 +22,8 @@ export interface RunsEdges extends GroundEdges {
   readonly spawn: Spawn;
   readonly snapshots: AgentSnapshots;
   readonly ids: IdSource;
+  /** Whose variables of `key: user` a run has that belongs to no session. */
+  readonly user: string;
   readonly slots: Slots;
   readonly underWay: UnderWay;
   readonly approve?: Approve | undefined;

@@ -19,6 +19,8 @@ import type { Lead } from '../guide/lead.ts';
 import { createStepHooks } from '../hooks/create-step-hooks.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
 import { createLateInvoke } from '../session-invoke.ts';
+import { classOf } from '../variables/declared-variables.ts';
+import { variableDefaults } from '../variables/start-variables.ts';
 import { runAgentStep } from './agent-step.ts';
 import { createLinger } from './client-linger.ts';
 import { createClientWorkers } from './client-worker.ts';
@@ -28,6 +30,7 @@ import { endCalled } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import { groupOfRun } from './group-of-run.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
+import { keepingJournal } from './kept-variables.ts';
 import { createLedSessions } from './led-sessions.ts';
 import { lendAgents } from './lend-agents.ts';
 import { payAsRun } from './pay-for-run.ts';
@@ -51,7 +54,7 @@ function walkRun(
   read: ReadTemplates,
   { held, realm, entry }: DriveCall,
 ): Driven {
-  const { journal } = held;
+  const journal = keepingJournal(held.journal, realm);
   const { state } = journal;
   const { clock, random } = edges;
   const { prepared, workflow } = realm;
@@ -222,7 +225,12 @@ function linkOf(
 /** What `${agent.*}` shows in a run that belongs to no session. */
 function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject {
   const { manifest } = agent;
-  const state = { ...emptyState(), agent: manifest.name };
+  const defaults = variableDefaults(manifest);
+  const values = Object.entries(prepared.derived?.initial(defaults, {}) ?? defaults);
+  const variables = new Map(
+    values.map(([name, value]) => [name, { value, class: classOf(manifest, name) ?? 'runtime', by: 'seed' }]),
+  );
+  const state = { ...emptyState(), agent: manifest.name, variables };
   return {
     ...agentView({ state, prepared, env, parent: undefined }),
     ...{ session_id: null, started_at: null, thoughts: [], responses: [] },

@@ -30,7 +30,8 @@ export interface VariableKeeper {
   settled(): Promise<void>;
 }
 
-const tableOf = (scope: string) => `variables:${scope}`;
+/** The table of what is kept by that. */
+export const tableOf = (scope: string) => `variables:${scope}`;
 
 /** What a relic has not been given yet: one row a variable, made in the transaction of its change. */
 const owedTable = (session: string) => `variables.owed:${session}`;

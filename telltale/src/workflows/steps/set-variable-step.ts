@@ -23,7 +23,8 @@ export const prepareSetVariable: PrepareLeaf<'set_variable'> = async (step, plac
     input,
     repeatable: true,
     async run(call) {
-      const others = Object.entries(call.input).filter(([name]) => !isOwn(name, workflow));
+      const isKept = (name: string) => context.journal.state.kept?.[name] !== undefined;
+      const others = Object.entries(call.input).filter(([name]) => !isOwn(name, workflow) && !isKept(name));
       if (session !== undefined && others.length > 0) {
         const act = { kind: 'set_variable', values: Object.fromEntries(others) } as const;
         if (!(await askSession(act, call, context))) throw sessionEnded(stepWhat(place));
@@ -36,8 +37,10 @@ export const prepareSetVariable: PrepareLeaf<'set_variable'> = async (step, plac
 
 function change(values: JsonObject, { step, cause }: LeafCall, { journal }: LeafContext): void {
   for (const [name, to] of Object.entries(values)) {
-    const from = journal.state.variables.get(name) ?? null;
-    if (deepEqual(from, to) && journal.state.variables.has(name)) continue;
+    const { variables, kept } = journal.state;
+    const from = variables.get(name) ?? null;
+    // Of one that is kept another run may have set something else since, and the last write wins.
+    if (deepEqual(from, to) && variables.has(name) && kept?.[name] === undefined) continue;
     journal.append({ type: 'variable.changed', name, from, to, by: `step ${step.name}` }, cause);
   }
 }
@@ -48,12 +51,12 @@ const isOwn = (name: string, { context_variables: { runtime } }: WorkflowManifes
 function checkOwn(
   name: string,
   value: Json,
-  { context_variables: { runtime, derived } }: WorkflowManifest,
+  { context_variables: { defined, runtime, derived } }: WorkflowManifest,
 ): void {
   if (derived.some((each) => each.name === name)) throw isDerived(name);
   const chars = JSON.stringify(value).length;
   if (chars > MAX_CHARS) throw tooLarge(name, chars);
-  const own = runtime.find((each) => each.name === name);
+  const own = [...runtime, ...defined].find((each) => each.name === name);
   if (own === undefined) return;
   if (!own.writers.includes('workflow')) throw notByWorkflow(name, own.writers);
   if (own.type !== 'any' && typeOf(value) !== own.type) throw wrongType(name, own.type, value);

@@ -74,10 +74,14 @@ function nameAll(compiled: string, graph: Graph): ReadonlyMap<string, string> {
   return names;
 }
 
-/** What programs import has no file in common with the command line's own modules: these load what draws tables and reads options. */
+/**
+ * What others share with the command line, or with a thread, is a file of its own: they would load what reads options and
+ * draws tables, or the database, of which Node 22 says at each start that it is experimental.
+ */
 function nameOf(layer: string, module: string): string {
   const name = layer.replaceAll('/', '-');
-  return layer.startsWith('cli/') && !module.startsWith(join('cli', sep)) ? `${name}-shared` : name;
+  const [own] = layer.match(/^cli\/|^.*\/thread\//) ?? [''];
+  return module.replaceAll(sep, '/').startsWith(own) ? name : `${name}-shared`;
 }
 
 function modulesOf(compiled: string, layer: string): string[] {

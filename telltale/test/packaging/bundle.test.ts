@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { root } from './packed.ts';
+import { root, run } from './packed.ts';
 
 const home = join(root, 'telltale');
 const bundle = join(home, 'bundle');
@@ -32,4 +34,25 @@ test('the bundle has what threads and processes are started from in files that n
     expect({ entry, in: holding(entry) }).toEqual({ entry, in: [`${entry}.js`] });
     expect(loaded(entry)).toEqual([]);
   }
+});
+
+test('a program that opens a store loads neither the command line nor, beside the thread, the database', async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale bundle-')));
+  const program = `import { registerHooks } from 'node:module';
+    const asked = [];
+    registerHooks({
+      resolve(specifier, context, next) {
+        asked.push(specifier);
+        return next(specifier, context);
+      },
+    });
+    const { createRuntime } = await import(${JSON.stringify(pathToFileURL(join(bundle, 'index.js')).href)});
+    const runtime = await createRuntime({ store: 'sqlite:log.db' });
+    await runtime.preload();
+    await runtime.close();
+    const unasked = ['commander', 'picocolors', 'node:sqlite'].filter((name) => !asked.includes(name));
+    console.log(asked.includes('zod'), ...unasked);`;
+  const { output } = await run(process.execPath, ['--input-type=module', '-e', program], folder);
+  rmSync(folder, { recursive: true });
+  expect(output).toBe('true commander picocolors node:sqlite\n');
 });

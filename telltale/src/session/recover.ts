@@ -45,6 +45,7 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
     scheduler.turnEnded('well');
     return { kind: 'undecided', heard };
   }
+  tellFaults(context, heard);
   setLast(context, heard);
   sayThoughts(context, heard);
   tellLost(context, heard);

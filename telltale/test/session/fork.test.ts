@@ -101,4 +101,30 @@ describe('a fork', () => {
       });
     },
   );
+
+  it('tells the model of its mistakes whose text the log holds and whose faults it does not, once', async () => {
+    await runAgent({
+      manifest: 'import: { tools: [./tools/*.yml] }\n',
+      files: tool('echo', 'return 1;'),
+      turns: [
+        '<action>{"name": "echo", oops}</action><if test="nope"></if><thought>Hm.</thought>So it <action>{"name": "echo"}</action>',
+        '<response>Done.</response>',
+      ],
+      after: async (id, runtime) => {
+        const first = (await runtime.events(id)).filter(({ turn }) => turn === 1);
+        const from = first.findIndex(({ type }) => type === 'model.output');
+        const to = first.findIndex(({ type }) => type === 'action.declared');
+        expect(to - from).toBeGreaterThan(4);
+        for (const { seq } of first.slice(from, to)) {
+          const fork = await runtime.fork(id, seq);
+          const model = createScriptedModel({ turns: ['', '<response>Done.</response>'] });
+          await (await runtime.resume(fork, { model })).result;
+          const codes = (await runtime.events(fork)).flatMap((event) =>
+            event.type === 'fault' && event.code !== 'not_run' ? [event.code] : [],
+          );
+          expect(codes).toEqual(['bad_json', 'bad_test']);
+        }
+      },
+    });
+  });
 });

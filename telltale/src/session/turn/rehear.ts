@@ -29,7 +29,7 @@ export interface Reheard extends Heard {
   readonly lost: readonly string[];
   /** Metadata or variables with which it ends, and of which nothing is on the log. */
   readonly unset: Setting | undefined;
-  /** What was wrong with it, up to where its final response closed; some may be on the log. */
+  /** What was wrong with it, up to where its final response closed or it broke off; some may be on the log. */
   readonly faults: readonly Extract<EventBody, { type: 'fault' }>[];
   /** Thoughts that are not on the log: those it broke off in, and one that it ended with. */
   readonly thoughts: readonly { readonly text: string; readonly depth: number }[];
@@ -82,8 +82,9 @@ export function rehear(context: SessionContext): Reheard {
   // The log ends behind what is acted on: only the last of it may have been written and not done.
   const last = state.signs.unset === true && parser.consumed === output.length ? pushed.at(-1) : undefined;
   let unset: Setting | undefined;
-  for (const event of [...pushed, ...parser.end()]) {
+  for (const [at, event] of [...pushed, ...parser.end()].entries()) {
     if (final || observed !== undefined) break;
+    const isEnd = at >= pushed.length;
     tagged ||= isTag(event);
     if (event.type === 'if') {
       if (event.body === 'else') otherBranch(branches);
@@ -91,8 +92,9 @@ export function rehear(context: SessionContext): Reheard {
       else openBranch(branches, () => decide(event.test));
     } else if (!branches.branchHolds) continue;
     else if (event.type === 'text') text += event.text;
-    else if (event.type === 'fault') faults.push(event);
-    else if (event.type === 'metadata' || event.type === 'variables') {
+    else if (event.type === 'fault') {
+      if (!isEnd) faults.push(event); // that it ends there is no mistake of the model's
+    } else if (event.type === 'metadata' || event.type === 'variables') {
       if (event === last) unset = event;
     } else if (event.type === 'parallel') groups += event.body === 'open' ? 1 : -1;
     else if (event.type === 'open' && event.tag === 'thought')

@@ -62,7 +62,11 @@ describe('a defined variable of a workflow', () => {
   it('that is given to a run is kept where users may write it', async () => {
     expect(await outputs(flow(SEE), [{ vars: { n: 7 } }, {}])).toEqual([7, 7]);
     const not = flow(SEE, kept(', writers: [workflow]'));
-    expect(await outputs(not, [{ vars: { n: 7 } }, {}])).toEqual([7, 0]);
+    await expect(outputs(not, [{ vars: { n: 7 } }])).rejects.toMatchObject({ code: 'variable_denied' });
+    await expect(outputs(flow(SEE), [{ vars: { n: 'x' } }])).rejects.toMatchObject({
+      code: 'bad_parameters',
+    });
+    expect(await outputs(not, [{}])).toEqual([0]);
   });
 
   it('takes no value of another type, and none of a step where workflows may not write it', async () => {

@@ -1,8 +1,11 @@
 import type { RunOrigin } from '../../events/run-event.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { AgentManifest, WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { BegunRun } from '../outside/begun-run.ts';
 import { handGate } from '../outside/hand-gate.ts';
 import type { Turns } from '../outside/turns.ts';
+import { classOf } from '../variables/declared-variables.ts';
+import { checkGiven } from '../variables/start-variables.ts';
 import { handOver } from './hand-over.ts';
 import { keptVariables } from './kept-variables.ts';
 import { createLiveRun } from './live-run.ts';
@@ -23,6 +26,7 @@ export function beginAsked(
   const { board, engine, ids } = edges;
   const id = asked ?? ids.next('run');
   const make = async () => {
+    if (vars !== undefined) checkVars(manifest, agent.manifest, vars);
     const run: NewRun = {
       ...{ id, workflow: manifest, ground: { agent }, input: input as JsonObject, vars },
       balance: agent.manifest.budget?.balance,
@@ -42,4 +46,10 @@ export function beginAsked(
   const run = createLiveRun(edges, id, made, { onWaiting, signal });
   if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
   return { run, made };
+}
+
+/** Variables are given as to a session: who declares one says whether users may set it, the workflow before its agent. */
+function checkVars(workflow: WorkflowManifest, agent: AgentManifest, vars: JsonObject): void {
+  for (const [name, value] of Object.entries(vars))
+    checkGiven(classOf(workflow, name) === undefined ? agent : workflow, { [name]: value }, 'user');
 }

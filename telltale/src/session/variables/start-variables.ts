@@ -27,7 +27,11 @@ export function classesOf({ context_variables: { defined, derived } }: AgentMani
  * Throws where a variable that is given at the start may not be given, or is of another type. One that the manifest does
  * not declare is the caller's own: `$name` reads it, and nobody changes it.
  */
-export function checkGiven(manifest: AgentManifest, given: JsonObject, by: VariableWriter): void {
+export function checkGiven(
+  manifest: Pick<AgentManifest, 'context_variables'>,
+  given: JsonObject,
+  by: VariableWriter,
+): void {
   for (const [name, value] of Object.entries(given)) {
     if (classOf(manifest, name) === undefined) continue;
     const wrong = valueProblem(settableBy(manifest, name, by), value);

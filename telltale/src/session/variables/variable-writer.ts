@@ -89,7 +89,11 @@ const isShared = (variable: SettableVariable): boolean =>
   variable.class === 'defined' && (variable.key !== 'session' || variable.store !== undefined);
 
 /** The variable of that name, if it is there and the writer may set it. */
-export function settableBy(manifest: AgentManifest, name: string, by: VariableWriter): SettableVariable {
+export function settableBy(
+  manifest: Pick<AgentManifest, 'context_variables'>,
+  name: string,
+  by: VariableWriter,
+): SettableVariable {
   const all = settableVariables(manifest);
   const found = all.find((each) => each.name === name);
   if (found?.writers.includes(by) === true) return found;

@@ -21,6 +21,8 @@ export interface TagParserOptions {
 export interface TagParser extends TurnParser {
   /** Begins with another turn of the same session: ids that were taken stay taken. A new parser is 3 KB. */
   renew(): void;
+  /** Whether the rest of the turn may be quotation, as far as it was read. */
+  inDoubt(): boolean;
 }
 
 const DEFAULT_ACTIONS_IN: readonly Place[] = ['outside', 'thought'];
@@ -47,6 +49,7 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
     },
     end: () => finish(parser, reader),
     renew: () => begin(parser, reader),
+    inDoubt: () => reader.turn.doubt,
   };
   return parser;
 }
@@ -64,7 +67,7 @@ interface OwnParser extends TagParser, Counter {
   readonly reader: Reader;
 }
 
-const METHODS = { push, end, renew };
+const METHODS = { push, end, renew, inDoubt };
 
 const fieldsOf = (options: TagParserOptions) => ({
   consumed: 0,
@@ -115,4 +118,8 @@ function end(this: OwnParser): ParserEvent[] {
 function renew(this: OwnParser): void {
   begin(this, this.reader);
   forgetActions(this.reader);
+}
+
+function inDoubt(this: OwnParser): boolean {
+  return this.reader.turn.doubt;
 }

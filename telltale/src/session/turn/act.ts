@@ -10,6 +10,7 @@ import { createGate, holdAt } from './gate.ts';
 import { closeGroup, fillGroups, openGroup, withoutEmpty } from './groups.ts';
 import { cut, type Hearing } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
+import { type Fault, leftOpenIf, passBy } from './passed-faults.ts';
 import { createResponseStream, endResponse, pushResponse, whenOut } from './response-stream.ts';
 import { setVariables } from './set-variables.ts';
 import {
@@ -35,6 +36,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
   if (event.type !== 'text' && event.type !== 'fault') endRun(spoken, consumed);
   if (!hearing.branchHolds && event.type !== 'if') {
     noteUnused(hearing, event);
+    passBy(hearing, event);
     return;
   }
   switch (event.type) {
@@ -66,7 +68,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'if':
       if (event.body === 'else') otherBranch(hearing);
-      else if (event.body === 'close') closeBranch(hearing);
+      else if (event.body === 'close') closeIf(hearing, consumed);
       else openBranch(hearing, () => decide(hearing, event.test, consumed));
       return;
     case 'foreach':
@@ -84,7 +86,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
     }
     case 'fault':
       if (keptFromActing([event]).length > 0) fillGroups(hearing);
-      writeLater(spoken, { type: 'fault', code: event.code, message: event.message }, consumed);
+      tell(hearing, event, consumed);
       return;
   }
 }
@@ -92,6 +94,16 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
 /** Whether it came of a tag. */
 export const isTag = (event: ParserEvent): boolean =>
   event.type === 'fault' ? showsTag(event.code) : event.type !== 'text';
+
+function closeIf(hearing: Hearing, consumed: number): void {
+  closeBranch(hearing);
+  const left = leftOpenIf(hearing);
+  if (left !== undefined && hearing.branchHolds) tell(hearing, left, consumed);
+}
+
+function tell({ spoken }: Hearing, { code, message }: Fault, consumed: number): void {
+  writeLater(spoken, { type: 'fault', code, message }, consumed);
+}
 
 /** Undefined where it cannot be decided: then the model is told, and a final response of its turn does not count. */
 function decide({ spoken, context }: Hearing, test: string, consumed: number): boolean | undefined {

@@ -2,7 +2,7 @@ import type { Result } from '../../kernel/result.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ModelEnd } from '../../models/model.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
-import type { TurnParser } from '../../protocol/turn-parser.ts';
+import type { TagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 import type { OpenSpeech } from '../speech.ts';
 import { type Asker, giveUp, type ModelStream } from '../stream-model.ts';
@@ -10,6 +10,7 @@ import type { Branches } from './branches.ts';
 import type { CloseSplitter } from './close-splitter.ts';
 import type { Gate } from './gate.ts';
 import type { Groups } from './groups.ts';
+import type { PassedFaults } from './passed-faults.ts';
 import type { ResponseStream } from './response-stream.ts';
 import type { Spoken } from './spoken.ts';
 
@@ -46,7 +47,7 @@ export interface Streamed {
 }
 
 /** One turn of the model, as it is read and acted on. */
-export interface Hearing extends Asker, CloseSplitter, Branches, Groups {
+export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedFaults {
   context: SessionContext;
   /** Ends the model's stream. */
   abort: AbortController;
@@ -56,7 +57,7 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups {
   streamed: Streamed | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
-  parser: TurnParser;
+  parser: TagParser | CallParser;
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
   calls: CallParser | undefined;
   /** Made once something is held back: in most turns nothing is. */

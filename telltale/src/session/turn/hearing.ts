@@ -74,9 +74,17 @@ function writeEnd(hearing: Hearing): void {
   const { parser, spoken } = hearing;
   endRun(spoken, parser.consumed);
   writeRest(spoken);
+  tellWhyInDoubt(hearing);
   closeOpen(hearing);
   if (hearing.calls === undefined) freeUnused(hearing);
   else freeUncalled(hearing, hearing.calls);
+}
+
+/** What brought the doubt may stand in a branch that does not hold. A final response is not one of a turn in doubt. */
+function tellWhyInDoubt({ passed, parser, over, observed, spoken }: Hearing): void {
+  if (passed.length === 0 || !('inDoubt' in parser) || !parser.inDoubt()) return;
+  if (over && observed === undefined) return;
+  for (const { code, message } of passed) spoken.log.append({ type: 'fault', code, message });
 }
 
 /** Ids of calls that became no action are free again, so that the turn, read again, gives out the same ones. */

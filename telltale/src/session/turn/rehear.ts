@@ -10,6 +10,7 @@ import { isTag } from './act.ts';
 import { type Branches, badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
+import { leftOpenIf, type PassedFaults, passBy } from './passed-faults.ts';
 import {
   createResponseStream,
   endResponse,
@@ -45,7 +46,9 @@ export function rehear(context: SessionContext): Reheard {
   const output = state.turns.at(-1)?.output ?? '';
   // Its own ids are given out again, the same ones.
   const parser = createTurnParser(context, takenIds(state, state.turn));
-  const branches: Branches = { branchHolds: true, openIfs: NONE };
+  const branches: Branches & PassedFaults = {
+    ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
+  };
   const responses: HeardResponse[] = [];
   const lost: string[] = [];
   const faults: Reheard['faults'][number][] = [];
@@ -88,9 +91,12 @@ export function rehear(context: SessionContext): Reheard {
     tagged ||= isTag(event);
     if (event.type === 'if') {
       if (event.body === 'else') otherBranch(branches);
-      else if (event.body === 'close') closeBranch(branches);
-      else openBranch(branches, () => decide(event.test));
-    } else if (!branches.branchHolds) continue;
+      else if (event.body === 'close') {
+        closeBranch(branches);
+        const left = leftOpenIf(branches);
+        if (left !== undefined && branches.branchHolds && !isEnd) faults.push(left);
+      } else openBranch(branches, () => decide(event.test));
+    } else if (!branches.branchHolds) passBy(branches, event);
     else if (event.type === 'text') text += event.text;
     else if (event.type === 'fault') {
       if (!isEnd) faults.push(event); // that it ends there is no mistake of the model's
@@ -145,6 +151,7 @@ export function rehear(context: SessionContext): Reheard {
     }
   }
   while (thoughts.length > 0) closeThought();
+  if (!final && 'inDoubt' in parser && parser.inDoubt()) faults.push(...branches.passed);
   return { responses, text, tagged, observed, final, lost, unset, faults, thoughts: unsaid };
 }
 

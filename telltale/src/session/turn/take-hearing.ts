@@ -5,6 +5,7 @@ import { renewCloseSplitter } from './close-splitter.ts';
 import { renewGroups } from './groups.ts';
 import type { Hearing } from './hearing-state.ts';
 import { openSpeech } from './open-speech.ts';
+import { renewPassed } from './passed-faults.ts';
 import { createSpoken, renewSpoken } from './spoken.ts';
 import { takeTurnParser } from './turn-parser.ts';
 
@@ -51,6 +52,8 @@ function createHearing(context: SessionContext): Hearing {
       completed: false,
       afterStep: false,
       unused: NONE,
+      passedLast: undefined,
+      passed: NONE,
     },
   };
 }
@@ -79,4 +82,5 @@ function renew(hearing: Hearing, context: SessionContext): void {
   hearing.completed = false;
   hearing.afterStep = false;
   hearing.unused = NONE;
+  renewPassed(hearing);
 }

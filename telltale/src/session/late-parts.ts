@@ -5,6 +5,7 @@ import type { SessionFeeds, SessionFeedsEdges } from './feeds/session-feeds.ts';
 import { ledElsewhere } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
+import type { LedHooks } from './hooks/led-hooks.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { readEvents } from './read-session.ts';
@@ -44,7 +45,7 @@ export async function openTriggers(
 /** So are feeds. */
 export async function openFeeds(
   edges: SessionEdges,
-  parts: Pick<SessionFeedsEdges, 'view' | 'testContext' | 'lookup' | 'runWorkflow'>,
+  parts: Pick<SessionFeedsEdges, 'view' | 'testContext' | 'lookup' | 'runWorkflow' | 'isGuarded'>,
 ): Promise<SessionFeeds> {
   const { log, origin, runtime } = edges;
   const { createSessionFeeds } = await import('./feeds/session-feeds.ts');
@@ -73,15 +74,26 @@ export async function openFresh(edges: FreshContextEdges): Promise<() => Promise
   return freshContext(edges);
 }
 
+/** Hooks of the workflow that leads the session: that of the run which has begun it, or of its agent's own. */
+export async function openLedHooks({ prepared, lead }: SessionEdges): Promise<LedHooks | undefined> {
+  const { workflow: name } = prepared.agent.manifest;
+  const workflow = name === null ? undefined : prepared.workflows.get(name);
+  const by = lead?.by ?? (workflow && { workflow, command: prepared.targets.command });
+  if (by === undefined) return undefined;
+  const { ledHooks } = await import('./hooks/led-hooks.ts');
+  return ledHooks(by);
+}
+
 /** Hooks are loaded by those who have some. */
 export async function openHooks(
   edges: SessionEdges,
   traits: SessionHookEdges['traits'],
+  led: LedHooks | undefined,
 ): Promise<SessionHooks | undefined> {
   const { prepared, log, stop } = edges;
   const { clock } = edges.runtime;
   const { createSessionHooks } = await import('./hooks/create-session-hooks.ts');
   const { command } = prepared.targets;
   const { hooks } = prepared.agent.manifest;
-  return createSessionHooks({ hooks, log, stop, clock, command, invoke: invokeOf(edges), traits });
+  return createSessionHooks({ hooks, led, log, stop, clock, command, invoke: invokeOf(edges), traits });
 }

@@ -10,7 +10,15 @@ import { ledResult } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox, type Inbox } from './inbox.ts';
-import { openFeeds, openFresh, openHooks, openLead, openSessionMemory, openTriggers } from './late-parts.ts';
+import {
+  openFeeds,
+  openFresh,
+  openHooks,
+  openLead,
+  openLedHooks,
+  openSessionMemory,
+  openTriggers,
+} from './late-parts.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { createSessionWorks, lookupOwn, runsOf, type SessionWorks } from './session-works.ts';
@@ -48,9 +56,11 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   const testContext = () => works.context();
   const triggers =
     prepared.triggers && (await openTriggers(edges, prepared.triggers, runsOf(works), testContext));
-  const hooks = hasHooks(manifest.hooks)
-    ? await openHooks(edges, (action) => works.traits(action))
-    : undefined;
+  const led = state.led === true ? await openLedHooks(edges) : undefined;
+  const hooks =
+    led !== undefined || hasHooks(manifest.hooks)
+      ? await openHooks(edges, (action) => works.traits(action), led)
+      : undefined;
   works.before = hooks?.before;
   works.after = hooks?.after;
   works.scheduler = createScheduler(works, works);
@@ -123,7 +133,10 @@ async function openParts(works: SessionWorks): Promise<void> {
   if (manifest.memory?.graph !== undefined) works.memory = await openSessionMemory(edges);
   if (!usesFeeds(manifest)) return;
   const lookup = (name: string) => lookupOwn(works, name);
-  const feeds = await openFeeds(edges, { view, testContext, lookup, runWorkflow: runsOf(works).feed });
+  const feeds = await openFeeds(edges, {
+    ...{ view, testContext, lookup, runWorkflow: runsOf(works).feed },
+    isGuarded: () => works.before !== undefined,
+  });
   works.feeds = feeds;
   works.fetch = feeds.keeper.fetch;
 }

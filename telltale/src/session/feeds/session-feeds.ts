@@ -13,7 +13,6 @@ import type { SourceEdges } from '../../feeds/sources/source-edges.ts';
 import { prepareValue } from '../../feeds/values/prepare-value.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { AgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
 import { spentLimit } from '../limits.ts';
@@ -42,6 +41,8 @@ export interface SessionFeedsEdges
   readonly lookup: (name: string) => Json | undefined;
   /** Runs a workflow for a feed, and gives its output. */
   readonly runWorkflow: SourceEdges['runWorkflow'];
+  /** Whether hooks are asked about each action: of the agent, or of a workflow that leads it. */
+  readonly isGuarded: () => boolean;
   /** What the session spent in each of its states. */
   readonly metrics: NonNullable<SourceEdges['stateMetrics']>;
 }
@@ -94,7 +95,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
   const desk = createFeedDesk({
     keeper,
     read,
-    mayAdd: async (feed) => pastHooks(feed, manifest) ?? (await mayAdd(feed, sources)),
+    mayAdd: async (feed) => pastHooks(feed, edges.isGuarded()) ?? (await mayAdd(feed, sources)),
     isTaken: (name) =>
       state.variables.has(name)
         ? 'a variable'
@@ -119,11 +120,11 @@ const MAY_SPEND: ReadonlySet<Feed['source']['type']> = new Set(['llm', 'workflow
 const OWN: ReadonlySet<Feed['source']['type']> = new Set(['internal', 'metadata', 'agent']);
 
 /** Who looks at actions before they begin would not see what a feed does. */
-function pastHooks({ source }: Feed, { hooks }: AgentManifest): RuntimeError | undefined {
-  if ((hooks.before_action?.length ?? 0) === 0 || OWN.has(source.type)) return undefined;
+function pastHooks({ source }: Feed, isGuarded: boolean): RuntimeError | undefined {
+  if (!isGuarded || OWN.has(source.type)) return undefined;
   return new RuntimeError(
     'not_permitted',
-    `A feed of type ${source.type} cannot be added: the agent's hooks look at each action, and would not see what it does.`,
+    `A feed of type ${source.type} cannot be added: hooks look at each action, and would not see what it does.`,
     { hint: 'Call it by an action, or let the manifest have the feed.' },
   );
 }

@@ -40,6 +40,7 @@ export async function tryFeeds(
       state.variables.get(name)?.value ??
       (Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined),
     metrics: async () => [],
+    isGuarded: () => false,
     group: id,
     async runWorkflow(name, input, signal) {
       const manifest = prepared.workflows.get(name);

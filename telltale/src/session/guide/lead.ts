@@ -2,6 +2,7 @@ import type { Cause } from '../../events/event.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { Task, TaskReport, TaskWord } from '../../workflows/guided/task.ts';
+import type { LedBy } from '../hooks/led-hooks.ts';
 import type { Stop } from '../stop.ts';
 
 /** Where a led session stands while it waits for its run. */
@@ -48,6 +49,8 @@ export type LeadEnd =
  * waits, the run gives an order. Nothing in here matters after a restart: both logs say where they stood.
  */
 export interface Lead {
+  /** Whose hooks count for the session beside its agent's, where the session cannot know. */
+  readonly by: LedBy | undefined;
   /** The session's side. Undefined once the session is stopped. */
   wait(standing: Standing, stop: Stop): Promise<Order | undefined>;
   /** Whether the run has taken back a task that the session may still work on. */
@@ -67,7 +70,7 @@ export interface Lead {
   end(end: LeadEnd): void;
 }
 
-export function createLead(): Lead {
+export function createLead(by?: LedBy): Lead {
   let at: Standing | undefined;
   let give: ((order: Order) => void) | undefined;
   let over: LeadEnd | undefined;
@@ -89,6 +92,7 @@ export function createLead(): Lead {
     return true;
   };
   return {
+    by,
     async wait(standing, stop) {
       if (over !== undefined) return { kind: 'over', end: over };
       if (parkedFor !== undefined) return { kind: 'park', for: parkedFor };

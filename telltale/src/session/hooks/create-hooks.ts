@@ -2,6 +2,7 @@ import type { Cause, HookRecord } from '../../events/event.ts';
 import type { HookMark } from '../../events/hook-marks.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { createTurnstile, type Turnstile } from '../../kernel/turnstile.ts';
+import type { RunCommand } from '../../targets/process/command-request.ts';
 import { type AskEdges, askHook, type HookReply, nameOf } from './ask-hook.ts';
 import { hookRefused } from './hook-errors.ts';
 import type {
@@ -15,6 +16,7 @@ import type {
   PlacedHook,
 } from './hook-types.ts';
 import { hasHooks } from './hook-types.ts';
+import type { LedHooks } from './led-hooks.ts';
 import { readAnswer, type Verdict } from './read-answer.ts';
 
 /** Whose hooks there are: they are asked in this order. */
@@ -22,6 +24,10 @@ export interface HookSources {
   readonly agent?: HookLists | undefined;
   readonly workflow?: HookLists | undefined;
   readonly step?: { readonly name: string; readonly hooks: HookLists | undefined } | undefined;
+  /** In place of the last two where they change: those of the task that a session works on. */
+  readonly led?:
+    | { readonly all: LedHooks['all']; now(): Pick<HookSources, 'workflow' | 'step'>; command: RunCommand }
+    | undefined;
 }
 
 export interface HookEdges extends AskEdges {
@@ -56,6 +62,8 @@ export interface Hooks {
   ): Promise<void>;
 }
 
+const OF_AGENT = 'agent';
+
 /** Hooks that are asked side by side: each command is a process. */
 const MAX_SIDE_BY_SIDE = 8;
 
@@ -65,28 +73,30 @@ export function createHooks(
   edges: HookEdges,
   turnstile?: Turnstile,
 ): Hooks | undefined {
-  const { agent, workflow, step } = sources;
-  if (![agent, workflow, step?.hooks].some(hasHooks)) return undefined;
+  const { agent, workflow, step, led } = sources;
+  if (![agent, workflow, step?.hooks, ...(led?.all ?? [])].some(hasHooks)) return undefined;
   const inTurn = turnstile ?? createTurnstile(MAX_SIDE_BY_SIDE);
-  const placed = (kind: HookKind): readonly PlacedHook[] => [
-    ...place(agent?.[kind], 'agent'),
-    ...place(workflow?.[kind], 'workflow'),
-    ...(step === undefined ? [] : place(step.hooks?.[kind], `step ${step.name}`)),
+  const placed = (kind: HookKind, above: Pick<HookSources, 'workflow' | 'step'>): readonly PlacedHook[] => [
+    ...place(agent?.[kind], OF_AGENT),
+    ...place(above.workflow?.[kind], 'workflow'),
+    ...(above.step === undefined ? [] : place(above.step.hooks?.[kind], `step ${above.step.name}`)),
   ];
   const lists: Readonly<Record<HookKind, readonly PlacedHook[]>> = {
-    before_turn: placed('before_turn'),
-    after_turn: placed('after_turn'),
-    before_action: placed('before_action'),
-    after_action: placed('after_action'),
-    on_error: placed('on_error'),
+    before_turn: placed('before_turn', sources),
+    after_turn: placed('after_turn', sources),
+    before_action: placed('before_action', sources),
+    after_action: placed('after_action', sources),
+    on_error: placed('on_error', sources),
   };
+  const listOf = (kind: HookKind) => (led === undefined ? lists[kind] : placed(kind, led.now()));
 
   const ask = (kind: HookKind, { hook, of, index }: PlacedHook, matter: HookMatter, signal: AbortSignal) => {
     const surroundings = edges.surroundings();
     const about = matter.action?.id ?? `turn ${matter.turn ?? surroundings.turn ?? 0}`;
     const key = `${edges.stream}:${about}:${kind}:${of}#${index}`;
     const payload = payloadOf(kind, surroundings, matter);
-    return inTurn(() => askHook(hook, { kind, payload, key, signal }, edges));
+    const asking = led === undefined || of === OF_AGENT ? edges : { ...edges, command: led.command };
+    return inTurn(() => askHook(hook, { kind, payload, key, signal }, asking));
   };
   const markOf = (kind: HookKind, { of, index }: PlacedHook, action: string | undefined) =>
     edges
@@ -94,12 +104,12 @@ export function createHooks(
       .find((mark) => mark.hook === kind && mark.of === of && mark.index === index && mark.action === action);
 
   return {
-    has: (kind) => lists[kind].length > 0,
+    has: (kind) => lists[kind].length > 0 || led?.all.some((list) => list[kind].length > 0) === true,
     async before(call, check, known) {
       const kind = 'before_action';
       let { parameters } = call;
       let logged = known;
-      for (const each of lists[kind]) {
+      for (const each of listOf(kind)) {
         const mark = markOf(kind, each, call.id);
         if (mark?.refused !== undefined) throw hookRefused(call, nameOf(each.hook), mark.refused);
         if (mark !== undefined) {
@@ -123,7 +133,7 @@ export function createHooks(
       const kind = 'after_action';
       const records: HookEvent[] = [];
       let output = result;
-      for (const each of lists[kind]) {
+      for (const each of listOf(kind)) {
         const reply = await ask(kind, each, { action: actionOf(call), result: output }, call.signal);
         const { verdict, fallback } = judge(kind, each, reply, { now: output });
         if (verdict.outcome === 'changed') output = verdict.to;
@@ -136,7 +146,7 @@ export function createHooks(
       return { output, records };
     },
     async tell(kind, matter, signal, cause) {
-      for (const each of lists[kind]) {
+      for (const each of listOf(kind)) {
         if (markOf(kind, each, matter.action?.id) !== undefined) continue;
         const reply = await ask(kind, each, matter, signal);
         const action = matter.action?.id;

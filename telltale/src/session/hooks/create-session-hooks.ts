@@ -10,8 +10,9 @@ import type { Stop } from '../stop.ts';
 import { createHooks } from './create-hooks.ts';
 import { HOOKS_STOPPED } from './hook-errors.ts';
 import type { HookLists } from './hook-types.ts';
+import type { LedHooks } from './led-hooks.ts';
 
-/** The hooks of an agent, in one of its sessions. */
+/** The hooks of an agent, in one of its sessions, and those of a workflow that leads it. */
 export interface SessionHooks {
   /** For the scheduler. Undefined where there is none of that kind. */
   readonly before: SchedulerEdges['before'];
@@ -29,6 +30,8 @@ export interface SessionHooks {
 
 export interface SessionHookEdges {
   readonly hooks: HookLists;
+  /** Of the workflow that leads the session, and of the step in hand. */
+  readonly led?: LedHooks | undefined;
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly clock: Clock;
@@ -38,11 +41,12 @@ export interface SessionHookEdges {
 }
 
 export function createSessionHooks(edges: SessionHookEdges): SessionHooks | undefined {
-  const { log, stop, traits } = edges;
+  const { log, stop, traits, led } = edges;
   const { state } = log;
+  const now = () => (state.task === undefined ? {} : (led?.during(state.task.given.task) ?? {}));
   const noted = new Set<string>();
   const hooks = createHooks(
-    { agent: edges.hooks },
+    { agent: edges.hooks, led: led && { all: led.all, command: led.command, now } },
     {
       stream: state.id,
       clock: edges.clock,

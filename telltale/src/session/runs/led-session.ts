@@ -52,7 +52,7 @@ export function createLedSession(edges: LedSessionEdges, name: string): LedSessi
   let live: Live | undefined;
 
   const begin = (agent: LoadedAgent<unknown>, id: string, isNew: boolean, lineage: Lineage): Live => {
-    const lead = createLead();
+    const lead = createLead({ workflow: realm.workflow, command: realm.prepared.targets.command });
     const model = agent.manifest.model === undefined ? { model: realm.prepared.model } : {};
     const begun: Begin = isNew
       ? { kind: 'start', id, agent, start: { input: openingInput(state, realm), ...model }, lineage, lead }

@@ -1,3 +1,4 @@
+import { type DeclaredAction, isShown } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
@@ -49,7 +50,14 @@ export interface Definition {
 
 const SUGGESTED = 20;
 
-export const noSuchAction = (id: string, { actions }: SessionState) =>
-  new RuntimeError('action_unknown', `No action has the id "${id}".`, {
-    hint: suggest(id, [...actions.keys()].slice(-SUGGESTED), 'The latest ids'),
+export function noSuchAction(id: string, { actions }: SessionState): RuntimeError {
+  const shown = [...actions.values()].map(({ action }) => action).filter(isShown);
+  const several = shown.filter(({ base, group, within }) => [base, group, ...(within ?? [])].includes(id));
+  const idsOf = (some: readonly DeclaredAction[]) => some.map((action) => action.id).slice(-SUGGESTED);
+  return new RuntimeError('action_unknown', `No action has the id "${id}".`, {
+    hint:
+      several.length > 0
+        ? `It stands for several; name one of them: ${idsOf(several).join(', ')}.`
+        : suggest(id, idsOf(shown), 'The latest ids'),
   });
+}

@@ -192,3 +192,28 @@ describe('the guard', () => {
     expect(got).toEqual({ actions: [] });
   });
 });
+
+describe('an id of several actions', () => {
+  it.each([
+    [
+      'of a <foreach>',
+      '<foreach in="$list"><action id="all">{"name": "calculator"}</action></foreach>',
+      'all[0], all[1]',
+    ],
+    ['of a <parallel>', '<parallel id="all"><action id="x">{"name": "calculator"}</action></parallel>', 'x'],
+  ])(
+    '%s: the model is told what it may name, and nothing that it did not ask for',
+    async (_, actions, ids) => {
+      const ran = await runAgent({
+        manifest: 'import: { tools: [builtin:calculator] }\n',
+        turns: [
+          `${actions}${internal('r', 'rollback', { to: 'all' }, 'mode="sync"')}${internal('n', 'rollback', { to: 'nobody' }, 'mode="sync"')}`,
+          DONE,
+        ],
+        start: { vars: { list: [1, 2] } },
+      });
+      expect(outcome(ran, 'r')).toMatchObject({ hint: `It stands for several; name one of them: ${ids}.` });
+      expect(outcome(ran, 'n')).toMatchObject({ hint: `The latest ids: ${ids}, r, n.` });
+    },
+  );
+});

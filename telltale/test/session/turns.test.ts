@@ -321,6 +321,21 @@ describe('a session', () => {
     expect(types.lastIndexOf('action.completed')).toBeLessThan(types.indexOf('thought'));
   });
 
+  it('with on_sync: observe nothing behind the sync action has been said, though it was read already', async () => {
+    const { prompts, of, result } = await runAgent({
+      manifest: `${TOOLS}protocol: { on_sync: observe }\n`,
+      files: { ...echo, ...tool('slow', 'await new Promise((r) => setTimeout(r, 30)); return 1;') },
+      turns: [
+        `<parallel>${action('slow')}</parallel>${action('echo', 'id="e" mode="sync"')}Guessed.${action('echo', 'id="z"')}`,
+        `${action('echo', 'id="z"')}<response>Done.</response>`,
+      ],
+    });
+    expect(prompts[1]).not.toContain('Guessed');
+    expect(of('model.output').map(({ text }) => text)).not.toContainEqual(expect.stringContaining('Guessed'));
+    expect(of('action.declared').map(({ action: { id } }) => id)).toEqual(['a1', 'e', 'z']);
+    expect(result).toMatchObject({ status: 'completed', turns: 2 });
+  });
+
   it('with on_sync: observe the stream is cut at a sync action and the result is in the next prompt', async () => {
     const { of, prompts, result } = await runAgent({
       manifest: `${TOOLS}protocol: { on_sync: observe }\n`,

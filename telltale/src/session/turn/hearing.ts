@@ -72,6 +72,8 @@ export function endHearing(hearing: Hearing): Promise<void> | undefined {
 
 function writeEnd(hearing: Hearing): void {
   const { parser, spoken } = hearing;
+  // Read while a <parallel> before it was waited for: the generation was cut at the sync action.
+  if (hearing.observed !== undefined) dropUnwritten(spoken);
   endRun(spoken, parser.consumed);
   writeRest(spoken);
   tellWhyInDoubt(hearing);

@@ -105,16 +105,16 @@ export function audit(events: readonly SessionEvent[], circumstances: Circumstan
     const work = [seen];
     for (let at = work.pop(); at !== undefined; at = work.pop()) {
       if (at !== seen && hasEnded(at.status)) continue;
-      for (const id of needsOf(at).ids) {
-        const others = loosely(id);
-        unseen ||= others.length === 0;
-        for (const other of others) {
+      const { ids, late } = needsOf(at);
+      unseen ||= ids.some((id) => loosely(id).length === 0);
+      // What a variable names that was declared meanwhile is waited for, too.
+      for (const id of [...ids, ...late])
+        for (const other of loosely(id)) {
           held ||= other.action.name === 'mail' && other.status === 'waiting';
           if (found.has(other)) continue;
           found.add(other);
           work.push(other);
         }
-      }
     }
     return { actions: found, unseen, held };
   };

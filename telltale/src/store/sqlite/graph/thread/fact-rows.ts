@@ -4,6 +4,7 @@ import type { Fact, FactSubject, LearnedRow, NewFact } from '../../../graph.ts';
 import { factsFull, factUnknown } from '../../../graph-errors.ts';
 import { MAX_FACTS } from '../../../graph-limits.ts';
 import type { FileRows } from './file-rows.ts';
+import { prepareWrite } from './prepare-write.ts';
 import type { SymbolRows } from './symbol-rows.ts';
 import { indexedName, indexedText } from './words.ts';
 
@@ -33,22 +34,30 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
   const byId = db.prepare(`SELECT ${columns} FROM graph_facts f WHERE f.id = ?`);
   const countHeld = 'SELECT count(*) AS n FROM graph_facts f WHERE f.graph = ?1 AND f.superseded = 0';
   const held = db.prepare(countHeld);
-  const put = db.prepare(
+  const put = prepareWrite(
+    db,
     `INSERT INTO graph_facts (graph, key, kind, text, about, session, at_commit, at, supersedes, superseded)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
      ON CONFLICT (graph, key) DO UPDATE SET session = excluded.session, at_commit = excluded.at_commit,
      at = excluded.at, supersedes = excluded.supersedes, superseded = 0`,
   );
-  const supersede = db.prepare('UPDATE graph_facts SET superseded = 1 WHERE id = ?');
-  const addWords = db.prepare('INSERT INTO graph_fact_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)');
-  const removeWords = db.prepare('DELETE FROM graph_fact_words WHERE rowid = ?');
-  const addSubject = db.prepare(
+  const supersede = prepareWrite(db, 'UPDATE graph_facts SET superseded = 1 WHERE id = ?');
+  const addWords = prepareWrite(
+    db,
+    'INSERT INTO graph_fact_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)',
+  );
+  const removeWords = prepareWrite(db, 'DELETE FROM graph_fact_words WHERE rowid = ?');
+  const addSubject = prepareWrite(
+    db,
     'INSERT INTO graph_fact_subjects (fact, graph, path, symbol) VALUES (?, ?, ?, ?)',
   );
-  const removeSubjects = db.prepare('DELETE FROM graph_fact_subjects WHERE fact = ?');
-  const addFile = db.prepare('INSERT OR IGNORE INTO graph_fact_files (fact, path, hash) VALUES (?, ?, ?)');
-  const removeFiles = db.prepare('DELETE FROM graph_fact_files WHERE fact = ?');
-  const remove = db.prepare('DELETE FROM graph_facts WHERE id = ?');
+  const removeSubjects = prepareWrite(db, 'DELETE FROM graph_fact_subjects WHERE fact = ?');
+  const addFile = prepareWrite(
+    db,
+    'INSERT OR IGNORE INTO graph_fact_files (fact, path, hash) VALUES (?, ?, ?)',
+  );
+  const removeFiles = prepareWrite(db, 'DELETE FROM graph_fact_files WHERE fact = ?');
+  const remove = prepareWrite(db, 'DELETE FROM graph_facts WHERE id = ?');
   const behind = db.prepare(
     `SELECT ${columns}, f.superseded FROM graph_facts f WHERE f.graph = ? AND f.id > ? ORDER BY f.id LIMIT ?`,
   );

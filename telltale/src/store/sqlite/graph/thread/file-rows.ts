@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { GraphFile } from '../../../graph.ts';
+import { prepareWrite } from './prepare-write.ts';
 import { indexedName, indexedText } from './words.ts';
 
 type Row = Record<string, SQLOutputValue>;
@@ -52,20 +53,26 @@ export function createFileRows(db: DatabaseSync): FileRows {
      AND instr(substr(path, ?), '/') = 0 AND substr(path, ?) = ? LIMIT ${MAX_BESIDE}`,
   );
   const hashOf = db.prepare('SELECT hash FROM graph_files WHERE graph = ? AND path = ?');
-  const insert = db.prepare(
+  const insert = prepareWrite(
+    db,
     `INSERT INTO graph_files (graph, path, hash, size, mtime, read_at, language, note, ${spans}, calls)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const update = db.prepare(
+  const update = prepareWrite(
+    db,
     `UPDATE graph_files SET hash = ?, size = ?, mtime = ?, read_at = ?, language = ?, note = ?, symbols = ?,
      symbols_end = ?, imports = ?, imports_end = ?, calls = ? WHERE id = ?`,
   );
-  const touch = db.prepare(
+  const touch = prepareWrite(
+    db,
     'UPDATE graph_files SET size = ?, mtime = ?, read_at = ? WHERE graph = ? AND path = ? AND hash = ?',
   );
-  const remove = db.prepare('DELETE FROM graph_files WHERE id = ?');
-  const addWords = db.prepare('INSERT INTO graph_file_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)');
-  const removeWords = db.prepare('DELETE FROM graph_file_words WHERE rowid = ?');
+  const remove = prepareWrite(db, 'DELETE FROM graph_files WHERE id = ?');
+  const addWords = prepareWrite(
+    db,
+    'INSERT INTO graph_file_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)',
+  );
+  const removeWords = prepareWrite(db, 'DELETE FROM graph_file_words WHERE rowid = ?');
 
   const known = (row: Row | undefined): KnownFile | undefined =>
     row === undefined

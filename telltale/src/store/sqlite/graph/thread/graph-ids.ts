@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { prepareWrite } from './prepare-write.ts';
 
 /** Graphs by name. */
 export interface GraphIds {
@@ -10,7 +11,7 @@ export interface GraphIds {
 
 export function createGraphIds(db: DatabaseSync): GraphIds {
   const find = db.prepare('SELECT id FROM graph_graphs WHERE name = ?');
-  const make = db.prepare('INSERT INTO graph_graphs (name) VALUES (?)');
+  const make = prepareWrite(db, 'INSERT INTO graph_graphs (name) VALUES (?)');
   const byName = (graph: string) => {
     const row = find.get(graph);
     return row === undefined ? undefined : Number(row.id);

@@ -9,6 +9,7 @@ import { createFileRows } from './file-rows.ts';
 import { createGraphIds } from './graph-ids.ts';
 import { createGraphStats } from './graph-stats.ts';
 import { createImportRows } from './import-rows.ts';
+import { prepareWrite } from './prepare-write.ts';
 import { rememberRows } from './remembered-rows.ts';
 import { createSearchWords } from './search-words.ts';
 import { createSessionRows } from './session-rows.ts';
@@ -39,9 +40,9 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
   const search = createSearchWords(db, facts.byId);
   const stats = createGraphStats(db, facts, sessions);
   const names = db.prepare('SELECT name FROM graph_graphs WHERE name IS NOT NULL ORDER BY name');
-  const unname = db.prepare('UPDATE graph_graphs SET name = NULL WHERE id = ?');
+  const unname = prepareWrite(db, 'UPDATE graph_graphs SET name = NULL WHERE id = ?');
   const dropped = db.prepare('SELECT id FROM graph_graphs WHERE name IS NULL LIMIT 1');
-  const forget = db.prepare('DELETE FROM graph_graphs WHERE id = ?');
+  const forget = prepareWrite(db, 'DELETE FROM graph_graphs WHERE id = ?');
   const someFiles = db.prepare('SELECT id FROM graph_files WHERE graph = ? LIMIT ?');
 
   /** What a graph that is not there is asked for is `nothing`. */

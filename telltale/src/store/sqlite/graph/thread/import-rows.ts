@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { FoundImport, KnownImport, ResolvedImport } from '../../../graph.ts';
 import type { KnownFile } from './file-rows.ts';
+import { prepareWrite } from './prepare-write.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -43,7 +44,7 @@ export function createImportRows(db: DatabaseSync): ImportRows {
     `SELECT i.id, i.specifier, i.names, i.target, f.path FROM graph_imports i JOIN graph_files f ON f.id = i.file
      WHERE i.graph = ? AND i.id > ? ORDER BY i.id LIMIT ?`,
   );
-  const resolve = db.prepare('UPDATE graph_imports SET target = ? WHERE id = ? AND graph = ?');
+  const resolve = prepareWrite(db, 'UPDATE graph_imports SET target = ? WHERE id = ? AND graph = ?');
 
   return {
     of: (file, limit) => of.all(...file.imports, limit).map(toImport),

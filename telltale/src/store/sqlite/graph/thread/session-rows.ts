@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { FoundSession, Numbered, SessionNote } from '../../../graph.ts';
+import { prepareWrite } from './prepare-write.ts';
 
 export interface SessionRows {
   /** Within a transaction. */
@@ -17,7 +18,8 @@ export function createSessionRows(db: DatabaseSync): SessionRows {
      ON CONFLICT (graph, session) DO UPDATE SET title = excluded.title, at = excluded.at, at_commit = excluded.at_commit
      RETURNING id`,
   );
-  const addFile = db.prepare(
+  const addFile = prepareWrite(
+    db,
     `INSERT INTO graph_session_files (graph, path, session, changed) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET changed = max(changed, excluded.changed)`,
   );
@@ -33,8 +35,8 @@ export function createSessionRows(db: DatabaseSync): SessionRows {
     'SELECT path, changed FROM graph_session_files WHERE graph = ? AND session = ? ORDER BY path',
   );
   const count = db.prepare('SELECT count(*) AS n FROM graph_sessions WHERE graph = ?');
-  const removeFiles = db.prepare('DELETE FROM graph_session_files WHERE graph = ?');
-  const remove = db.prepare('DELETE FROM graph_sessions WHERE graph = ?');
+  const removeFiles = prepareWrite(db, 'DELETE FROM graph_session_files WHERE graph = ?');
+  const remove = prepareWrite(db, 'DELETE FROM graph_sessions WHERE graph = ?');
   return {
     note(graph, { session, title, atMs, commit, read, changed }) {
       const id = Number(put.get(graph, session, title, atMs, commit ?? null)?.id);

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { FileRecord, GraphChange } from '../../../graph.ts';
 import { encodeCalls } from './encoded-calls.ts';
 import type { FileRows, FileSpans, KnownFile } from './file-rows.ts';
+import { prepareWrite } from './prepare-write.ts';
 import { indexedName, indexedText, tokenOf } from './words.ts';
 
 /** What is longer than this is cut: names and signatures are for finding and showing, not for keeping. */
@@ -26,26 +27,29 @@ interface Next {
 
 export function createWriteFiles(db: DatabaseSync, files: FileRows): WriteFiles {
   const next = db.prepare('SELECT symbol, import FROM graph_next');
-  const setNext = db.prepare('UPDATE graph_next SET symbol = ?, import = ?');
-  const setCommit = db.prepare('UPDATE graph_graphs SET at_commit = ? WHERE id = ?');
-  const setWalked = db.prepare('UPDATE graph_graphs SET walked_at = ? WHERE id = ?');
-  const addSymbol = db.prepare(
+  const setNext = prepareWrite(db, 'UPDATE graph_next SET symbol = ?, import = ?');
+  const setCommit = prepareWrite(db, 'UPDATE graph_graphs SET at_commit = ? WHERE id = ?');
+  const setWalked = prepareWrite(db, 'UPDATE graph_graphs SET walked_at = ? WHERE id = ?');
+  const addSymbol = prepareWrite(
+    db,
     `INSERT INTO graph_symbols (id, graph, file, name, kind, line, end_line, signature, exported, container, within, doc)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const addWords = db.prepare(
+  const addWords = prepareWrite(
+    db,
     'INSERT INTO graph_symbol_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)',
   );
-  const addImport = db.prepare(
+  const addImport = prepareWrite(
+    db,
     'INSERT INTO graph_imports (id, graph, file, specifier, line, names, reexport, target) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   );
-  const addCalls = db.prepare('INSERT INTO graph_calls (file, calls) VALUES (?, ?)');
-  const addCallWords = db.prepare('INSERT INTO graph_call_words (rowid, names) VALUES (?, ?)');
-  const removeSymbols = db.prepare('DELETE FROM graph_symbols WHERE id >= ? AND id < ?');
-  const removeWords = db.prepare('DELETE FROM graph_symbol_words WHERE rowid = ?');
-  const removeImports = db.prepare('DELETE FROM graph_imports WHERE id >= ? AND id < ?');
-  const removeCalls = db.prepare('DELETE FROM graph_calls WHERE file = ?');
-  const removeCallWords = db.prepare('DELETE FROM graph_call_words WHERE rowid = ?');
+  const addCalls = prepareWrite(db, 'INSERT INTO graph_calls (file, calls) VALUES (?, ?)');
+  const addCallWords = prepareWrite(db, 'INSERT INTO graph_call_words (rowid, names) VALUES (?, ?)');
+  const removeSymbols = prepareWrite(db, 'DELETE FROM graph_symbols WHERE id >= ? AND id < ?');
+  const removeWords = prepareWrite(db, 'DELETE FROM graph_symbol_words WHERE rowid = ?');
+  const removeImports = prepareWrite(db, 'DELETE FROM graph_imports WHERE id >= ? AND id < ?');
+  const removeCalls = prepareWrite(db, 'DELETE FROM graph_calls WHERE file = ?');
+  const removeCallWords = prepareWrite(db, 'DELETE FROM graph_call_words WHERE rowid = ?');
 
   const clear = ({ id: file, symbols, imports }: KnownFile) => {
     for (let id = symbols[0]; id < symbols[1]; id++) removeWords.run(id);

@@ -117,7 +117,7 @@ describe('a session, over real processes', { timeout: 60_000 }, () => {
     run.child.kill('SIGINT');
     const { code, err } = await run.ended;
     expect(code).toBe(130);
-    expect(err).toMatch(/^interrupted in turn \d while running: .*g2 gate2/);
+    expect(err).toMatch(/^interrupted in turn \d while running: .*g2 gate2/m);
     const [, id = ''] = /^Resume with: telltale resume (\S+)$/m.exec(err) ?? [];
     expect(await json(['sessions', '--status', 'interrupted'], cwd)).toMatchObject([{ session: id }]);
     const resumed = await telltale(['resume', id], cwd);

@@ -17,7 +17,7 @@ export const streamOwned = (stream: string, pid: number, byThisProcess: boolean,
   const who = host === undefined ? `process ${pid}` : `process ${pid} on ${host}`;
   return new RuntimeError('stream_owned', `Stream "${stream}" is being written by ${who}.`, {
     hint: byThisProcess
-      ? 'That is this process: use the writer it has, or release that first.'
+      ? 'That is this process: go on with what it has (runtime.session(id)), or let go of that first (interrupt()).'
       : `It is at work there: telltale logs ${stream} -f shows it. Or end ${who}, and try again.`,
     retryable: true,
   });

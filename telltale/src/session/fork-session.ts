@@ -3,9 +3,9 @@ import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
 import { fold } from '../events/reduce.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { titleOf } from './begin-stream.ts';
+import { eventUnknown } from './log/event-unknown.ts';
 import { readEvents } from './read-session.ts';
 
 /** Makes a new session whose log begins as the other's did, up to and with `seq`; it can then be resumed. */
@@ -16,11 +16,12 @@ export async function forkSession(
   id: string,
   clock: Clock,
 ): Promise<string> {
-  const events = (await readEvents(store, session)).filter((event) => event.seq <= seq);
+  const all = await readEvents(store, session);
+  const events = all.filter((event) => event.seq <= seq);
   const [first] = events;
   const last = events.at(-1);
   if (first?.type !== 'session.started' || last === undefined || last.seq !== seq)
-    throw noSuchEvent(session, seq, last?.seq ?? 0);
+    throw eventUnknown(session, seq, all.at(-1)?.seq ?? 0);
   const lines = events.map((event) => copied(event, session, id, seq));
   const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
   const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
@@ -74,8 +75,3 @@ const written = (writer: StreamWriter, lines: readonly string[]): Promise<void> 
       error === undefined ? resolve() : reject(error),
     ),
   );
-
-const noSuchEvent = (session: string, seq: number, last: number) =>
-  new RuntimeError('event_unknown', `${session} has no event ${seq}: its last one is ${last}.`, {
-    hint: `Look for the place: telltale logs ${session}`,
-  });

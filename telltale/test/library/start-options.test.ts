@@ -47,3 +47,53 @@ it.each([{ store: 5 }, { store: null }, { store: {} }, { durability: 'best' }, {
     await expect(createRuntime({ store: 'memory', ...wrong } as RuntimeOptions)).rejects.toEqual(refused);
   },
 );
+
+const cyclic: Record<string, unknown> = {};
+cyclic.self = cyclic;
+
+it.each([
+  [{ vars: { a: { b: [1, Number.NaN] } } }, '"/a/b/1" is no JSON'],
+  [{ vars: { f: () => 1 } }, '"/f" is no JSON'],
+  [{ vars: { n: 5n } }, '"/n" is no JSON'],
+  [{ vars: { at: new Date(0) } }, '"/at" is no JSON'],
+  [{ vars: cyclic }, '"/self" is no JSON'],
+  [{ vars: ['a'] }, 'are no JSON object.'],
+  [{ vars: 'a' }, 'are no JSON object.'],
+  [{ id: 5 }, '"id"'],
+] as const)('a start refuses %o', async (wrong, said) => {
+  const runtime = await createRuntime({ store: 'memory' });
+  const agent = await defineAgent({ name: 'x', model: scripted(['<response>Hi.</response>']) });
+  const options = { input: 'x', ...wrong } as unknown as StartOptions;
+  expect(() => runtime.start(agent, options)).toThrow(
+    expect.objectContaining({ code: 'bad_option', message: expect.stringContaining(said) }),
+  );
+  await runtime.close();
+});
+
+it('a start takes any JSON as vars, and leaves out what is undefined', async () => {
+  const runtime = await createRuntime({ store: 'memory' });
+  const agent = await defineAgent({ name: 'x', model: scripted(['<response>Hi.</response>']) });
+  const twice = { n: 1 };
+  const vars = { list: [null, true, twice, twice], none: undefined };
+  const { id, result } = runtime.start(agent, { input: 'x', vars } as unknown as StartOptions);
+  await result;
+  const { variables } = await runtime.state(id);
+  expect([...variables].map(([name, { value }]) => [name, value])).toEqual([['list', vars.list]]);
+  await runtime.close();
+});
+
+it.each([0, -1, 1.5, 99])(
+  'a fork at event %d, which is not there, is told which is the last',
+  async (seq) => {
+    const runtime = await createRuntime({ store: 'memory' });
+    const agent = await defineAgent({ name: 'x', model: scripted(['<response>Hi.</response>']) });
+    const { id, result } = runtime.start(agent, { input: 'x' });
+    await result;
+    const { length } = await runtime.events(id);
+    await expect(runtime.fork(id, seq)).rejects.toMatchObject({
+      code: 'event_unknown',
+      message: expect.stringContaining(`its last one is ${length}.`),
+    });
+    await runtime.close();
+  },
+);

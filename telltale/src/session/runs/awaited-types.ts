@@ -17,3 +17,7 @@ export function awaitedTypes(
     }
   return types;
 }
+
+/** The workflows that steps of a workflow call. */
+export const calledBy = (workflow: WorkflowManifest): readonly string[] =>
+  allSteps(workflow).flatMap((step) => (step.type === 'workflow' ? [step.target] : []));

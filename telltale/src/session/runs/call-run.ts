@@ -29,6 +29,8 @@ export interface CalledRun {
   readonly isLetGo: () => boolean;
   /** Called when the run has nothing to do before that time; what it returns, when it goes on. */
   readonly onWaiting?: (waiting: { readonly for: string; readonly due?: number }) => () => void;
+  /** Called once its stream is there. */
+  readonly onMade?: () => void;
   /** Called when it has ended, before its caller goes on, where it has used something. May come again after a crash. */
   readonly onUsed?: (used: RunUsage) => void;
 }
@@ -59,6 +61,7 @@ export async function callRun(
     // It may have gone on without its session, and waits for it.
     if (origin.leads === true) board.unpark(entry);
   }
+  call.onMade?.();
   const end = () => {
     if (!call.isLetGo()) cancelRun(edges, id, reasonOf(signal), 'caller').catch(edges.onError);
   };

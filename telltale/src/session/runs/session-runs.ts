@@ -1,4 +1,3 @@
-import type { SessionEvent } from '../../events/event.ts';
 import type { SessionState, StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
@@ -9,10 +8,10 @@ import type { Lineage } from '../children/lineage.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
-import { awaitedTypes } from './awaited-types.ts';
 import type { Runs } from './create-runs.ts';
 import { createFeedRuns, type FeedCall, type FeedRuns } from './feed-runs.ts';
 import { workflowUnknown } from './find-workflow.ts';
+import { forwardAwaited } from './forward-awaited.ts';
 import { payAsSession, payForFeed } from './pay-for-run.ts';
 import type { SessionOrders } from './session-orders.ts';
 
@@ -112,7 +111,17 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     void keep(Promise.resolve(beginning.get(run)).then(then));
   };
   const end = (run: string, reason: string, by: string) => whenThere(run, () => runs.end(run, reason, by));
-  forwardAwaited(edges, whenThere);
+  /** Runs that actions call: the promise is settled once the stream is there, or never will be. */
+  const called = new Map<string, { readonly workflow: string; readonly there: Promise<boolean> }>();
+  forwardAwaited({
+    ...{ workflows: prepared.workflows, log, runs, store: edges.store },
+    open: () => [...state.runs, ...[...called].map(([run, { workflow }]) => ({ run, workflow }))],
+    whenThere(run, then) {
+      const { there } = called.get(run) ?? {};
+      if (there === undefined) whenThere(run, then);
+      else void keep(there.then((isThere) => (isThere ? then() : undefined)));
+    },
+  });
   return {
     start(started) {
       void begin(started);
@@ -139,18 +148,30 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
       await log.flushed(); // a run that nobody remembers would be lost
       signal.throwIfAborted();
       const id = childId(state, action.id);
-      return runs.call({
-        ...{ id, workflow, ground, input, cause, signal },
-        onUsed: (used) => payAsSession(log, action.id, id, used),
-        balance: state.balance,
-        origin: {
-          session: { id: state.id, seq: state.seq },
-          action: action.id,
-          chain: [workflow.name],
-          agents: agentsAbove(state),
-        },
-        isLetGo: () => isLetGo(stop),
+      let settle: (isThere: boolean) => void = () => undefined;
+      const there = new Promise<boolean>((resolve) => {
+        settle = resolve;
       });
+      called.set(id, { workflow: workflow.name, there });
+      const over = () => {
+        called.delete(id);
+        settle(false);
+      };
+      return runs
+        .call({
+          ...{ id, workflow, ground, input, cause, signal },
+          onMade: () => settle(true),
+          onUsed: (used) => payAsSession(log, action.id, id, used),
+          balance: state.balance,
+          origin: {
+            session: { id: state.id, seq: state.seq },
+            action: action.id,
+            chain: [workflow.name],
+            agents: agentsAbove(state),
+          },
+          isLetGo: () => isLetGo(stop),
+        })
+        .finally(over);
     },
   };
 }
@@ -164,29 +185,3 @@ const agentsAbove = ({ parent, agent }: SessionState): readonly string[] => [
   ...(parent?.agents ?? []),
   agent,
 ];
-
-/** Passes on events of the session that steps of its runs wait for. */
-function forwardAwaited(
-  { prepared, log, runs }: SessionRunsEdges,
-  whenThere: (run: string, then: () => Promise<void>) => void,
-): void {
-  const awaited = new Map<string, ReadonlySet<string>>();
-  for (const [name, workflow] of prepared.workflows) {
-    const types = awaitedTypes(workflow, prepared.workflows);
-    if (types.size > 0) awaited.set(name, types);
-  }
-  if (awaited.size === 0) return;
-  const { state } = log;
-  log.react((event) => {
-    const waiting = state.runs.filter(({ workflow, run }) => isFor(event, run, awaited.get(workflow)));
-    if (waiting.length === 0) return;
-    log.committed(event.seq, (error) => {
-      if (error !== undefined) return;
-      const data = JSON.parse(JSON.stringify(event)) as JsonObject;
-      for (const { run } of waiting) whenThere(run, () => runs.pass(run, event.type, data, state.id));
-    });
-  });
-}
-
-const isFor = (event: SessionEvent, run: string, types: ReadonlySet<string> | undefined): boolean =>
-  types?.has(event.type) === true && !('run' in event && event.run === run);

@@ -31,7 +31,9 @@ export function addOperation<
   operation: Operation<Answer, Params, Query, Body>,
   handle: Handle<Answer, Params, Query, Body>,
 ): void {
-  const { method, path, role, params = EMPTY, query = EMPTY, status = 200 } = operation;
+  const { method, path, role, params = EMPTY, status = 200 } = operation;
+  // A filter that is misspelt would be none: all is listed, and somebody acts on it.
+  const query = operation.query?.strict() ?? EMPTY;
   const name = `${method.toUpperCase()} ${path}`;
   app.openAPIRegistry.registerPath(
     describeOperation(operation as Operation<unknown, z.ZodObject, z.ZodObject, unknown>),

@@ -71,6 +71,24 @@ describe('agents', () => {
   });
 });
 
+describe('a query', () => {
+  it('with a key that its list does not take is refused, with the nearest that it does', async () => {
+    const answer = await stage.ask('/sessions?agnet=worker');
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({
+      error: {
+        code: 'bad_request',
+        message: expect.stringContaining('"agnet"'),
+        hint: expect.stringContaining('"agent"'),
+      },
+    });
+  });
+
+  it('is not looked at where a route takes none', async () => {
+    expect((await stage.ask('/agents?_=1')).status).toBe(200);
+  });
+});
+
 describe('a session', () => {
   it('starts, works and is shown by what it did', async () => {
     const answer = await stage.ask('/sessions', {

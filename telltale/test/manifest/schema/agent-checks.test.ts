@@ -77,6 +77,27 @@ describe('metadata fields', () => {
   });
 });
 
+describe('a line of an injection template', () => {
+  const told = (template: string) =>
+    said(agent({ metadata: { fields: { status: { values: ['A'] } }, injection: { template } } }));
+
+  it.each([
+    '- status: {values} (now {current_value})',
+    '  -  status:{current_value}',
+    'S: {values.status} {current}',
+  ])('may be %j', (template) => expect(told(`Fields:\n${template}\n`)).toEqual([]));
+
+  it.each([
+    ['Now {current_value}', '{current_value}', ''],
+    ['- status\n: {values}', '{values}', ''],
+    ['- stauts: {values}', '{values}', 'Did you mean "- status:"? '],
+  ])('that is of no field has no %j', (template, whole, meant) => {
+    expect(told(template)).toEqual([
+      `unknown_placeholder metadata.injection.template: ${whole} stands on a line that is of no field. | ${meant}Begin the line with "- NAME:", or write {values.NAME}; fields: status.`,
+    ]);
+  });
+});
+
 describe('context variables', () => {
   it('have one name each, whatever their class', () => {
     const context_variables = { defined: [{ name: 'x' }], runtime: [{ name: 'x' }] };

@@ -6,6 +6,10 @@ import { type DocumentNode, errorAt } from './document-node.ts';
 
 const DEFAULT_MAX_FIELDS = 32;
 const TEMPLATE_WORDS = ['fields', 'current', 'errors', 'values', 'current_value'];
+/** Those that speak of the field whose line they stand on. */
+const OF_A_LINE = ['values', 'current_value'];
+/** As the prompt reads it. */
+const FIELD_LINE = /^[^\S\n]*-[^\S\n]*([A-Za-z_][A-Za-z0-9_]*):/;
 
 /** Defaults that do not satisfy their field, limits that exclude everything, placeholders that name nothing. */
 export function checkMetadata(metadata: DocumentNode): readonly Issue[] {
@@ -96,6 +100,11 @@ function checkTemplate(template: DocumentNode, fields: readonly string[]): reado
   for (const match of text.matchAll(/\{([A-Za-z_][A-Za-z0-9_]*)(?:\.([A-Za-z_][A-Za-z0-9_]*))?\}/g)) {
     const [whole, word = '', field] = match;
     const known = TEMPLATE_WORDS.includes(word);
+    if (known && field === undefined && OF_A_LINE.includes(word)) {
+      const own = FIELD_LINE.exec(text.slice(text.lastIndexOf('\n', match.index) + 1))?.[1];
+      if (own === undefined || !fields.includes(own)) issues.push(ofNoField(template, match, own, fields));
+      continue;
+    }
     if (known && (field === undefined || (word === 'values' && fields.includes(field)))) continue;
     const near = known && field !== undefined ? nearest(field, fields) : nearest(word, TEMPLATE_WORDS);
     const hint = `${near === undefined ? '' : `Did you mean "${near}"? `}Placeholders: {fields} {current} {errors} {values.NAME}${fields.length > 0 ? `; fields: ${fields.join(', ')}` : ''}.`;
@@ -107,4 +116,18 @@ function checkTemplate(template: DocumentNode, fields: readonly string[]): reado
     );
   }
   return issues;
+}
+
+function ofNoField(
+  template: DocumentNode,
+  { 0: whole, index }: RegExpExecArray,
+  own: string | undefined,
+  fields: readonly string[],
+): Issue {
+  const near = own === undefined ? undefined : nearest(own, fields);
+  const meant = near === undefined ? '' : `Did you mean "- ${near}:"? `;
+  return errorAt(template, 'unknown_placeholder', `${whole} stands on a line that is of no field.`, {
+    hint: `${meant}Begin the line with "- NAME:", or write {values.NAME}${fields.length > 0 ? `; fields: ${fields.join(', ')}` : ''}.`,
+    offset: index,
+  });
 }

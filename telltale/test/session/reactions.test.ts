@@ -359,6 +359,20 @@ describe('runs side by side', () => {
     expect(await stage.suppressed()).toEqual(['later#0 over']);
   });
 
+  it('cancel_on_exit of a condition on a change cancels when what it led to is no longer so', async () => {
+    const stage = await one({
+      ...{ type: 'metadata_match', conditions: { status: { from: 'IDLE', to: 'CODING' } } },
+      cancel_on_exit: true,
+    });
+    stage.set({ status: 'IDLE' });
+    stage.set({ status: 'CODING' });
+    expect(await stage.fired()).toEqual(['w#0']);
+    stage.set({ other: 1 });
+    expect(stage.cancelled).toEqual([]);
+    stage.set({ status: 'DONE' });
+    expect(stage.cancelled).toEqual(['run_1']);
+  });
+
   it.each([
     ['delayed', { delay: '5s' }, 0],
     ['queued', { concurrency: { max: 1, when_busy: 'queue' } }, 1],

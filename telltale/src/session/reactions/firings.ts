@@ -30,6 +30,8 @@ export interface Firings {
   ended(run: string, workflow: string): void;
   /** The condition of a trigger no longer holds: its runs have no reason any more, nor have firings that wait. */
   cancelRuns(trigger: SessionTrigger): void;
+  /** Behind an update: the same for triggers on a change, if what theirs led to is no longer so. */
+  cancelLeft(): void;
   suppress(
     trigger: SessionTrigger,
     reason: Suppressed['reason'],
@@ -199,8 +201,24 @@ export function createFirings(edges: FiringEdges): Firings {
       if (trigger === id && !cancelled.has(run)) cancel(run, `The condition of "${id}" no longer holds.`);
   };
 
+  /** Such a condition is over behind the update that makes it true, so that its end is none of an update. */
+  const onChange = new Map(
+    triggers.all
+      .filter(({ cancelsOnExit, afterwards }) => cancelsOnExit && afterwards !== undefined)
+      .map((trigger) => [trigger.id, trigger]),
+  );
+  const cancelLeft = () => {
+    if (onChange.size === 0) return;
+    const waiting = state.timers.map((timer) => readWaiting(timer)?.trigger ?? '');
+    for (const id of new Set([...state.runs.map(({ trigger }) => trigger), ...waiting])) {
+      const trigger = onChange.get(id);
+      if (trigger !== undefined && !holds(trigger)) cancelRuns(trigger);
+    }
+  };
+
   return {
     attempt: decide,
+    cancelLeft,
     ended(run, workflow) {
       cancelled.delete(run);
       makeRoom(workflow);

@@ -141,7 +141,8 @@ export function createTriggerReactions(edges: TriggerReactionEdges): TriggerReac
   const react = (event: SessionEvent) => {
     inHand = event;
     const found: Found[] = [];
-    if (event.type === 'metadata.changed' || event.type === 'variable.changed') found.push(...changed(event));
+    const isUpdate = event.type === 'metadata.changed' || event.type === 'variable.changed';
+    if (isUpdate) found.push(...changed(event));
     if (isEndOfRun(event)) firings.ended(event.run, event.workflow);
     if (triggers.byEvent.size > 0) found.push(...events(event));
     if (found.length > 0) {
@@ -151,6 +152,7 @@ export function createTriggerReactions(edges: TriggerReactionEdges): TriggerReac
         if (each.as === null && each.trigger.question !== undefined) tests.ask(each, origin, 'update');
         else setOff(each, origin);
     } else chains.of(event); // what follows from it may set something off
+    if (isUpdate) firings.cancelLeft();
     if (isEndOfRun(event)) chains.ended(event.run);
     inHand = undefined;
   };

@@ -51,6 +51,28 @@ describe('a step that waits for an event of the session', () => {
     expect(result).toMatchObject({ status: 'completed', result: 'C' });
   });
 
+  it('hears of it in the run that leads the session', async () => {
+    const notes = 'I said what I am at, as I was asked to, and that is all there was to do here.';
+    const complete = `<action type="internal" mode="sync">{"name":"complete_step","parameters":{"notes":"${notes}"}}</action>`;
+    const lead = WAITS.replace(
+      '  - { name: wait,',
+      '  - name: both\n    type: parallel\n    branches:\n      - { name: work, type: task, prompt: Do it. }\n      - { name: wait,',
+    );
+    const { result, of } = await runAgent({
+      manifest: `workflow: waits\n${FIELDS}${IMPORT}`,
+      files: { 'flows/waits.yml': lead },
+      turns: [set('C'), complete],
+      after: async (id, runtime) => {
+        expect(await runtime.workflows.state(`${id}~lead`)).toMatchObject({
+          status: 'completed',
+          output: 'C',
+        });
+      },
+    });
+    expect(result.status).toBe('completed');
+    expect(of('metadata.changed')).toHaveLength(1);
+  });
+
   it('hears of it in a run that a run calls which an action calls', async () => {
     const outer = 'kind: Workflow\nname: outer\nsteps: [{ name: below, type: workflow, target: waits }]\n';
     const files = { 'flows/waits.yml': WAITS, 'flows/outer.yml': outer };

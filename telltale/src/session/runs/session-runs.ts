@@ -5,6 +5,7 @@ import type { PerformCall } from '../../scheduler/edges.ts';
 import type { Store } from '../../store/store.ts';
 import { childId } from '../children/child-id.ts';
 import type { Lineage } from '../children/lineage.ts';
+import { leadRun } from '../guide/lead-run.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
@@ -17,7 +18,7 @@ import type { SessionOrders } from './session-orders.ts';
 
 export interface SessionRunsEdges {
   readonly runs: Runs;
-  readonly store: Pick<Store, 'list'>;
+  readonly store: Pick<Store, 'list' | 'info'>;
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
   readonly stop: Stop;
@@ -115,11 +116,15 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
   const called = new Map<string, { readonly workflow: string; readonly there: Promise<boolean> }>();
   forwardAwaited({
     ...{ workflows: prepared.workflows, log, runs, store: edges.store },
-    open: () => [...state.runs, ...[...called].map(([run, { workflow }]) => ({ run, workflow }))],
+    open: () => [
+      ...state.runs,
+      ...[...called].map(([run, { workflow }]) => ({ run, workflow })),
+      ...leading(prepared, state),
+    ],
     whenThere(run, then) {
-      const { there } = called.get(run) ?? {};
+      const there = run === leadRun(state.id) ? isThere(edges.store, run) : called.get(run)?.there;
       if (there === undefined) whenThere(run, then);
-      else void keep(there.then((isThere) => (isThere ? then() : undefined)));
+      else void keep(there.then((isMade) => (isMade ? then() : undefined)));
     },
   });
   return {
@@ -185,3 +190,14 @@ const agentsAbove = ({ parent, agent }: SessionState): readonly string[] => [
   ...(parent?.agents ?? []),
   agent,
 ];
+
+/** The run that leads the session, where its agent has a workflow of its own. */
+const leading = ({ agent }: PreparedAgent, { id, led }: SessionState) =>
+  led === true && agent.manifest.workflow !== null
+    ? [{ run: leadRun(id), workflow: agent.manifest.workflow }]
+    : [];
+
+const isThere = async (store: Pick<Store, 'info'>, run: string): Promise<boolean> => {
+  const status = (await store.info(run))?.status;
+  return status === 'running' || status === 'waiting';
+};

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { createTagParser } from '../../src/protocol/index.ts';
 import { chunksOf } from './chunking.ts';
 import { fingerprint, parseInChunks, withoutMessages } from './parse-in-chunks.ts';
 import { readCases } from './worked-cases.ts';
@@ -34,6 +35,34 @@ describe.each(FILES)('%s', (file) => {
       const faults = parseInChunks([input], options).events.filter((event) => event.type === 'fault');
       for (const fault of faults) expect(fault.message).toMatch(/\S/);
     });
+  });
+});
+
+describe('inDoubt', () => {
+  const input = '<if>\n<action>{"name": "x"}</action>';
+
+  test('holds from the character that brought the doubt on, and not in the next turn', () => {
+    const parser = createTagParser();
+    const doubts = [...input].map((char) => {
+      parser.push(char);
+      return parser.inDoubt();
+    });
+    expect(doubts.indexOf(true)).toBe('<if'.length);
+    expect(doubts.lastIndexOf(false)).toBe('<if'.length - 1);
+    parser.renew();
+    expect(parser.inDoubt()).toBe(false);
+  });
+
+  test('a case that says so ends in doubt', () => {
+    for (const { name, input: turn, options } of FILES.flatMap((file) =>
+      readCases(new URL(file, import.meta.url)),
+    )) {
+      if (!name.startsWith('In doubt')) continue;
+      const parser = createTagParser({ ...options, ids: new Set(options?.ids ?? []) });
+      parser.push(turn);
+      parser.end();
+      expect(parser.inDoubt(), name).toBe(true);
+    }
   });
 });
 

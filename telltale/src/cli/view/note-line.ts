@@ -25,6 +25,7 @@ export function noteLine(
     case 'message.received':
       return event.from === 'user' ? undefined : paint.bold(told('» '));
     case 'metadata.changed':
+      if (Object.keys(event.changes).length === 0) return undefined;
       return paint.cyan(clip(`● ${brief(changesText(event, columns), columns)}`, columns));
     case 'metadata.rejected':
     case 'fault':

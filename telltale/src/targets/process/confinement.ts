@@ -1,4 +1,4 @@
-import { realpath } from 'node:fs/promises';
+import { access, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isInside } from '../../manifest/files/project-root.ts';
@@ -82,11 +82,11 @@ async function mountsFor(
   return mountArguments({
     roots,
     hidden: [...realHomes, ...(await real(temporary))],
-    readable: [
+    readable: await reachable([
       ...(await real([folder, request.cwd, program, ...(network ? [RESOLVER] : [])])),
       ...programs.map((each) => programFolder(each, realHomes)),
       ...(request.homeFiles ?? []).flatMap((file) => realHomes.map((home) => join(home, file))),
-    ],
+    ]),
     fixed: paths.fixed,
     masks: masks.filter(
       ({ path, isOwn }) =>
@@ -94,6 +94,19 @@ async function mountsFor(
     ),
     network,
   });
+}
+
+/** Those that this user can get at: bubblewrap starts nothing where PATH names a folder in somebody else's home. */
+async function reachable(paths: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(
+    paths.map((path) =>
+      access(path).then(
+        () => path,
+        () => undefined,
+      ),
+    ),
+  );
+  return found.flatMap((path) => path ?? []);
 }
 
 /** Those that are there, links resolved. */

@@ -205,6 +205,13 @@ inSandbox('in the sandbox', () => {
     expect(readFileSync(join(folder, 'seen'), 'utf8')).not.toMatch(/^id$|^ *(?!lo:)\w+:[ \d]/m);
   });
 
+  test('a folder in PATH that nobody can get at keeps no command from running', async () => {
+    const home = temporaryProject({ file: 'no folder' });
+    const PATH = `${home}/file/tools/bin:${home}/none/bin:${process.env.PATH}`;
+    const { sh } = await given('', { options: { env: { PATH, HOME: home } } });
+    expect(await sh('echo here')).toMatchObject({ exit_code: 0, stdout: 'here\n' });
+  });
+
   test('a program in the home directory that PATH names can be run', async () => {
     const home = temporaryProject();
     mkdirSync(join(home, 'tools/bin'), { recursive: true });

@@ -27,6 +27,8 @@ import { PATIENT } from './eventually.ts';
 import { openInlineStore } from './open-inline-store.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
+/** The user that has nothing, on most systems. */
+const NOBODY = 65_534;
 const HEAD = { kind: 'session', name: 'here', status: 'running', title: 'here' } as const;
 
 let folder: TemporaryFolder;
@@ -214,6 +216,21 @@ describe('a store that cannot be used', () => {
       expect(await store.read('s')).toEqual(lines(2, 0));
       await store.close();
       expect(contents()).toEqual(before);
+    });
+
+    test('is read by a user who may not write its folder', async () => {
+      await stored();
+      chmodSync(path, 0o444);
+      chmodSync(dirname(path), 0o555);
+      const isRoot = process.getuid?.() === 0;
+      // root may write everywhere: for the moment in which the file is opened this is somebody else
+      if (isRoot) process.seteuid?.(NOBODY);
+      const opening = open({ mayOnlyRead: true });
+      if (isRoot) process.seteuid?.(0);
+      const store = await opening;
+      expect(await store.read('s')).toEqual(lines(2, 0));
+      await store.close();
+      chmodSync(dirname(path), 0o755);
     });
 
     test('is refused to them, too, where its journal holds more than it', async () => {

@@ -20,7 +20,7 @@ export function openToRead(path: string, refused: unknown): OpenedDatabase {
   try {
     return { db: opened(path, path) };
   } catch (error) {
-    if (!isCannotOpen(error)) throw error;
+    if (!wantsFiles(error)) throw error;
   }
   const asFound = stampOf(path);
   if (asFound === undefined) throw storeJournalHidden(path, refused);
@@ -53,6 +53,7 @@ function stampOf(path: string): string | undefined {
   return `${ino} ${size} ${mtimeNs}`;
 }
 
-const SQLITE_CANTOPEN = 14;
-const isCannotOpen = (thrown: unknown): boolean =>
-  thrown instanceof Error && 'errcode' in thrown && (Number(thrown.errcode) & 0xff) === SQLITE_CANTOPEN;
+/** READONLY, CANTOPEN: it may not make the files that it wants beside the store, or cannot. */
+const WANTS_FILES = new Set([8, 14]);
+const wantsFiles = (thrown: unknown): boolean =>
+  thrown instanceof Error && 'errcode' in thrown && WANTS_FILES.has(Number(thrown.errcode) & 0xff);

@@ -15,7 +15,7 @@ const ROOTS = ['agent', 'trigger', 'steps', 'vars', 'input', 'run', 'metadata'];
 async function prepareJavaScript(
   step: Extract<StepOf<'script'>, { readonly script: string }>,
   place: LeafPlace,
-  { scope, world }: LeafContext,
+  { scope, world, journal, clock }: LeafContext,
 ): Promise<ReadyLeaf> {
   const input = await resolveMap(step.parameters, 'parameters', place, { scope });
   const { script } = step;
@@ -39,6 +39,8 @@ async function prepareJavaScript(
         frozen: Object.keys(seen),
         limits,
         signal,
+        // The same in every try, so that what it gives follows from the log.
+        now: journal.state.steps.get(place.address)?.startedAt ?? clock.now(),
         seed: seedOf(idempotencyKey),
       });
       return JSON.parse(json) as Json;

@@ -34,7 +34,7 @@ export interface InboxEdges {
   /** What a run asks or tells; false where the message is not a run's. */
   takeOrder(message: InboxMessage): boolean;
   /** How a person leads a chat, from another process. */
-  readonly talk: Pick<Talk, 'breakOff' | 'finish' | 'over'>;
+  readonly talk: Pick<Talk, 'breakOff' | 'finish' | 'over' | 'heard'>;
   readonly sentBefore: number;
 }
 
@@ -78,6 +78,7 @@ function receive(this: OwnInbox, message: InboxMessage): void {
   if (isForAgent(kind)) {
     const sender = kind === 'steer' ? 'steer' : 'user';
     this.last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
+    talk.heard = id;
     // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
     if (from !== USER) log.append({ type: 'audit', who: from, what: kind }, this.last);
     const told = this.waiting;

@@ -109,7 +109,9 @@ async function send(
   await session.ready;
   // A chat that has completed can be gone on with: it reads then what was said.
   if (talk.over && kind === 'steer') throw nobodyReads(begin.id);
-  await edges.store.send(begin.id, { kind, from: 'user', body });
+  const sent = await edges.store.send(begin.id, { kind, from: 'user', body });
+  // The end may have been decided while it was written down.
+  if (talk.over && talk.heard < sent && kind === 'steer') throw nobodyReads(begin.id);
 }
 
 function breakOff(this: Face): void {

@@ -4,6 +4,7 @@ import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
 import { steerSession } from '../../src/session/steer-session.ts';
+import { createMemoryStore } from '../../src/testing/memory-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { action } from '../recovery/say.ts';
 import { seen } from '../recovery/stage.ts';
@@ -52,6 +53,29 @@ describe('a message for a session whose end is decided', () => {
     expect((await session.result).status).toBe('completed');
     await expect(session.steer('Wait.')).rejects.toMatchObject(refused);
     await expect(runtime.steer(session.id, 'Wait.')).rejects.toMatchObject(refused);
+  });
+
+  it('is refused, too, where that was decided while the message was written down', async () => {
+    let decided = () => {};
+    const isDecided = new Promise<void>((resolve) => {
+      decided = resolve;
+    });
+    const store = createMemoryStore();
+    const send: typeof store.send = async (...args) => {
+      await isDecided;
+      return store.send(...args);
+    };
+    const slow = new Proxy(store, { get: (own, key) => (key === 'send' ? send : Reflect.get(own, key)) });
+    const runtime = await createRuntime({ store: slow });
+    onTestFinished(() => runtime.close());
+    const session = runtime.start(await defineAgent({ name: 'late', model: scripted([DONE]) }), {
+      input: 'Go.',
+    });
+    const steered = session.steer('Wait.').catch((error: unknown) => error);
+    await seen(session, 'response');
+    decided();
+    expect(await steered).toMatchObject(refused);
+    expect((await session.result).status).toBe('completed');
   });
 
   it('is refused by another process, too, as long as one works on the session', async () => {

@@ -10,6 +10,8 @@ export interface Talk {
   readonly finished: boolean;
   /** Whether the end of the session is decided: what is said from there on has no agent to read it. */
   over: boolean;
+  /** The last message for the agent that came onto the log: its number in the inbox. */
+  heard: number;
   /** Calls back once, when the person finishes. The returned function forgets it. */
   onFinish(then: () => void): () => void;
   /** An exchange begins: what stops it stops with the session's own `stop`, too. */
@@ -37,6 +39,7 @@ export const createTalk = (): Talk =>
     ...{
       finished: false,
       over: false,
+      heard: 0,
       finishing: undefined,
       current: undefined,
     },

@@ -114,8 +114,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     events: (session, from = 1, { signal } = {}) => readEvents(store, session, from, signal),
     state: (session, seq, { signal } = {}) => readSession(store, session, seq, signal),
     async steer(session, text, from) {
-      if (here.get(session)?.isOver() === true) throw nobodyReads(session);
-      await steerSession(store, session, text, from);
+      const live = here.get(session);
+      if (live?.isOver() === true) throw nobodyReads(session);
+      const sent = await steerSession(store, session, text, from);
+      // The end may have been decided while it was written down.
+      if (live?.isOver() === true && !live.hasHeard(sent)) throw nobodyReads(session);
     },
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });

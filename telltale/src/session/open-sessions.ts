@@ -36,7 +36,9 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
       forkSession(store, session, seq, fork.id ?? createIdSource({ clock }).next('ses'), clock),
     events: (session, from = 1) => readEvents(store, session, from),
     state: (session, seq) => readSession(store, session, seq),
-    steer: (session, text, from) => steerSession(store, session, text, from),
+    async steer(session, text, from) {
+      await steerSession(store, session, text, from);
+    },
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },

@@ -16,6 +16,8 @@ import type { OnWaiting, Session, Watcher } from './runtime-types.ts';
 export interface SessionHere extends Session<unknown> {
   /** Whether its end is decided, so that nobody reads what is said to it. */
   isOver(): boolean;
+  /** Whether a message for the agent, by its number in the inbox, has come onto its log. */
+  hasHeard(message: number): boolean;
 }
 
 /** What every session of a runtime has at hand. */

@@ -63,7 +63,19 @@ export const createSessionFace = (live: Live, { ready, result }: Promised): Live
     ...{ id: live.begin.id, ready, result, rest: live.rest, [LIVE]: live },
   });
 
-const METHODS = { subscribe, speech, steer, say, breakOff, finish, isOver, stop, cancel, interrupt };
+const METHODS = {
+  subscribe,
+  speech,
+  steer,
+  say,
+  breakOff,
+  finish,
+  isOver,
+  hasHeard,
+  stop,
+  cancel,
+  interrupt,
+};
 
 const FACE = lateMethods<Face, typeof METHODS, Pick<Face, 'events'>>(METHODS, { events });
 
@@ -124,6 +136,10 @@ function finish(this: Face): void {
 
 function isOver(this: Face): boolean {
   return this[LIVE].talk.over;
+}
+
+function hasHeard(this: Face, message: number): boolean {
+  return this[LIVE].talk.heard >= message;
 }
 
 function stop(this: Face, reason: StopReason): void {

@@ -2,16 +2,19 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamInfo } from '../store/store.ts';
 import { readSession } from './read-session.ts';
 
-/** Puts a message before an agent: in its next turn, or once its session is resumed. Rejects where there is none to come. */
+/**
+ * Puts a message before an agent: in its next turn, or once its session is resumed. Rejects where there is none to come.
+ * Resolves to the message's number in the inbox.
+ */
 export async function steerSession(
   store: Store,
   session: string,
   text: string,
   from = 'user',
-): Promise<void> {
+): Promise<number> {
   const info = await store.info(session);
   if (info !== undefined && (await hearsNoMore(store, info))) throw nobodyReads(session);
-  await store.send(session, { kind: 'steer', from, body: text });
+  return store.send(session, { kind: 'steer', from, body: text });
 }
 
 /**

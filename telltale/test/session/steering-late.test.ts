@@ -68,13 +68,19 @@ describe('a message for a session whose end is decided', () => {
     const slow = new Proxy(store, { get: (own, key) => (key === 'send' ? send : Reflect.get(own, key)) });
     const runtime = await createRuntime({ store: slow });
     onTestFinished(() => runtime.close());
-    const session = runtime.start(await defineAgent({ name: 'late', model: scripted([DONE]) }), {
-      input: 'Go.',
-    });
-    const steered = session.steer('Wait.').catch((error: unknown) => error);
+    const session = runtime.start(
+      await defineAgent({ name: 'late', model: scripted([{ text: DONE, delayMs: 50 }]) }),
+      {
+        input: 'Go.',
+      },
+    );
+    await seen(session, 'turn.started');
+    const steered = [session.steer('Wait.'), runtime.steer(session.id, 'Wait.')].map((sent) =>
+      sent.catch((error: unknown) => error),
+    );
     await seen(session, 'response');
     decided();
-    expect(await steered).toMatchObject(refused);
+    expect(await Promise.all(steered)).toMatchObject([refused, refused]);
     expect((await session.result).status).toBe('completed');
   });
 

@@ -90,7 +90,9 @@ export function createDistantSession(
       if (here === undefined) told(undefined, head);
       else here.speech(told);
     },
-    steer: (text) => steerSession(store, id, text),
+    async steer(text) {
+      await steerSession(store, id, text);
+    },
     async say(text) {
       await store.send(id, { kind: 'message', from: 'user', body: text });
     },

@@ -26,3 +26,10 @@ export const graphNewer = (location: string, found: number, known: number) =>
     `The knowledge graphs in ${location} are of version ${found}; this telltale knows ${known}.`,
     { hint: 'Update telltale, or use another store. Nothing was changed in this one.' },
   );
+
+export const noWordIndex = () =>
+  new RuntimeError(
+    'graph_unsupported',
+    "A knowledge graph needs SQLite's index of words (FTS5), which the one in this Node does not have.",
+    { hint: 'Use Node 22.16 or later. Everything else works with this one.' },
+  );

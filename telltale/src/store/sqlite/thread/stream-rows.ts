@@ -32,7 +32,7 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
   const take = db.prepare('UPDATE heads SET epoch = ?, owner = ? WHERE id = ?');
   const release = db.prepare('UPDATE heads SET owner = NULL WHERE id = ? AND epoch = ?');
   const keepSnapshot = db.prepare(
-    'INSERT OR REPLACE INTO snapshots (stream, seq, body) SELECT id, ?1, ?2 FROM heads WHERE id = ?3 AND epoch = ?4 AND head >= ?1',
+    'INSERT OR REPLACE INTO snapshots (stream, seq, body) SELECT id, ?, ? FROM heads WHERE id = ? AND epoch = ? AND head >= ?',
   );
   const snapshots = db.prepare('SELECT seq, body FROM snapshots WHERE stream = ? ORDER BY seq');
   const waiting = db.prepare('SELECT count(*) AS n FROM inbox WHERE stream = ?');
@@ -70,7 +70,7 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
     dissolve: ownership.dissolve,
     owners: ownership.all,
     release: (stream, epoch) => void release.run(stream, epoch),
-    snapshot: (stream, epoch, seq, body) => void keepSnapshot.run(seq, body, stream, epoch),
+    snapshot: (stream, epoch, seq, body) => void keepSnapshot.run(seq, body, stream, epoch, seq),
     snapshots: (stream) =>
       snapshots.all(find(stream).id).map((row) => ({ seq: Number(row.seq), body: String(row.body) })),
     send(stream, message, now) {

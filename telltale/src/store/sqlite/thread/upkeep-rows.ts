@@ -28,9 +28,9 @@ const WORTHWHILE = 0.1;
 
 /** The stream's rows, from its last one backwards: the log has no index by stream. */
 const CHAIN = `WITH RECURSIVE chain (id, prev, bytes) AS (
-    SELECT id, prev, length(CAST(body AS BLOB)) FROM log WHERE id = ?1 AND stream = ?2
+    SELECT id, prev, length(CAST(body AS BLOB)) FROM log WHERE id = ? AND stream = ?
     UNION ALL
-    SELECT l.id, l.prev, length(CAST(l.body AS BLOB)) FROM chain c JOIN log l ON l.id = c.prev WHERE l.stream = ?2
+    SELECT l.id, l.prev, length(CAST(l.body AS BLOB)) FROM chain c JOIN log l ON l.id = c.prev WHERE l.stream = ?
   )`;
 
 export function createUpkeepRows(db: DatabaseSync, ownership: Ownership): UpkeepRows {
@@ -53,8 +53,8 @@ export function createUpkeepRows(db: DatabaseSync, ownership: Ownership): Upkeep
   ].map((where) => db.prepare(`DELETE FROM ${where} = ?`));
   const weigh = db.prepare(
     `${CHAIN} SELECT (SELECT coalesce(sum(bytes), 0) FROM chain)
-      + (SELECT coalesce(sum(length(CAST(body AS BLOB))), 0) FROM snapshots WHERE stream = ?2)
-      + (SELECT coalesce(sum(length(CAST(message AS BLOB))), 0) FROM inbox WHERE stream = ?2) AS bytes`,
+      + (SELECT coalesce(sum(length(CAST(body AS BLOB))), 0) FROM snapshots WHERE stream = ?)
+      + (SELECT coalesce(sum(length(CAST(message AS BLOB))), 0) FROM inbox WHERE stream = ?) AS bytes`,
   );
   const rowsBehind = db.prepare(
     `SELECT tab, key, value, expires_at FROM kv WHERE (tab, key) > (?, ?)
@@ -79,7 +79,7 @@ export function createUpkeepRows(db: DatabaseSync, ownership: Ownership): Upkeep
     describe: () => ({ kind: 'sqlite', version: MIGRATIONS.length, ...size(), ...counted(db, ownership) }),
     weigh(stream) {
       const { id, last } = find(stream);
-      return Number(weigh.get(last, id)?.bytes);
+      return Number(weigh.get(last, id, id, id, id)?.bytes);
     },
     settle({ stream, epoch, status, due, createdAt, updatedAt, messages }) {
       const { id } = find(stream);
@@ -93,7 +93,7 @@ export function createUpkeepRows(db: DatabaseSync, ownership: Ownership): Upkeep
       const { id, epoch: own, last, rows } = find(stream);
       if (own !== epoch) throw streamLost(stream, epoch);
       // A chain that is broken does not lead to all of them.
-      if (Number(removeChain.run(last, id).changes) !== rows) removeLoose.run(id);
+      if (Number(removeChain.run(last, id, id).changes) !== rows) removeLoose.run(id);
       emptyInbox.run(id);
       for (const statement of removeRest) statement.run(id);
       return id;

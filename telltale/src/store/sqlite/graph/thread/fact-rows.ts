@@ -32,7 +32,7 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
   const columns = 'f.id, f.graph, f.key, f.kind, f.text, f.about, f.session, f.at_commit, f.at, f.supersedes';
   const byKey = db.prepare(`SELECT ${columns} FROM graph_facts f WHERE f.graph = ? AND f.key = ?`);
   const byId = db.prepare(`SELECT ${columns} FROM graph_facts f WHERE f.id = ?`);
-  const countHeld = 'SELECT count(*) AS n FROM graph_facts f WHERE f.graph = ?1 AND f.superseded = 0';
+  const countHeld = 'SELECT count(*) AS n FROM graph_facts f WHERE f.graph = ? AND f.superseded = 0';
   const held = db.prepare(countHeld);
   const put = prepareWrite(
     db,
@@ -63,7 +63,7 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
   );
   const filesThen = db.prepare('SELECT path, hash FROM graph_fact_files WHERE fact = ? ORDER BY path');
   const some = db.prepare('SELECT id FROM graph_facts WHERE graph = ? LIMIT ?');
-  const changed = `FROM graph_fact_files a LEFT JOIN graph_files k ON k.graph = ?1 AND k.path = a.path
+  const changed = `FROM graph_fact_files a LEFT JOIN graph_files k ON k.graph = ? AND k.path = a.path
      WHERE a.fact = f.id AND k.hash IS NOT a.hash`;
   const stale = db.prepare(
     `SELECT a.path FROM graph_fact_files a LEFT JOIN graph_files k ON k.graph = ? AND k.path = a.path
@@ -73,11 +73,11 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
   const subject = (where: string) =>
     db.prepare(
       `SELECT DISTINCT ${columns} FROM graph_fact_subjects s CROSS JOIN graph_facts f ON f.id = s.fact
-       WHERE s.graph = ?1 AND ${where} AND f.superseded = 0 ORDER BY f.at DESC, f.id DESC LIMIT ?4`,
+       WHERE s.graph = ? AND ${where} AND f.superseded = 0 ORDER BY f.at DESC, f.id DESC LIMIT ?`,
     );
-  const byPath = subject('s.path = ?2 AND ?3 IS NULL');
-  const bySymbol = subject('s.symbol = ?3 AND ?2 IS NULL');
-  const byBoth = subject('s.path = ?2 AND s.symbol = ?3');
+  const byPath = subject('s.path = ?');
+  const bySymbol = subject('s.symbol = ?');
+  const byBoth = subject('s.path = ? AND s.symbol = ?');
 
   const toFact = (row: Row): Fact => {
     const supersedes = JSON.parse(String(row.supersedes)) as string[];
@@ -149,9 +149,10 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
   return {
     learn: (graph, facts) => facts.map((fact) => learnOne(graph, fact)),
     about(graph, { path, symbol }, limit) {
-      const statement = symbol === undefined ? byPath : path === undefined ? bySymbol : byBoth;
       if (path === undefined && symbol === undefined) return [];
-      return statement.all(graph, path ?? null, symbol ?? null, limit).map(toFact);
+      if (symbol === undefined) return byPath.all(graph, path ?? '', limit).map(toFact);
+      if (path === undefined) return bySymbol.all(graph, symbol, limit).map(toFact);
+      return byBoth.all(graph, path, symbol, limit).map(toFact);
     },
     byKeys: (graph, keys) =>
       keys.flatMap((key) => {
@@ -171,7 +172,7 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
         }));
         return { ...fact, n: Number(row.id), kept: { files: then, holds: row.superseded === 0 } };
       }),
-    count: (graph) => ({ facts: Number(held.get(graph)?.n), stale: Number(countStale.get(graph)?.n) }),
+    count: (graph) => ({ facts: Number(held.get(graph)?.n), stale: Number(countStale.get(graph, graph)?.n) }),
     sweep(graph, most) {
       const ids = some.all(graph, most).map(({ id }) => Number(id));
       for (const id of ids) {

@@ -24,8 +24,8 @@ export function createGraphStats(db: DatabaseSync, facts: FactRows, sessions: Se
      total(calls) AS calls FROM graph_files WHERE graph = ?`,
   );
   const resolved = db.prepare(
-    `SELECT total(t.n) AS n FROM (SELECT target, count(*) AS n FROM graph_imports WHERE graph = ?1 AND target IS NOT NULL
-     GROUP BY target) t WHERE EXISTS (SELECT 1 FROM graph_files k WHERE k.graph = ?1 AND k.path = t.target)`,
+    `SELECT total(t.n) AS n FROM (SELECT target, count(*) AS n FROM graph_imports WHERE graph = ? AND target IS NOT NULL
+     GROUP BY target) t WHERE EXISTS (SELECT 1 FROM graph_files k WHERE k.graph = ? AND k.path = t.target)`,
   );
   const by = (column: 'language' | 'note') =>
     db.prepare(
@@ -45,7 +45,7 @@ export function createGraphStats(db: DatabaseSync, facts: FactRows, sessions: Se
       files: Number(row?.files),
       symbols: Number(row?.symbols),
       imports: Number(row?.imports),
-      resolvedImports: Number(resolved.get(graph)?.n),
+      resolvedImports: Number(resolved.get(graph, graph)?.n),
       calls: Number(row?.calls),
       facts: held,
       staleFacts: stale,

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { graphNewer } from '../../../graph-errors.ts';
+import { graphNewer, noWordIndex } from '../../../graph-errors.ts';
 import type { GraphSettings } from '../graph-messages.ts';
 import { GRAPH_MIGRATIONS } from './graph-schema.ts';
 
@@ -14,6 +14,7 @@ export function openGraphDatabase(settings: GraphSettings): DatabaseSync {
   const { path, durability, lockTimeoutMs, maxPages } = settings;
   const db = new DatabaseSync(path ?? ':memory:');
   try {
+    if (!hasWordIndex(db)) throw noWordIndex();
     db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
     migrate(db, path ?? 'memory');
     db.exec('PRAGMA synchronous = NORMAL');
@@ -30,6 +31,9 @@ export function openGraphDatabase(settings: GraphSettings): DatabaseSync {
     throw error;
   }
 }
+
+const hasWordIndex = (db: DatabaseSync): boolean =>
+  db.prepare("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").get() !== undefined;
 
 /** Two processes may do this at once: the second waits for the first's transaction and then finds nothing to do. */
 function migrate(db: DatabaseSync, location: string): void {

@@ -38,7 +38,7 @@ export function createSearchWords(db: DatabaseSync, factById: FactById) {
       db,
       'graph_symbol_words',
       `SELECT ${SYMBOL_COLUMNS} FROM graph_symbol_words w CROSS JOIN graph_symbols s ON s.id = w.rowid
-       JOIN graph_files f ON f.id = s.file WHERE graph_symbol_words MATCH ?1 AND s.graph = ?2 LIMIT ?3`,
+       JOIN graph_files f ON f.id = s.file WHERE graph_symbol_words MATCH ? AND s.graph = ? LIMIT ?`,
       (row) => {
         const symbol = toSymbol(row);
         const text = `${symbol.within ?? ''} ${symbol.signature} ${symbol.doc ?? ''}`;
@@ -50,7 +50,7 @@ export function createSearchWords(db: DatabaseSync, factById: FactById) {
       db,
       'graph_file_words',
       `SELECT f.id, f.path FROM graph_file_words w CROSS JOIN graph_files f ON f.id = w.rowid
-       WHERE graph_file_words MATCH ?1 AND f.graph = ?2 LIMIT ?3`,
+       WHERE graph_file_words MATCH ? AND f.graph = ? LIMIT ?`,
       (row) => {
         const path = String(row.path);
         const slash = path.lastIndexOf('/');
@@ -69,7 +69,7 @@ export function createSearchWords(db: DatabaseSync, factById: FactById) {
       db,
       'graph_fact_words',
       `SELECT f.id, f.text, f.about FROM graph_fact_words w CROSS JOIN graph_facts f ON f.id = w.rowid
-       WHERE graph_fact_words MATCH ?1 AND f.graph = ?2 AND f.superseded = 0 LIMIT ?3`,
+       WHERE graph_fact_words MATCH ? AND f.graph = ? AND f.superseded = 0 LIMIT ?`,
       (row) => {
         const id = Number(row.id);
         const found = (score: number): Found | undefined => {

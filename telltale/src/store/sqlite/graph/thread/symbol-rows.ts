@@ -37,7 +37,7 @@ export function createSymbolRows(db: DatabaseSync, files: FileRows): SymbolRows 
   const select = `SELECT ${SYMBOL_COLUMNS} FROM graph_symbols s JOIN graph_files f ON f.id = s.file WHERE`;
   const called = db.prepare(
     `SELECT ${SYMBOL_COLUMNS} FROM graph_symbol_words w CROSS JOIN graph_symbols s ON s.id = w.rowid
-     JOIN graph_files f ON f.id = s.file WHERE graph_symbol_words MATCH ?1 AND s.graph = ?2 LIMIT ${NAMESAKES}`,
+     JOIN graph_files f ON f.id = s.file WHERE graph_symbol_words MATCH ? AND s.graph = ? LIMIT ${NAMESAKES}`,
   );
   const inFile = db.prepare(
     `${select} s.id >= ? AND s.id < ? AND s.name = ? ORDER BY s.id LIMIT ${NAMESAKES_IN_FILE}`,

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { prepareWrite } from '../../src/store/sqlite/graph/thread/prepare-write.ts';
 
 const thread = new URL('../../src/store/sqlite/graph/thread/', import.meta.url);
+const sqlite = new URL('../../src/store/sqlite/', import.meta.url);
 
 test('a write tells of a row beyond 2^53 exactly', () => {
   const db = new DatabaseSync(':memory:');
@@ -24,4 +25,14 @@ test('everything that a graph runs is prepared so: Node 26 throws where a number
   const plain = run.filter(({ name, text }) => text.includes(`const ${name} = db.prepare(`));
   expect(run.length).toBeGreaterThan(20);
   expect(plain.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
+});
+
+// Node 22.13 to 22.19, and 24.6, take `?1` for a name: what is given in order is bound to nothing.
+test('no statement of the store has numbered parameters', () => {
+  const files = readdirSync(sqlite, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  );
+  const numbered = files.filter((file) => /\?\d/.test(readFileSync(new URL(file, sqlite), 'utf8')));
+  expect(files.length).toBeGreaterThan(30);
+  expect(numbered).toEqual([]);
 });

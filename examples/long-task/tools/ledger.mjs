@@ -1,5 +1,5 @@
-// The tools of this example. The new ledger is a folder of the session's own below the system's temporary folder, so
-// that a run which was killed goes on with what it had, and two runs do not meet.
+// The tools of this example. The new ledger is a folder of the session's own in the system's temporary folder, so that
+// a run which was killed goes on with what it had, and two runs do not meet, nor two users of the machine.
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ const BATCH = 10;
 const LOOK_MS = 10;
 
 /** @param {Pick<Context, 'agent'>} context */
-export const folderOf = ({ agent }) => join(tmpdir(), 'telltale-long-task', agent.session_id);
+export const folderOf = ({ agent }) => join(tmpdir(), `telltale-long-task-${agent.session_id}`);
 
 /** @param {Context} context */
 async function workFolder(context) {

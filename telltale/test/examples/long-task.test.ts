@@ -13,7 +13,7 @@ beforeAll(async () => {
   run = await runExample({ folder: `${examples}/long-task`, input: 'Move the ledger' });
 });
 afterAll(() =>
-  rmSync(join(tmpdir(), 'telltale-long-task', run.result.session), { recursive: true, force: true }),
+  rmSync(join(tmpdir(), `telltale-long-task-${run.result.session}`), { recursive: true, force: true }),
 );
 
 describe('examples/long-task', () => {

@@ -1,10 +1,11 @@
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { giveBackIds } from '../../protocol/envelope/id-book.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
-import { act, closeOpen } from './act.ts';
+import { act } from './act.ts';
 import { splitAtCloses } from './close-splitter.ts';
 import { dropQueue, queueAt, whenOpen } from './gate.ts';
 import { cut, type Heard, type Hearing } from './hearing-state.ts';
+import { closeOpen } from './responses.ts';
 import { closeThoughts, dropUnwritten, endRun, sayRaw, writeRest } from './spoken.ts';
 import { freeUnread, freeUnused } from './unused-ids.ts';
 

@@ -115,6 +115,12 @@ export function think(spoken: Spoken, text: string): void {
   log.show({ type: 'thought.delta', session, turn, depth: thought.depth, text });
 }
 
+/** An event of what was read up to `consumed`, behind the text that it came of. */
+export function record(spoken: Spoken, body: EventBody, consumed: number): void {
+  writeOutput(spoken, consumed);
+  spoken.log.append(body);
+}
+
 /** Says the thoughts that are open as far as they went, innermost first. */
 export function closeThoughts(spoken: Spoken): void {
   for (const { text, depth } of spoken.thoughts.toReversed())

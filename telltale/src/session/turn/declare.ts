@@ -1,0 +1,78 @@
+import { completesStep, type DeclaredAction, isTracked } from '../../events/action.ts';
+import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
+import { fillGroups, withoutEmpty } from './groups.ts';
+import { cut, type Hearing } from './hearing-state.ts';
+import { record, writeOutput } from './spoken.ts';
+import { noteUnused } from './unused-ids.ts';
+
+/** Declares an action, and returns its id if nothing behind it counts before it has ended. */
+export function declare(hearing: Hearing, intent: ActionIntent, consumed: number): string | undefined {
+  const { context, groups, spoken } = hearing;
+  fillGroups(hearing);
+  const group = groups.at(-1);
+  const action = context.edges.prepared.toAction(intent, groups);
+  if (!action.ok) {
+    noteUnused(hearing, intent);
+    const { code, message, hint } = action.error;
+    record(spoken, { type: 'fault', code, message: `${message} ${hint ?? ''}`.trim() }, consumed);
+    return undefined;
+  }
+  if (isAfterStep(hearing, intent, consumed)) return undefined;
+  hearing.completed = context.guide !== undefined && completesStep(action.value);
+  writeOutput(spoken, consumed);
+  // The turn waits for what ends a step: else the next one would begin in the midst of it.
+  const asked = withoutEmpty(hearing, action.value);
+  const declared = hearing.completed && !isTracked(asked) ? inTurn(asked) : asked;
+  const { id, mode } = declared;
+  context.scheduler.declare(declared, context.log.here());
+  if (group !== undefined || mode !== 'sync') return undefined;
+  if (context.manifest.protocol.on_sync === 'buffer') return id;
+  // The model is shown the result at once: no tokens are spent on guessing it.
+  hearing.observed = id;
+  hearing.over = true;
+  hearing.afterFinal = true;
+  cut(hearing, 'sync');
+  return undefined;
+}
+
+const inTurn = (action: DeclaredAction): DeclaredAction => ({ ...action, mode: 'async' });
+
+/** What follows the end of a step in its turn would be done before anybody knows what comes next. Told once. */
+function isAfterStep(hearing: Hearing, event: ParserEvent, consumed: number): boolean {
+  if (hearing.completed) noteUnused(hearing, event);
+  if (!hearing.completed || hearing.afterStep) return hearing.completed;
+  hearing.afterStep = true;
+  record(hearing.spoken, { type: 'fault', code: 'after_step', message: AFTER_STEP }, consumed);
+  return true;
+}
+
+const AFTER_STEP =
+  'Something followed complete_step in the same turn and was not begun: a step ends with it. Do everything else before it.';
+
+/** Declares what a `<foreach>` is to do for each of its list. */
+export function loop(
+  hearing: Hearing,
+  event: Extract<ParserEvent, { type: 'foreach' }>,
+  consumed: number,
+): void {
+  const { context, groups, spoken } = hearing;
+  if (isAfterStep(hearing, event, consumed)) return;
+  fillGroups(hearing);
+  writeOutput(spoken, consumed);
+  const actions = event.actions.map((intent) => context.edges.prepared.toAction(intent, groups));
+  const bad = actions.find((action) => !action.ok);
+  if (bad !== undefined && !bad.ok) {
+    noteUnused(hearing, event);
+    record(spoken, { type: 'fault', code: bad.error.code, message: bad.error.message }, consumed);
+    return;
+  }
+  const declared = actions.flatMap((action) => (action.ok ? [withoutEmpty(hearing, action.value)] : []));
+  if (context.guide !== undefined && declared.some(completesStep)) {
+    noteUnused(hearing, event);
+    record(spoken, { type: 'fault', code: 'bad_action', message: IN_LOOP }, consumed);
+    return;
+  }
+  context.scheduler.loop({ in: event.in, as: event.as, actions: declared }, context.log.here());
+}
+
+const IN_LOOP = 'complete_step stands in a <foreach>, so nothing of it was run: a step is completed once.';

@@ -345,3 +345,27 @@ describe('a parser that is renewed', () => {
     );
   });
 });
+
+describe('parsers that read in turns', () => {
+  test('know nothing of each other, wherever the chunks of one are among those of the other', () => {
+    always(
+      4000,
+      fc.property(anyTurn, chunkSizes, anyTurn, chunkSizes, (one, sizes, other, otherSizes) => {
+        const inputs = [chunksOf(one, sizes), chunksOf(other, otherSizes)] as const;
+        const parsers = inputs.map(() => createTagParser());
+        const events = inputs.map((): ParserEvent[] => []);
+        for (let at = 0; at < Math.max(...inputs.map(({ length }) => length)); at++)
+          for (const [which, chunks] of inputs.entries()) {
+            const chunk = chunks[at];
+            if (chunk !== undefined) events[which]?.push(...(parsers[which]?.push(chunk) ?? []));
+          }
+        for (const [which, chunks] of inputs.entries()) {
+          events[which]?.push(...(parsers[which]?.end() ?? []));
+          const alone = createTagParser();
+          const expected = [...chunks.flatMap((chunk) => alone.push(chunk)), ...alone.end()];
+          expect(fingerprint(events[which] ?? [])).toBe(fingerprint(expected));
+        }
+      }),
+    );
+  });
+});

@@ -17,7 +17,7 @@ import { readWholeTag } from './read-tag.ts';
 import { AFTER_CLOSING_RUN, ALONE_IN_BLOCK, IN_PROSE, IN_SPAN, type Reader, TAG } from './reader-state.ts';
 import { skipCalm } from './skip-calm.ts';
 import { ALL_NAMES, bitOf, tagNode } from './tag-names.ts';
-import { startTag } from './tag-scan-state.ts';
+import { commonScan, startTag } from './tag-scan-state.ts';
 
 /**
  * To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences, unless it is in one:
@@ -78,6 +78,7 @@ function mayBeTag(r: Reader): boolean {
   else if (isStraightAfterClosingRun(md)) r.stands = AFTER_CLOSING_RUN;
   else if (md.code === BLOCK && md.line === LINE_BLANK && md.unclosed === 0) r.stands = ALONE_IN_BLOCK;
   else return false;
+  r.scan = commonScan();
   startTag(r.scan);
   r.lineWasBlank = md.line === LINE_BLANK;
   r.placeChecked = false;

@@ -6,7 +6,7 @@ import type { Fault } from './faults.ts';
 import { createMarkdown, type Markdown, renewMarkdown, restartLine, stepMarkdown } from './markdown.ts';
 import { createPrelude, type Prelude } from './prelude.ts';
 import { ALL_NAMES } from './tag-names.ts';
-import { createTagScan, forgetSpans, type TagScan } from './tag-scan-state.ts';
+import { commonScan, type TagScan } from './tag-scan-state.ts';
 import { createTurn, faultBeforeText, renewTurn, type Turn } from './turn.ts';
 
 // What the next character belongs to.
@@ -49,7 +49,8 @@ export interface Reader {
   readonly output: Output;
   readonly turn: Turn;
   readonly md: Markdown;
-  readonly scan: TagScan;
+  /** The common one, but for a tag that chunks cut. */
+  scan: TagScan;
   // What only actions need is made for the first of a turn.
   prelude: Prelude | undefined;
   body: BodyScan | undefined;
@@ -84,7 +85,7 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
     output,
     turn: createTurn({ output, actionsIn, key, ids }),
     md: createMarkdown(),
-    scan: createTagScan(),
+    scan: commonScan(),
     prelude: undefined,
     body: undefined,
     maxBody,
@@ -139,11 +140,11 @@ export function preludeOf(r: Reader): Prelude {
   return r.prelude;
 }
 
-/** Lets go of what the actions of a turn needed: 280 bytes of a session whose model speaks. */
+/** Lets go of what the tags and actions of a turn needed: 470 bytes of a session whose model speaks. */
 export function forgetActions(r: Reader): void {
   r.prelude = undefined;
   r.body = undefined;
-  forgetSpans(r.scan);
+  r.scan = commonScan();
 }
 
 /** What was held is text: its Markdown counts, but it is not searched for tags. Goes on at `next`. */

@@ -20,6 +20,7 @@ import {
   TEXT,
 } from './reader-state.ts';
 import type { BodyTag } from './tag-names.ts';
+import { keepScan } from './tag-scan-state.ts';
 
 /** A long push is read in parts, so that a search for a mark that is far away is not made again and again. */
 const WINDOW = 1024;
@@ -50,6 +51,7 @@ function lookAhead(r: Reader): Outlook {
     r.bodyFrom = r.length - body.length;
     return isBetweenTags(body) ? 'calm body' : 'unknown';
   }
+  if (mode === TAG) keepScan(r.scan);
   return mode === TEXT && isCalm(r.md) && holdsNothing(r.output) ? 'calm prose' : 'unknown';
 }
 

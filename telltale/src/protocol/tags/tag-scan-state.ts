@@ -34,11 +34,6 @@ export interface TagScan {
 /** Of all that have read no attribute. Never added to. */
 const NO_SPANS: number[] = [];
 
-export function forgetSpans(scan: TagScan): void {
-  scan.spans = NO_SPANS;
-  scan.spanCount = 0;
-}
-
 export function createTagScan(): TagScan {
   return {
     phase: AFTER_LT,
@@ -56,6 +51,16 @@ export function createTagScan(): TagScan {
     spans: NO_SPANS,
     spanCount: 0,
   };
+}
+
+/** What every reader begins a tag with: most lie whole in a chunk, and a scan for each session would be 190 bytes. */
+let common = createTagScan();
+
+export const commonScan = (): TagScan => common;
+
+/** Its reader goes on with it at the next chunk: the others get another one. */
+export function keepScan(scan: TagScan): void {
+  if (scan === common) common = createTagScan();
 }
 
 /** Begins with a `<` just seen. */

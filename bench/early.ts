@@ -76,11 +76,11 @@ function report(figures: EarlyFigures): void {
     figure(Math.max(...values)),
   ];
   const rows: string[][] = [];
-  if (figures.start !== undefined)
-    rows.push(
-      row('a bare commit', figures.start.commits),
-      row('closing tag to the tool’s first line', figures.start.starts),
-    );
+  if (figures.start !== undefined) {
+    const { commits, starts, unwarmed = [] } = figures.start;
+    rows.push(row('a bare commit', commits), row('closing tag to the tool’s first line', starts));
+    if (unwarmed.length > 0) rows.push(row(`the same, first ${unwarmed.length} of the process`, unwarmed));
+  }
   for (const { chain, taken } of figures.turns ?? []) {
     const what = chain === 1 ? 'one tool' : `chain of ${chain}`;
     rows.push(row(`${what}: last result later than ideal`, taken.map(chainLag)));

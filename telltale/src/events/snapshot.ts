@@ -7,8 +7,10 @@ import type { EventBody } from './event.ts';
 import type { FeedState } from './feed-event.ts';
 import { emptyState, type SessionState, type TurnRecord, type Variable } from './state.ts';
 
-/** Events between two snapshots. */
+/** Events between two snapshots, at most: what is taken up again is folded from the last one. */
 export const SNAPSHOT_EVERY = 1_000;
+/** From so many on a snapshot is taken as soon as nobody waits. */
+export const SNAPSHOT_SOON = 900;
 
 const VERSION = 1;
 

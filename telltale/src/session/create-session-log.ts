@@ -2,7 +2,7 @@ import { encodeNext, type LastFront } from '../events/codec.ts';
 import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
 import { placeEvent } from '../events/place-event.ts';
 import { reduce } from '../events/reduce.ts';
-import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
+import { SNAPSHOT_EVERY, SNAPSHOT_SOON, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { added, NONE, without } from '../kernel/grow.ts';
@@ -236,8 +236,12 @@ function seal(this: OwnLog): void {
 
 const CALLS: BatchCalls<OwnLog, SessionEvent> = {
   status: ({ state }) => state.status,
-  onAppended({ state, snapshots, writer }) {
-    if (snapshots.due() >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
+  onAppended({ state, snapshots, writer }, events) {
+    const due = snapshots.due();
+    if (due < SNAPSHOT_SOON) return;
+    // Half a millisecond for which no action should have to wait: best when the model has just been asked.
+    if (due >= SNAPSHOT_EVERY || events.at(-1)?.type === 'turn.started')
+      writer.snapshot(state.seq, snapshots.take(state));
   },
   onCommitted(log, through, events) {
     const { watchers, crashPoint, watched } = log;

@@ -41,8 +41,8 @@ export interface BatchCalls<Owner, Event> {
   readonly status: (owner: Owner) => string;
   /** When the stream is to be worked on again, where it waits for a time; told with the status. */
   readonly due?: (owner: Owner) => number | undefined;
-  /** After each append was handed to the store. */
-  readonly onAppended?: (owner: Owner) => void;
+  /** After each append was handed to the store, with its events. */
+  readonly onAppended?: (owner: Owner, events: readonly Event[]) => void;
   readonly onCommitted: (owner: Owner, through: number, events: readonly Event[]) => void;
   /** The stream was lost to another writer, or cannot be written. Called once. */
   readonly onLost: (owner: Owner, error: RuntimeError) => void;
@@ -188,7 +188,7 @@ function flush<Owner, Event extends BatchedEvent>(batches: StreamBatches<Owner, 
           ...(writes === undefined ? {} : { writes }),
         };
   writer.append(append, (error) => settle(batches, through, events, error));
-  calls.onAppended?.(owner);
+  calls.onAppended?.(owner, events);
 }
 
 function settle<Owner, Event>(

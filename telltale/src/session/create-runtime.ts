@@ -7,6 +7,7 @@ import { forkSession } from './fork-session.ts';
 import { createLiveSession } from './live-session.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { causeChain } from './log/cause-chain.ts';
+import { stateAt } from './log/state-at.ts';
 import { openRuntimeWorks } from './open-runtime-works.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { readyToResume } from './ready-to-resume.ts';
@@ -112,7 +113,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     fork: (session, seq, fork = {}) => forkSession(store, session, seq, fork.id ?? ids.next('ses'), clock),
     events: (session, from = 1, { signal } = {}) => readEvents(store, session, from, signal),
-    state: (session, seq, { signal } = {}) => readSession(store, session, seq, signal),
+    state: (session, seq, { signal } = {}) =>
+      stateAt(store, session, seq, readSession(store, session, seq, signal)),
     async steer(session, text, from) {
       const live = here.get(session);
       if (live?.isOver() === true) throw nobodyReads(session);

@@ -3,6 +3,7 @@ import { createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
 import { openStore } from '../store/open-store.ts';
 import { forkSession } from './fork-session.ts';
+import { stateAt } from './log/state-at.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
@@ -35,7 +36,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
     fork: (session, seq, fork = {}) =>
       forkSession(store, session, seq, fork.id ?? createIdSource({ clock }).next('ses'), clock),
     events: (session, from = 1) => readEvents(store, session, from),
-    state: (session, seq) => readSession(store, session, seq),
+    state: (session, seq) => stateAt(store, session, seq, readSession(store, session, seq)),
     async steer(session, text, from) {
       await steerSession(store, session, text, from);
     },

@@ -205,7 +205,7 @@ export interface Runtime {
   fork(session: string, seq: number, options?: { readonly id?: string }): Promise<string>;
   /** The committed events of a session. */
   events(session: string, from?: number, options?: ReadOptions): Promise<readonly SessionEvent[]>;
-  /** The state after all committed events, or after `seq`. */
+  /** The state after all committed events, or after `seq`; rejects with `event_unknown` where the log has no such event. */
   state(session: string, seq?: number, options?: ReadOptions): Promise<SessionState>;
   /** Through the inbox: works from any process. Rejects with `session_completed` where nobody would read it. */
   steer(session: string, text: string, from?: string): Promise<void>;

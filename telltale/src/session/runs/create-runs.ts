@@ -3,6 +3,7 @@ import { recoverRuns } from '../../engine/recover-runs.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isInCode } from '../define/agent-code.ts';
 import type { Lead } from '../guide/lead.ts';
+import { stateAt } from '../log/state-at.ts';
 import { findCircle } from '../outside/find-circle.ts';
 import { wakeForTurn } from '../outside/leave-turns.ts';
 import { listen } from '../outside/listen.ts';
@@ -162,7 +163,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       await pass(run, event, data, from);
     },
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
-    state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
+    state: (run, seq, { signal } = {}) => stateAt(store, run, seq, readRun(store, run, seq, signal)),
     forClients: (options) => createClientRuns(edges, options),
     recover: () => recoverRuns(engine, store, clock.now(), (info) => watchWaiting(edges, info)),
     idle: beginnings.idle,

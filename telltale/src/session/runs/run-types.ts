@@ -127,6 +127,7 @@ export interface Workflows {
     from?: number,
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly RunEvent[]>;
+  /** After all committed events, or after `seq`; rejects with `event_unknown` where the log has no such event. */
   state(run: string, seq?: number, options?: { readonly signal?: AbortSignal }): Promise<RunState>;
   /** Starts an agent's workflows by their schedules and hooks, until it is closed. */
   listen(agent: LoadedAgent<unknown>, options?: ListenOptions): Listening;

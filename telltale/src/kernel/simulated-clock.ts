@@ -16,7 +16,6 @@ export interface SimulatedClock extends Clock {
 
 interface Timer {
   readonly due: number;
-  readonly order: number;
   readonly fire: () => void;
 }
 
@@ -28,19 +27,12 @@ export function createSimulatedClock(
   settle: () => Promise<void> = runDry,
 ): SimulatedClock {
   let elapsed = 0;
-  let armed = 0;
   const timers = new Set<Timer>();
 
+  /** A set gives them in the order of arming, so of those due at once the first is found first. */
   const earliest = (): Timer | undefined => {
     let first: Timer | undefined;
-    for (const timer of timers) {
-      if (
-        first === undefined ||
-        timer.due < first.due ||
-        (timer.due === first.due && timer.order < first.order)
-      )
-        first = timer;
-    }
+    for (const timer of timers) if (first === undefined || timer.due < first.due) first = timer;
     return first;
   };
 
@@ -55,7 +47,7 @@ export function createSimulatedClock(
     now: () => startMs + elapsed,
     monotonic: () => elapsed,
     after(delayMs, callback) {
-      const timer: Timer = { due: elapsed + Math.max(0, delayMs), order: armed++, fire: callback };
+      const timer: Timer = { due: elapsed + Math.max(0, delayMs), fire: callback };
       timers.add(timer);
       return () => {
         timers.delete(timer);

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createSystemClock, sleep } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
@@ -49,6 +50,25 @@ describe('the system clock', () => {
       await sleep(clock, 3);
       expect(clock.monotonic() - start).toBeGreaterThanOrEqual(3);
     }
+  });
+
+  it('waits for the rest where the platform fires within the last millisecond', () => {
+    vi.useFakeTimers();
+    const fire = vi.fn();
+    const clock = createSystemClock();
+    clock.after(3, fire);
+    const early = vi.spyOn(performance, 'now').mockReturnValue(clock.monotonic() + 2.5);
+    vi.advanceTimersByTime(3);
+    expect(fire).not.toHaveBeenCalled();
+    early.mockRestore();
+    vi.advanceTimersByTime(1);
+    expect(fire).toHaveBeenCalledOnce();
+  });
+
+  it('leaves nothing behind on a signal once it has slept', async () => {
+    const { signal } = new AbortController();
+    await sleep(createSystemClock(), 0, signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('takes a delay below zero as none', async () => {

@@ -14,12 +14,28 @@ describe('ids', () => {
   });
 
   it('begin with the time, so that ids of two sources sort by when they were made', () => {
-    const at = (ms: number) => createIdSource({ clock: { now: () => ms } }).next();
-    expect([at(2_000), at(1_000), at(Date.UTC(2030, 0, 1)), at(0)].sort()).toEqual(
-      [at(0), at(1_000), at(2_000), at(Date.UTC(2030, 0, 1))].map((id) =>
-        expect.stringContaining(id.slice(0, 10)),
-      ),
-    );
+    const at = (ms: number) =>
+      createIdSource({ clock: { now: () => ms } })
+        .next()
+        .slice(0, 10);
+    expect([0, 31, 32.9, 2_000, Date.UTC(2026, 0, 1), 2 ** 48 - 1].map(at)).toEqual([
+      '0000000000',
+      '000000000z',
+      '0000000010',
+      '00000001yg',
+      '01kdvdna00',
+      '7zzzzzzzzz',
+    ]);
+  });
+
+  it('of two sources are different in the same millisecond: the system is asked for randomness', () => {
+    const clock = { now: () => 1_000 };
+    expect(createIdSource({ clock }).next()).not.toBe(createIdSource({ clock }).next());
+  });
+
+  it('count up by one within a millisecond', () => {
+    const ids = createIdSource({ clock: { now: () => 0 }, random: (bytes) => bytes.fill(30) });
+    expect([ids.next(), ids.next(), ids.next()].map((id) => id.slice(22))).toEqual(['yyyy', 'yyyz', 'yyz0']);
   });
 
   it('sort in the order they were made and are unique, whatever the clock does', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { lateMethods } from '../../src/kernel/late-methods.ts';
 import { withMethods } from '../../src/kernel/with-methods.ts';
 
@@ -42,6 +42,17 @@ describe('a method that is bound when it is asked for', () => {
     expect(Object.keys(one)).toEqual(['by', 'total']);
     one.add();
     expect(Object.keys(one)).toEqual(['by', 'total', 'add']);
+  });
+
+  it('gives way to what a program puts in its place after it was called, and can be put back', () => {
+    const one = counter(1);
+    one.add();
+    const spied = vi.spyOn(one, 'add').mockReturnValue(7);
+    expect(one.add()).toBe(7);
+    spied.mockRestore();
+    expect(one.add()).toBe(2);
+    delete (one as Partial<Counter>).add;
+    expect(one.add()).toBe(3);
   });
 
   it('gives way to what a program puts in its place', () => {

@@ -27,6 +27,47 @@ describe('the nearest name', () => {
     expect(nearest(asked, known)).toBe(expected);
   });
 
+  it('may differ by one slip in three characters, and by no more', () => {
+    expect(nearest('ic', ['id'])).toBe('id');
+    expect(nearest('ab', ['cd'])).toBeUndefined();
+    expect(nearest('stxty', ['state'])).toBeUndefined();
+    expect(nearest('stxtyd', ['stated'])).toBe('stated');
+    expect(nearest('sxxxed', ['stated'])).toBeUndefined();
+  });
+
+  it.each([
+    ['act', 'cat'],
+    ['cta', 'cat'],
+    ['cahr', 'char'],
+  ])('two neighbours that changed places are one slip: %s is %s', (asked, meant) => {
+    expect(nearest(asked, [meant])).toBe(meant);
+  });
+
+  it('two that are not neighbours, or did not change places, are two slips', () => {
+    for (const asked of ['tac', 'cbb', 'bct', 'tca']) expect(nearest(asked, ['cat'])).toBeUndefined();
+  });
+
+  it('is found whatever the case', () => {
+    expect(nearest('STATUS', known)).toBe('status');
+    expect(nearest('depends_on', ['DEPENDS_ON'])).toBe('DEPENDS_ON');
+  });
+
+  it('is near in all of its length, not only in the part that both have', () => {
+    expect(nearest('cat', ['category'])).toBeUndefined();
+    expect(nearest('category', ['cat'])).toBeUndefined();
+  });
+
+  it('is looked for up to 64 characters, asked or known', () => {
+    const long = 'x'.repeat(63);
+    expect(nearest(`${long}y`, [`${long}z`])).toBe(`${long}z`);
+    expect(nearest(`${long}yy`, [`${long}y`])).toBeUndefined();
+    expect(nearest(`${long}y`, [`${long}yy`])).toBeUndefined();
+  });
+
+  it('nothing is near to nothing', () => {
+    expect(nearest('', ['a'])).toBeUndefined();
+  });
+
   it('the first of two that are as near', () => {
     expect(nearest('cat', ['bat', 'hat'])).toBe('bat');
   });

@@ -108,6 +108,8 @@ describe('sizes', () => {
     ['1MiB 1KiB', 1_049_600],
     [1024, 1_024],
     [0, 0],
+    ['9007199254740991', Number.MAX_SAFE_INTEGER],
+    ['9007199254740989 B', Number.MAX_SAFE_INTEGER - 2],
   ])('%j is %i bytes', (input, bytes) => {
     expect(parseByteSize(input)).toEqual({ ok: true, value: bytes });
   });
@@ -126,6 +128,7 @@ describe('sizes', () => {
     ['', 'The size "" is empty.', SIZE_HINT],
     ['-5MB', 'The size "-5MB" cannot be read from "-5MB" on.', SIZE_HINT],
     ['99999999TiB', 'The size "99999999TiB" is too large.', SIZE_HINT],
+    ['9007199254740992', 'The size "9007199254740992" is too large.', SIZE_HINT],
   ])('%j is refused', (input, message, hint) => {
     expect(parseByteSize(input)).toMatchObject({ ok: false, error: { code: 'bad_size', message, hint } });
   });

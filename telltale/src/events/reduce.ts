@@ -32,7 +32,11 @@ export const WORKFLOW_WRITER = 'workflow:';
 /** Who sets what the session did not: values kept from before, or set by others meanwhile. No update of its own. */
 export const SEED_WRITER = 'seed';
 
-/** Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. */
+/**
+ * Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. Beyond them the
+ * first of a kind still counts: it may be what keeps a response from being final, or what says that it was not. There
+ * are some thirty kinds.
+ */
 const MAX_FAULTS = 50;
 
 /**
@@ -160,7 +164,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'fault':
       state.signs.tags ||= showsTag(event.code);
-      if (state.news.faults.length < MAX_FAULTS)
+      if (state.news.faults.length < MAX_FAULTS || isNewKind(state, event.code))
         state.news.faults = added(state.news.faults, { code: event.code, message: event.message });
       break;
     case 'if.decided':
@@ -286,6 +290,9 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
     state.variables = put(state.variables, name, { value, class: classIn(event, name), by: 'start' });
   tellMessage(state, event.parent === undefined || event.led === true ? 'user' : 'parent', event.input);
 }
+
+const isNewKind = ({ news }: SessionState, kind: string): boolean =>
+  !news.faults.some(({ code }) => code === kind);
 
 function tellMessage({ news }: SessionState, from: MessageFrom, text: string): void {
   news.messages = added(news.messages, { from, text });

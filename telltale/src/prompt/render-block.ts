@@ -103,13 +103,18 @@ function renderMessage({ from, text }: News['messages'][number], { safe }: Block
 function renderFaults(faults: News['faults'], { safe }: BlockStyle): string {
   if (faults.length === 0) return '';
   const times = new Map<string, number>();
+  const kinds = new Map<string, string>();
   for (const { code, message } of faults) {
     const words = isOwnWords(code) ? message : safe(message);
     const line = `- ${code}: ${clip(words, MAX_ERROR_SHOWN)}`;
     times.set(line, (times.get(line) ?? 0) + 1);
+    if (!kinds.has(code)) kinds.set(code, line);
   }
+  // Where not all have room, one of each kind has: the last may say what became of the response.
+  const byKind = new Set([...kinds.values(), ...times.keys()]);
+  const shown = new Set([...byKind].slice(0, MAX_FAULTS_SHOWN));
   const lines = [...times]
-    .slice(0, MAX_FAULTS_SHOWN)
+    .filter(([line]) => shown.has(line))
     .map(([line, count]) => (count === 1 ? line : `${line} (${count} times)`));
   if (times.size > lines.length) lines.push(`- and ${times.size - lines.length} more`);
   return `Mistakes in your last turn:\n${lines.join('\n')}`;

@@ -403,6 +403,14 @@ describe('a block', () => {
     expect(block).toContain(', and 136 more.');
   });
 
+  it('shows one mistake of each kind before a second of any', () => {
+    const session = drivenSession();
+    for (let i = 0; i < 60; i++) session.log({ type: 'fault', code: 'stray_close', message: `no. ${i}` });
+    session.log({ type: 'fault', code: 'final_undone', message: 'Not taken.' });
+    const block = lastBlock(session) ?? '';
+    expect(block).toContain('- stray_close: no. 18\n- final_undone: Not taken.\n- and 31 more');
+  });
+
   it('masks the key of the session in what comes from outside', () => {
     const session = drivenSession('The key is k-1.');
     expect(conversationOf(agent, 'k-1').extend(session.state).messages[0]?.text).toContain(

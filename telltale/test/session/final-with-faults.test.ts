@@ -111,6 +111,14 @@ describe('a final response in a turn in which something did not act', () => {
     });
     expect(of('fault').at(-1)?.message).toContain('did not act (bad_json, bad_attribute)');
   });
+
+  it('is undone behind any number of faults about prose', async () => {
+    const { of, prompts } = await runAgent({
+      turns: [`${'</thought> '.repeat(80)}<action>{,}</action>${WELL}`, WELL],
+    });
+    expect(of('fault').at(-1)?.message).toContain('did not act (bad_json)');
+    expect(prompts[1]).toContain('final_undone');
+  });
 });
 
 describe('a final response counts', () => {

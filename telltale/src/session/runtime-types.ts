@@ -146,7 +146,7 @@ export interface Session<Output = Json> {
   speech(told: (open: OpenSpeech | undefined, seq: number) => void): void;
   /** Puts a message before the agent; rejects with `session_completed` once nobody would read it. */
   steer(text: string): Promise<void>;
-  /** The next message of a chat, from its user. */
+  /** The next message of a chat, from its user; one that has completed reads it when it is resumed. Else `not_a_chat`. */
   say(text: string): Promise<void>;
   /** In a chat: ends the turn in hand with all that runs. What was said stays, and the session waits for a message. */
   breakOff(): void;

@@ -11,7 +11,7 @@ import { createEventQueue, type EventQueue } from './event-queue.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { RuntimeEdges, SessionHere } from './runtime-edges.ts';
 import type { SessionLog } from './session-log.ts';
-import { nobodyReads } from './steer-session.ts';
+import { nobodyReads, notAChat } from './steer-session.ts';
 import type { Stop, StopReason } from './stop.ts';
 
 export interface LiveSession extends SessionHere, ChildSession {
@@ -113,12 +113,10 @@ function say(this: Face, text: string): Promise<void> {
   return send(this[LIVE], 'message', text);
 }
 
-async function send(
-  { edges, begin, session, talk }: Live,
-  kind: 'steer' | 'message',
-  body: string,
-): Promise<void> {
+async function send(live: Live, kind: 'steer' | 'message', body: string): Promise<void> {
+  const { edges, begin, session, talk } = live;
   await session.ready;
+  if (kind === 'message' && live.log?.state.chat !== true) throw notAChat(begin.id);
   // A chat that has completed can be gone on with: it reads then what was said.
   if (talk.over && kind === 'steer') throw nobodyReads(begin.id);
   const sent = await edges.store.send(begin.id, { kind, from: 'user', body });

@@ -35,3 +35,8 @@ export const nobodyReads = (session: string) =>
   new RuntimeError('session_completed', `${session} has come to its end: nobody would read the message.`, {
     hint: `Branch off from one of its events, and steer that: runtime.fork("${session}", SEQ).`,
   });
+
+export const notAChat = (session: string) =>
+  new RuntimeError('not_a_chat', `${session} is no chat: its agent works on what it was started with.`, {
+    hint: 'Put a message before it with steer(text), or start it with chat: true.',
+  });

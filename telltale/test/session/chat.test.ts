@@ -4,6 +4,7 @@ import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { createDistantSession } from '../../src/session/distant/distant-session.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Session } from '../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
@@ -348,5 +349,23 @@ describe('resuming a chat', () => {
     await resumed.say('One more thing.');
     resumed.finish();
     expect(await resumed.result).toMatchObject({ status: 'completed', result: 'two' });
+  });
+});
+
+it('what is said to a session that is no chat is refused, here and afar, and nothing is kept of it', async () => {
+  const refused = { code: 'not_a_chat', hint: expect.stringContaining('steer') };
+  await runAgent({
+    turns: [final('one')],
+    async during(session, runtime) {
+      const afar = createDistantSession({ runtime, clock: createSimulatedClock() }, session.id, {
+        onError: (thrown) => expect.fail(String(thrown)),
+      });
+      await expect(session.say('Well?')).rejects.toMatchObject(refused);
+      await expect(afar.say('Well?')).rejects.toMatchObject(refused);
+      await session.result;
+      await expect(session.say('Well?')).rejects.toMatchObject(refused);
+      await expect(afar.say('Well?')).rejects.toMatchObject(refused);
+    },
+    after: async (id, runtime) => expect(await runtime.store.upkeep.inbox(id)).toEqual([]),
   });
 });

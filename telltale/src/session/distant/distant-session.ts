@@ -1,9 +1,10 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import { tellAll } from '../../store/tell-all.ts';
 import { createEventQueue } from '../event-queue.ts';
+import { readSession } from '../read-session.ts';
 import type { OnWaiting, Session, SessionResult } from '../runtime-types.ts';
 import type { OpenSpeech } from '../speech.ts';
-import { steerSession } from '../steer-session.ts';
+import { notAChat, steerSession } from '../steer-session.ts';
 import { type FollowEdges, followSession } from './follow-session.ts';
 import { resultOnLog } from './result-on-log.ts';
 
@@ -94,6 +95,7 @@ export function createDistantSession(
       await steerSession(store, id, text);
     },
     async say(text) {
+      if ((await readSession(store, id)).chat !== true) throw notAChat(id);
       await store.send(id, { kind: 'message', from: 'user', body: text });
     },
     breakOff() {

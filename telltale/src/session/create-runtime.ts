@@ -24,7 +24,7 @@ import type {
   Watcher,
 } from './runtime-types.ts';
 import type { LiveSession } from './session-face.ts';
-import { nobodyReads, steerSession } from './steer-session.ts';
+import { nobodyReads, sendSteer, steerSession } from './steer-session.ts';
 
 /** Opens the store and runs agents on it. */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
@@ -117,10 +117,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       stateAt(store, session, seq, readSession(store, session, seq, signal)),
     async steer(session, text, from) {
       const live = here.get(session);
-      if (live?.isOver() === true) throw nobodyReads(session);
-      const sent = await steerSession(store, session, text, from);
+      if (live === undefined) return steerSession(edges, session, text, from);
+      if (live.isOver()) throw nobodyReads(session);
+      const sent = await sendSteer(store, session, text, from);
       // The end may have been decided while it was written down.
-      if (live?.isOver() === true && !live.hasHeard(sent)) throw nobodyReads(session);
+      if (live.isOver() && !live.hasHeard(sent)) throw nobodyReads(session);
     },
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });

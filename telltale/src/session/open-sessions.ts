@@ -37,9 +37,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
       forkSession(store, session, seq, fork.id ?? createIdSource({ clock }).next('ses'), clock),
     events: (session, from = 1) => readEvents(store, session, from),
     state: (session, seq) => stateAt(store, session, seq, readSession(store, session, seq)),
-    async steer(session, text, from) {
-      await steerSession(store, session, text, from);
-    },
+    steer: (session, text, from) => steerSession({ store, clock }, session, text, from),
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },

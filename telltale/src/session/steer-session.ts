@@ -1,20 +1,52 @@
+import { type Clock, sleep } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamInfo } from '../store/store.ts';
 import { readSession } from './read-session.ts';
 
+export interface SteerEdges {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/** An owner who lives takes a message within milliseconds, or a second where the bell cannot be rung. */
+const TAKEN_WITHIN_MS = 2_000;
+const LOOK_MS = 10;
+
 /**
- * Puts a message before an agent: in its next turn, or once its session is resumed. Rejects where there is none to come.
- * Resolves to the message's number in the inbox.
+ * Puts a message before an agent that any process works on: in its next turn, or once its session is resumed. Rejects
+ * where there is none to come, also where the end was decided while the message was on its way.
  */
 export async function steerSession(
-  store: Store,
+  edges: SteerEdges,
   session: string,
   text: string,
-  from = 'user',
-): Promise<number> {
+  from?: string,
+): Promise<void> {
+  await untilTaken(edges, session, await sendSteer(edges.store, session, text, from));
+}
+
+/** The same, up to where the message lies in the inbox. Resolves to its number there. */
+export async function sendSteer(store: Store, session: string, text: string, from = 'user'): Promise<number> {
   const info = await store.info(session);
   if (info !== undefined && (await hearsNoMore(store, info))) throw nobodyReads(session);
   return store.send(session, { kind: 'steer', from, body: text });
+}
+
+/** Resolves when the message is on the log, or when nobody takes it now: it waits for who resumes the session. */
+async function untilTaken({ store, clock }: SteerEdges, session: string, sent: number): Promise<void> {
+  let seen = 0;
+  let isOver = false;
+  for (const until = clock.monotonic() + TAKEN_WITHIN_MS; ; await sleep(clock, LOOK_MS)) {
+    const info = await store.info(session);
+    if (info?.messages === undefined) return;
+    if (info.head !== seen) isOver = await hearsNoMore(store, info);
+    seen = info.head;
+    // Looked at behind the end: what lies there by then is not taken any more.
+    const lies = (await store.upkeep.inbox(session)).some(({ id }) => id === sent);
+    if (!lies) return;
+    if (isOver) throw nobodyReads(session);
+    if (info.owner === undefined || clock.monotonic() >= until) return;
+  }
 }
 
 /**
@@ -31,9 +63,16 @@ export async function hearsNoMore(
   return chat !== true && response?.final === true && response.turn === turn;
 }
 
-export const nobodyReads = (session: string) =>
+export const nobodyReads = (session: string, fork = `runtime.fork("${session}", SEQ)`) =>
   new RuntimeError('session_completed', `${session} has come to its end: nobody would read the message.`, {
-    hint: `Branch off from one of its events, and steer that: runtime.fork("${session}", SEQ).`,
+    hint: `Branch off from one of its events, and steer that: ${fork}`,
+  });
+
+/** The same refusal, with the fork that the caller's caller can make. */
+export const forkingBy = (steering: Promise<void>, session: string, fork: string): Promise<void> =>
+  steering.catch((thrown: unknown) => {
+    const isOver = thrown instanceof RuntimeError && thrown.code === 'session_completed';
+    throw isOver ? nobodyReads(session, fork) : thrown;
   });
 
 export const notAChat = (session: string) =>

@@ -87,7 +87,9 @@ describe('a message for a session whose end is decided', () => {
   it('is refused by another process, too, as long as one works on the session', async () => {
     const { runtime, session, open } = await scene();
     const { store } = runtime;
-    await expect(steerSession(store, session.id, 'Wait.')).rejects.toMatchObject(refused);
+    await expect(
+      steerSession({ store, clock: createSystemClock() }, session.id, 'Wait.'),
+    ).rejects.toMatchObject(refused);
     open();
     await session.result;
     const events = await runtime.events(session.id);
@@ -98,7 +100,7 @@ describe('a message for a session whose end is decided', () => {
     const { runtime, session, open } = await scene(createSystemClock(), { chat: true });
     open();
     await seen(session, 'session.waiting');
-    await steerSession(runtime.store, session.id, 'One thing more.');
+    await steerSession({ store: runtime.store, clock: createSystemClock() }, session.id, 'One thing more.');
     await seen(session, 'message.received');
     await session.cancel('enough');
   });

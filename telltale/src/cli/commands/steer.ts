@@ -1,5 +1,4 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { hearsNoMore } from '../../session/steer-session.ts';
+import { forkingBy, hearsNoMore, nobodyReads } from '../../session/steer-session.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { readInput } from '../run/read-input.ts';
@@ -52,10 +51,11 @@ async function steer(
   return withStoredSessions(context, options, async (runtime) => {
     const info = await findSession(runtime.store, asked);
     const { stream } = info;
-    if (await hearsNoMore(runtime.store, info)) throw sessionOver(stream);
+    const fork = `telltale fork ${stream} SEQ`;
+    if (await hearsNoMore(runtime.store, info)) throw nobodyReads(stream, fork);
     const remedy = `Write the message behind the session: telltale steer ${asked} "what to say"`;
     const text = await readInput(argument, io, remedy);
-    await runtime.steer(stream, text);
+    await forkingBy(runtime.steer(stream, text), stream, fork);
     const owner = (await runtime.store.info(stream))?.owner;
     const resume = `${await streamToResume(runtime.store, info)}${storeFlag(options.store)}`;
     await io.stdout.write(
@@ -68,8 +68,3 @@ async function steer(
     return EXIT.ok;
   });
 }
-
-const sessionOver = (session: string) =>
-  new RuntimeError('session_completed', `${session} has come to its end: nobody would read the message.`, {
-    hint: `Branch off from one of its events, and steer that: telltale fork ${session} SEQ`,
-  });

@@ -2,7 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { eventUnknown } from '../../session/log/event-unknown.ts';
-import { hearsNoMore } from '../../session/steer-session.ts';
+import { forkingBy, hearsNoMore, nobodyReads } from '../../session/steer-session.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
@@ -33,8 +33,9 @@ export function mountSessionActions(
     },
     async ({ c, caller, params: { id }, body }) => {
       c.set('about', id);
-      if (await hearsNoMore(store, await findStream(store, 'session', id))) throw sessionCompleted(id);
-      await takeUp(edges, id, () => runtime.steer(id, body.text, caller.name));
+      const fork = `POST /sessions/${id}/fork`;
+      if (await hearsNoMore(store, await findStream(store, 'session', id))) throw nobodyReads(id, fork);
+      await takeUp(edges, id, () => forkingBy(runtime.steer(id, body.text, caller.name), id, fork));
     },
   );
 
@@ -112,11 +113,6 @@ export function mountSessionActions(
 }
 
 const isOver = ({ status, owner }: StreamInfo): boolean => hasEnded(status) && owner === undefined;
-
-const sessionCompleted = (session: string) =>
-  new RuntimeError('session_completed', `${session} has come to its end: nobody would read the message.`, {
-    hint: `Branch off from one of its events, and steer that: POST /sessions/${session}/fork`,
-  });
 
 const notAChat = (session: string) =>
   new RuntimeError('not_a_chat', `${session} is no chat: its agent works on what it was started with.`, {

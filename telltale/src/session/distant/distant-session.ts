@@ -91,9 +91,7 @@ export function createDistantSession(
       if (here === undefined) told(undefined, head);
       else here.speech(told);
     },
-    async steer(text) {
-      await steerSession(store, id, text);
-    },
+    steer: (text) => steerSession({ store, clock: edges.clock }, id, text),
     async say(text) {
       if ((await readSession(store, id)).chat !== true) throw notAChat(id);
       await store.send(id, { kind: 'message', from: 'user', body: text });

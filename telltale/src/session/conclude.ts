@@ -26,7 +26,7 @@ export async function conclude(
 ): Promise<Concluded> {
   const { log, scheduler, stop } = context;
   if (end.kind === 'completed') {
-    await farewell(context);
+    if ((await farewell(context)) === 'failing') return conclude(context, conversation, { kind: 'stopped' });
     if (context.hooks !== undefined) await context.hooks.settled();
     log.append({ type: 'session.completed', result: end.result }, context.sessionOrigin());
   } else if (end.kind === 'stopped') {
@@ -97,16 +97,23 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
   }
 }
 
-async function farewell({ scheduler, clock, stop }: SessionContext): Promise<void> {
+/** `failing`: one of those that nobody waited for has failed, and its `on_error` is `fail`; `stop` says what comes of it. */
+async function farewell(context: SessionContext): Promise<'well' | 'failing'> {
+  const { scheduler, clock, stop, state, reviews } = context;
   const left = scheduler.untracked();
-  if (left.length === 0) return;
-  await stop.until((done) => {
-    const disarm = clock.after(FAREWELL_MS, done);
-    const forget = scheduler.whenEnded(left, done);
-    return () => {
-      disarm();
-      forget();
-    };
-  });
-  await scheduler.cancel('The session has ended.');
+  if (left.length > 0)
+    await stop.until((done) => {
+      const disarm = clock.after(FAREWELL_MS, done);
+      const forget = scheduler.whenEnded(left, done);
+      return () => {
+        disarm();
+        forget();
+      };
+    });
+  if (state.failing !== undefined) {
+    await reviews.until(() => undefined); // what was done is undone first
+    return 'failing';
+  }
+  if (left.length > 0) await scheduler.cancel('The session has ended.');
+  return 'well';
 }

@@ -1,9 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { defineTool } from '../../src/session/define/define-tool.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { scripted } from '../../src/testing/scripted.ts';
+import { seen } from '../recovery/stage.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
 
 const manifest = 'import: { tools: [./tools/*.yml] }\n';
@@ -72,4 +76,54 @@ describe('an action with on_error: fail', () => {
     await runtime.close();
     await store.close();
   });
+
+  it('fails the session although nobody waited for it, and the final response was given', async () => {
+    const { agent, runtime, session } = await lastMoments();
+    expect(await session.result).toMatchObject({ status: 'failed', error: { code: 'action_failed' } });
+    const events = await runtime.events(session.id);
+    const types = events.map(({ type }) => type);
+    expect(types.indexOf('response')).toBeLessThan(types.indexOf('action.failed'));
+    expect(types).toContain('action.compensated');
+    expect(types).not.toContain('session.completed');
+    // And so after a restart.
+    const at = events.find(({ type }) => type === 'action.failed')?.seq ?? 0;
+    const again = await runtime.resume(await runtime.fork(session.id, at), { agent });
+    expect(await again.result).toMatchObject({ status: 'failed', error: { code: 'action_failed' } });
+  });
+
+  it('and leaves a session that is cancelled in that moment cancelled', async () => {
+    const { runtime, session } = await lastMoments(untilAborted);
+    await seen(session, 'action.failed');
+    await session.cancel('enough');
+    expect((await session.result).status).toBe('cancelled');
+    expect((await runtime.events(session.id)).at(-1)?.type).toBe('session.cancelled');
+  });
 });
+
+/** A session that has given its final response when an action fails for which nobody waits. */
+async function lastMoments(undo: (signal: AbortSignal) => Promise<string> = async () => 'undone') {
+  let fail = () => {};
+  const isOut = new Promise<void>((resolve) => {
+    fail = resolve;
+  });
+  const agent = await defineAgent({
+    name: 'late',
+    model: scripted([
+      `${made}<action id="f" mode="fire_and_forget">{"name":"late","on_error":"fail"}</action><response>Done.</response>`,
+    ]),
+    tools: [
+      defineTool({ name: 'make', run: () => 'made' }),
+      defineTool({ name: 'undo', run: (_, { signal }) => undo(signal) }),
+      defineTool({ name: 'late', run: () => isOut.then(() => Promise.reject(new Error('no'))) }),
+    ],
+  });
+  const runtime = await createRuntime({ store: 'memory' });
+  onTestFinished(() => runtime.close());
+  const session = runtime.start(agent, { input: 'Go.' });
+  await seen(session, 'response');
+  fail();
+  return { agent, runtime, session };
+}
+
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));

@@ -446,6 +446,28 @@ describe('a workflow that a trigger starts', () => {
     expect(notes(folder)).toEqual([`${fired?.run}:write IDLE CODING`]);
   });
 
+  it.each([
+    ['fire: on_update', 8, 'depth'],
+    ['fire: on_update, concurrency: { max: 1 }', 1, 'busy'],
+    ['fire: on_change', 1, undefined],
+  ])('that sets what is so already is set off by that as its trigger says (%s)', async (how, runs, why) => {
+    const end = why === undefined ? 'workflow.completed' : 'trigger.suppressed';
+    const { of } = await runAgent({
+      manifest: `${IMPORTS}${STATUS}`,
+      files: flow(
+        'auto',
+        `trigger: { type: metadata_match, conditions: { status: CODING }, ${how} }\n${steps(
+          '{ name: again, type: set_metadata, values: { status: CODING } }',
+        )}`,
+      ),
+      turns: ['<metadata>{"status":"CODING"}</metadata><response>done</response>'],
+      start: { chat: true },
+      during: (session) => void session.subscribe(({ type }) => type === end && session.finish()),
+    });
+    expect(of('trigger.fired')).toHaveLength(runs);
+    expect(of('trigger.suppressed').map(({ reason }) => reason)).toEqual(why === undefined ? [] : [why]);
+  });
+
   it('fails alone where nobody can work on its task: the agent goes on', async () => {
     const { of, result } = await runAgent({
       manifest: `${IMPORTS}${STATUS}`,

@@ -467,3 +467,42 @@ it('a derived variable of a workflow by triggers is never set, which is worth a 
     'warning no_effect context_variables.derived.1.triggers',
   ]);
 });
+
+it('a variable of a workflow that is to be kept in a relic lives for the run, which is worth a word', () => {
+  const defined = [{ name: 'count', store: 'db', key: 'user' }, { name: 'total' }];
+  expect(found({ ...steps(step('a')), context_variables: { defined } })).toEqual([
+    'warning no_effect context_variables.defined.0.store',
+  ]);
+});
+
+describe('a workflow that only a schedule or a webhook starts has no session', () => {
+  const asking = (...triggers: readonly object[]) => ({
+    ...steps(
+      { name: 'tell', type: 'notify', message: 'It is ${agent.metadata.status}.' },
+      { name: 'mild', type: 'notify', message: '${agent.metadata.status ?? "none"} of ${agent.agent_name}' },
+      { name: 'set', type: 'set_metadata', values: { status: 'BUSY' } },
+    ),
+    context_variables: {
+      defined: [{ name: 'a' }, { name: 'b', key: 'session' }, { name: 'c', key: 'agent' }],
+    },
+    triggers,
+  });
+  const nightly = { type: 'schedule', every: '10m' };
+
+  it('which is worth a word where it asks for one', () => {
+    const told = [
+      'warning no_effect context_variables.defined.0.name',
+      'warning no_effect context_variables.defined.1.key',
+      'warning no_session steps.0.message',
+      'warning no_session steps.2.type',
+    ];
+    expect(found(asking(nightly)).toSorted()).toEqual(told);
+    expect(found(asking(nightly, { type: 'webhook', hook: 'paid', secret: 'S' })).toSorted()).toEqual(told);
+  });
+
+  it('and none where something else starts it, too, or may', () => {
+    expect(found(asking(nightly, { type: 'manual' }))).toEqual([]);
+    expect(found(asking(nightly, { type: 'event', event: 'custom' }))).toEqual([]);
+    expect(found(asking())).toEqual([]);
+  });
+});

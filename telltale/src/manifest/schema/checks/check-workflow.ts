@@ -2,6 +2,7 @@ import type { Issue } from '../../issue.ts';
 import { checkComponents } from './check-components.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkHooks } from './check-hooks.ts';
+import { checkOutsideRuns } from './check-outside-runs.ts';
 import { checkStates } from './check-states.ts';
 import { checkSteps } from './check-steps.ts';
 import { checkTasks, requiredKeys } from './check-tasks.ts';
@@ -34,7 +35,9 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
     ...checkObjectSchema(workflow.at('input')),
     ...checkVariables(workflow.at('context_variables')),
     ...checkDerived(variables),
+    ...checkStores(variables),
     ...checkTriggers(triggers),
+    ...checkOutsideRuns(triggers, variables, steps),
     ...checkSteps(workflow, lists),
     ...checkHooks(workflow.at('hooks')),
     ...checkStates(workflow, lists),
@@ -65,6 +68,23 @@ const checkDerived = (variables: readonly DeclaredVariable[]): readonly Issue[] 
         'A derived variable of a workflow is never set by triggers: it keeps its default.',
         {
           hint: 'Declare it in the agent, whose variables its runs see, or give it an "expression".',
+          at: 'key',
+        },
+      ),
+    );
+
+/** A run keeps what it defines in the runtime's own store; of relics only sessions know. */
+const checkStores = (variables: readonly DeclaredVariable[]): readonly Issue[] =>
+  variables
+    .map(({ node }) => node.at('store'))
+    .filter((store) => store.value !== undefined)
+    .map((store) =>
+      warningAt(
+        store,
+        'no_effect',
+        'A variable of a workflow is not kept in a relic: with "store" it lives for the run.',
+        {
+          hint: 'Leave "store" out: it is then kept in the store of the runtime. Or declare it in the agent, and set it in runs of its sessions.',
           at: 'key',
         },
       ),

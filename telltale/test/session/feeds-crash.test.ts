@@ -196,6 +196,7 @@ describe('a session whose feed is a workflow', () => {
           called.push(id);
           return null;
         },
+        payLate: async () => undefined,
         end: async (id) => void called.push(`end ${id}`),
       });
     const asks = (of: number) => ({ workflow: { name: 'gather' } as never, input: { of }, feed: 'docs' });

@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
+import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
+import type { Store } from '../../src/store/store.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
+import { createMemoryStore } from '../../src/testing/memory-store.ts';
 import { agentFolder, runAgent } from './run-agent.ts';
 
 const ASKS = '{ name: ask, type: llm, prompt: "How many?", model: fast }';
@@ -96,4 +99,48 @@ it('a session that has spent what it may has no workflow run for a feed, within 
   });
   expect(of('child.usage')).toHaveLength(1);
   expect(of('action.failed').map(({ error }) => error.code)).toEqual(['limit_tokens']);
+});
+
+/** Another store with the same streams, of which the session's log ends before `seq`. */
+async function cutOff(store: Store, session: string, seq: number): Promise<Store> {
+  const copy = createMemoryStore();
+  for (const { stream, kind, name, title, parent } of await store.list()) {
+    const lines = await store.read(stream);
+    const events = stream === session ? lines.slice(0, seq - 1) : lines;
+    const status = stream === session ? 'running' : 'completed';
+    const head = { kind, name, title, status, ...(parent === undefined ? {} : { parent }) };
+    const writer = await copy.create(stream, head);
+    await new Promise<void>((resolve, reject) =>
+      writer.append({ expectedSeq: 0, events }, (error) => (error === undefined ? resolve() : reject(error))),
+    );
+    await writer.release();
+  }
+  return copy;
+}
+
+it('nor is it lost, or counted twice, where the process dies between the end of that run and its account', async () => {
+  const turns = ['<response>Done.</response>'];
+  const folder = agentFolder(FED, { ...scene.files, 'none.yml': JSON.stringify({ turns }) });
+  const agent = await loadAgent('agent.yml', { cwd: folder });
+  const store = createMemoryStore();
+  const first = await createRuntime({ store, cwd: folder });
+  const { session } = await first.start(agent, { input: 'Go.' }).result;
+  const events = await first.events(session);
+  await first.close();
+  const account = events.find(({ type }) => type === 'child.usage')?.seq ?? 0;
+  const paidAfter = async (cut: number) => {
+    const runtime = await createRuntime({ store: await cutOff(store, session, cut), cwd: folder });
+    await (await runtime.resume(session, { agent })).result;
+    const paid = (await runtime.events(session)).flatMap((event) =>
+      event.type === 'child.usage' ? [event.child.session] : [],
+    );
+    const runs = (await runtime.store.list({ kind: 'run', parent: session })).map(({ stream }) => stream);
+    await runtime.close();
+    return { paid: paid.toSorted(), runs: runs.toSorted() };
+  };
+  for (const cut of [account, account + 1]) {
+    const { paid, runs } = await paidAfter(cut);
+    expect(runs).toHaveLength(2); // a feed is of its moment: it is loaded anew
+    expect(paid).toEqual(runs);
+  }
 });

@@ -22,7 +22,10 @@ export interface FeedCall extends FeedRequest {
 
 /** The runs of workflows that a session's feeds are made by. */
 export interface FeedRuns {
-  /** After a restart: finds those that it cut short, so that whoever asks the same again goes on with them. */
+  /**
+   * After a restart: finds those that it cut short, so that whoever asks the same again goes on with them, and pays for
+   * those of whose end the session was not told.
+   */
   find(): Promise<void>;
   /** Runs the workflow that a feed is made by, and gives its output. */
   run(asked: FeedRequest, signal: AbortSignal): Promise<Json>;
@@ -37,6 +40,8 @@ export interface FeedRunsEdges {
   readonly state: SessionState;
   readonly store: Pick<Store, 'list'>;
   readonly call: (call: FeedCall, signal: AbortSignal) => Promise<Json>;
+  /** Pays for runs of this prefix that have ended and that nobody has paid for, but for those in `open`. */
+  readonly payLate: (prefix: string, open: readonly string[]) => Promise<void>;
   /** Ends a run, and resolves when it has ended. */
   readonly end: (id: string, why: RuntimeError) => Promise<void>;
 }
@@ -45,7 +50,7 @@ export interface FeedRunsEdges {
  * A run that has ended is never asked for its output again: a feed is of this moment. So each time that a session is
  * taken up its runs have names of their own.
  */
-export function createFeedRuns({ state, store, call, end }: FeedRunsEdges): FeedRuns {
+export function createFeedRuns({ state, store, call, payLate, end }: FeedRunsEdges): FeedRuns {
   const prefix = `${state.id}.feed:`;
   const takenUpAt = state.seq;
   let begun = 0;
@@ -53,8 +58,9 @@ export function createFeedRuns({ state, store, call, end }: FeedRunsEdges): Feed
   let left: readonly string[] = [];
   return {
     async find() {
-      const open = await store.list({ kind: 'run', status: ['running', 'waiting'] });
+      const open = await store.list({ kind: 'run', parent: state.id, status: ['running', 'waiting'] });
       left = open.map(({ stream }) => stream).filter((stream) => stream.startsWith(prefix));
+      await payLate(prefix, left);
     },
     async run(request, signal) {
       const { workflow, input } = request;

@@ -13,10 +13,7 @@ export function payAsSession(log: SessionLog, action: string, run: string, used:
   charge(log, action, run, used);
 }
 
-/**
- * The same for a run that a feed is made by; no action stands for it. Nobody hears of its end again, so that it is told of
- * once; where the process dies between that and this, it is not counted.
- */
+/** The same for a run that a feed is made by; no action stands for it. Its end is told of once (`pay-for-unpaid.ts`). */
 export const payForFeed = (log: SessionLog, feed: string, run: string, used: RunUsage): void =>
   charge(log, `feed:${feed}`, run, used);
 

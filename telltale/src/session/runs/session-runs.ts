@@ -14,11 +14,12 @@ import { createFeedRuns, type FeedCall, type FeedRuns } from './feed-runs.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import { forwardAwaited } from './forward-awaited.ts';
 import { payAsSession, payForFeed } from './pay-for-run.ts';
+import { payForUnpaid } from './pay-for-unpaid.ts';
 import type { SessionOrders } from './session-orders.ts';
 
 export interface SessionRunsEdges {
   readonly runs: Runs;
-  readonly store: Pick<Store, 'list' | 'info'>;
+  readonly store: Store;
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
   readonly stop: Stop;
@@ -75,6 +76,7 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     });
   const ofFeeds = createFeedRuns({
     ...{ state, store: edges.store, call: callForFeed },
+    payLate: (prefix, open) => payForUnpaid(log, edges.store, prefix, open),
     end: (id, why) => keep(endForFeed(id, why)),
   });
   const endForFeed = async (id: string, why: RuntimeError) => {

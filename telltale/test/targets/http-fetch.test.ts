@@ -150,6 +150,48 @@ test('public addresses are public, and nothing else is', () => {
   ).toEqual([]);
 });
 
+const F = 'ffff';
+const END = `${F}:${F}:${F}:${F}`;
+
+/** What is not public: its kind, its first and its last address, and the public ones straight beside it. */
+const RANGES: readonly (readonly [kind: string, first: string, last: string, beside: readonly string[]])[] = [
+  ['an unspecified', '0.0.0.0', '0.255.255.255', ['1.0.0.0']],
+  ['a private', '10.0.0.0', '10.255.255.255', ['9.255.255.255', '11.0.0.0']],
+  ['a shared', '100.64.0.0', '100.127.255.255', ['100.63.255.255', '100.128.0.0']],
+  ['a loopback', '127.0.0.0', '127.255.255.255', ['126.255.255.255', '128.0.0.0']],
+  ['a link-local', '169.254.0.0', '169.254.255.255', ['169.253.255.255', '169.255.0.0']],
+  ['a private', '172.16.0.0', '172.31.255.255', ['172.15.255.255', '172.32.0.0']],
+  ['a reserved', '192.0.0.0', '192.0.0.255', ['191.255.255.255', '192.0.1.0']],
+  ['a reserved', '192.0.2.0', '192.0.2.255', ['192.0.1.255', '192.0.3.0']],
+  ['a private', '192.168.0.0', '192.168.255.255', ['192.167.255.255', '192.169.0.0']],
+  ['a reserved', '198.18.0.0', '198.19.255.255', ['198.17.255.255', '198.20.0.0']],
+  ['a reserved', '198.51.100.0', '198.51.100.255', ['198.51.99.255', '198.51.101.0']],
+  ['a reserved', '203.0.113.0', '203.0.113.255', ['203.0.112.255', '203.0.114.0']],
+  ['a multicast or reserved', '224.0.0.0', '255.255.255.255', ['223.255.255.255']],
+  ['a loopback', '::1', '::1', []],
+  ['an unspecified', '::2', `::${F}:${F}`, ['::1:0:0']],
+  ['a translated', '64:ff9b::', `64:ff9b::${F}:${F}`, ['64:ff9b::1:0:0', `64:ff9a:${F}:${F}:${END}`]],
+  ['a translated', '64:ff9b:1::', `64:ff9b:1:${F}:${END}`, [`64:ff9b:0:${F}:${END}`, '64:ff9b:2::']],
+  ['a reserved', '100::', `100::${END}`, ['100:0:0:1::', `ff:${F}:${F}:${F}:${END}`]],
+  ['a reserved', '2001::', `2001:1ff:${F}:${F}:${END}`, [`2000:${F}:${F}:${F}:${END}`, '2001:200::']],
+  ['a reserved', '2001:db8::', `2001:db8:${F}:${F}:${END}`, [`2001:db7:${F}:${F}:${END}`, '2001:db9::']],
+  ['a translated', '2002::', `2002:${F}:${F}:${F}:${END}`, [`2001:${F}:${F}:${F}:${END}`, '2003::']],
+  ['a reserved', '3fff::', `3fff:fff:${F}:${F}:${END}`, [`3ffe:${F}:${F}:${F}:${END}`, '3fff:1000::']],
+  ['a reserved', '5f00::', `5f00:${F}:${F}:${F}:${END}`, [`5eff:${F}:${F}:${F}:${END}`, '5f01::']],
+  ['a private', 'fc00::', `fdff:${F}:${F}:${F}:${END}`, [`fbff:${F}:${F}:${F}:${END}`]],
+  ['a link-local', 'fe80::', `febf:${F}:${F}:${F}:${END}`, []],
+  ['a private', 'fec0::', `feff:${F}:${F}:${F}:${END}`, []],
+  ['a multicast', 'ff00::', `${F}:${F}:${F}:${F}:${END}`, []],
+];
+
+test.each(RANGES)(
+  '%s range reaches from %s to %s, and not one address further',
+  (kind, first, last, beside) => {
+    expect([first, last].map(privateKind)).toEqual([kind, kind]);
+    for (const address of beside) expect(privateKind(address), address).toBeUndefined();
+  },
+);
+
 test('a host with its port is permitted on that port only', async () => {
   const server = await httpServer((_, response) => response.end('ok'));
   const { call, failure } = await given([`127.0.0.1:${server.port}`]);

@@ -1,6 +1,6 @@
 import { NONE, put } from '../kernel/grow.ts';
-import { blockedUntilTurnEnd, cyclePath, waitsForItself } from './cycles.ts';
-import { appear, join, seal } from './gates.ts';
+import { cyclePath, waitsForItself } from './cycles.ts';
+import { appear, freeStream, join, seal } from './gates.ts';
 import type { ActionNode, Change, Gate, Graph, Node } from './graph.ts';
 import { deadlock, end, ready, satisfy, skip } from './propagate.ts';
 
@@ -64,9 +64,10 @@ function place(graph: Graph, node: ActionNode, declaration: Declaration): readon
   if ((node.dependents.length > 0 || node.gates.length > 0) && node.waitsFor.length > 0) {
     if (waitsForItself(node)) return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, []);
   }
-  if (declaration.holdsStream && node.waiting > 0) {
-    const why = blockedUntilTurnEnd(graph).get(node);
-    if (why !== undefined) return deadlock(graph, node, why, []);
+  if (declaration.holdsStream) {
+    graph.holder = node;
+    const changes = node.waiting === 0 ? NONE : freeStream(graph);
+    if (changes.length > 0) return changes;
   }
   return node.waiting === 0 ? [ready(node)] : NONE;
 }
@@ -132,6 +133,7 @@ export function endTurn(graph: Graph, ended: 'well' | 'broken'): Change[] {
   const { unsealed, held } = graph;
   if (unsealed !== undefined) for (const gate of [...unsealed]) seal(graph, gate, changes);
   giveUpUnseen(graph, undefined, changes);
+  graph.holder = undefined;
   if (held === undefined) return changes;
   for (const node of [...held]) {
     if (node.phase === 'ended') continue;

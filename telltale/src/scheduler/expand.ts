@@ -2,6 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { giveUpUnseen } from './core.ts';
 import { loopFailed } from './faults.ts';
+import { freeStream } from './gates.ts';
 import { resolveInput } from './input.ts';
 import { itemsOf, loopOf, rounds } from './loops.ts';
 import { apply, complete, fail } from './record.ts';
@@ -33,6 +34,7 @@ export function expand(works: Works, run: Run): void {
   }
   if (run.turn !== 'open' && graph.unseen !== undefined) apply(works, giveUpUnseen(graph, new Set(ids)), at);
   complete(works, run, { ids });
+  apply(works, freeStream(graph), at);
 }
 
 /** What `in` stands for: where it began before a restart, what it stood for then. */

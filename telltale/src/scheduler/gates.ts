@@ -1,5 +1,5 @@
 import { blockedUntilTurnEnd } from './cycles.ts';
-import { type ActionNode, type Change, type Gate, type Graph, isPending, type Node } from './graph.ts';
+import type { ActionNode, Change, Gate, Graph, Node } from './graph.ts';
 import { close, deadlock, doom, end, spoiltBy } from './propagate.ts';
 
 /** An id that was waited for is there now. */
@@ -68,15 +68,25 @@ export function seal(graph: Graph, gate: Gate, changes: Change[] = []): Change[]
 export function closeParallel(graph: Graph, gate: Gate): Change[] {
   if (gate.sealed) return [];
   const changes = seal(graph, gate);
+  graph.holder = gate;
+  return freeStream(graph, changes);
+}
+
+/** Ends what the stream waits for and what itself waits for the turn's end, which only the stream can bring. */
+export function freeStream(graph: Graph, changes: Change[] = []): Change[] {
+  const { holder } = graph;
+  if (holder === undefined) return changes;
   const blocked = blockedUntilTurnEnd(graph);
   if (blocked.size === 0) return changes;
-  for (const member of [...gate.open]) {
-    const why = blocked.get(member);
-    if (why === undefined || !isPending(member)) continue;
-    const actions = member.kind === 'action' ? [member] : [...member.open];
-    for (const node of actions)
-      if (node.kind === 'action' && node.phase === 'waiting')
-        deadlock(graph, node, blocked.get(node) ?? why, changes);
+  for (const node of waitingIn(holder)) {
+    const why = blocked.get(node);
+    if (why !== undefined && node.phase === 'waiting') deadlock(graph, node, why, changes);
   }
   return changes;
+}
+
+/** The actions that a stream waits for. A gate that has failed is still open for as long as one of its members is. */
+function waitingIn(holder: Node): readonly ActionNode[] {
+  if (holder.kind === 'action') return [holder];
+  return [...holder.open].flatMap((member) => (member.kind === 'action' ? member : waitingIn(member)));
 }

@@ -54,6 +54,8 @@ export interface Graph {
   held: Set<ActionNode> | undefined;
   /** Parallels that may still get members. */
   unsealed: Set<Gate> | undefined;
+  /** What the stream waits for, or waited for last in this turn: a sync action, or a parallel that has closed. */
+  holder: Node | undefined;
 }
 
 export const createGraph = (): Graph => ({
@@ -64,6 +66,7 @@ export const createGraph = (): Graph => ({
     unseen: undefined,
     held: undefined,
     unsealed: undefined,
+    holder: undefined,
   },
 });
 

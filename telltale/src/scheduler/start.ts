@@ -6,6 +6,7 @@ import { waitForMore } from './core.ts';
 import { APPROVAL_VOID, type TargetTraits } from './edges.ts';
 import { expand } from './expand.ts';
 import { cancelled } from './failures.ts';
+import { freeStream } from './gates.ts';
 import { hasEntered } from './has-entered.ts';
 import { testIf } from './if-test.ts';
 import { resolveInput } from './input.ts';
@@ -13,7 +14,7 @@ import { leaveOnce } from './leave-once.ts';
 import { isBeingLookedAt, isLookedAt } from './look.ts';
 import { isLoop } from './loops.ts';
 import { mayRunAgain } from './may-run-again.ts';
-import { cancel, complete, enqueue, fail, skip } from './record.ts';
+import { apply, cancel, complete, enqueue, fail, skip } from './record.ts';
 import { delayAfter, triesAgain } from './retries.ts';
 import { type Clearing, type Run, type Running, WAITING } from './run.ts';
 import { giveSlotBack, hasSlot } from './slot.ts';
@@ -42,7 +43,11 @@ function waitsAfterAll(works: Works, run: Run): boolean {
   const { late } = run.binding;
   if (late.length === 0) return false;
   const { nodes, failedBy } = lateNeeds(works, run.action, late);
-  if (failedBy === undefined) return nodes.length > 0 && waitForMore(works.graph, run.node, nodes);
+  if (failedBy === undefined) {
+    const waits = nodes.length > 0 && waitForMore(works.graph, run.node, nodes);
+    if (waits) apply(works, freeStream(works.graph), run.cause);
+    return waits;
+  }
   skip(works, run, 'dependency', failedBy);
   return true;
 }

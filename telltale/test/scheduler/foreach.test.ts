@@ -176,6 +176,15 @@ describe('foreach', () => {
     expect(s.story().at(-2)).toBe('skipped send[0] turn_failed');
   });
 
+  test('an id in it that is taken does not run, and the others do', () => {
+    const s = stage({ outside: { list: [1] } });
+    s.declare('page');
+    loop(s, '$list', action('page'), action('text'));
+    expect(s.running()).toEqual(['page', 'text[0]']);
+    expect(s.story()).toContain('fault duplicate_id');
+    expect(s.state.actions.has('page[0]')).toBe(false);
+  });
+
   test('if can see the item', () => {
     const s = stage({ outside: { list: [1, 5] } });
     loop(s, '$list', action('page', { if: 'item > 3' }));
@@ -198,5 +207,98 @@ describe('foreach', () => {
     expect(s.call('undo_book[0]').input).toEqual({ id: 10, of: 'x' });
     await s.complete('undo_book[0]');
     expect(await done).toEqual({ undone: ['book[1]', 'book[0]'] });
+  });
+});
+
+describe('where the stream waits for what a foreach makes, and that would wait for the end of the turn', () => {
+  const targets = { mail: { start: 'on_turn_end' } } as const;
+  const skips = (s: Stage) => s.story().filter((line) => line.startsWith('skipped'));
+  const over = (s: Stage, id: string) => {
+    const told: string[] = [];
+    s.scheduler.whenEnded([id], () => told.push(id));
+    return told;
+  };
+
+  test('a parallel that closed before the list was there ends it as a deadlock when it is made', async () => {
+    const s = stage({ targets });
+    s.declare('list');
+    loop(s, '$list', action('send', { name: 'mail', group: 'g' }));
+    const told = over(s, 'g');
+    await s.complete('list', [1]);
+    expect(skips(s)).toEqual(['skipped send[0] deadlock send[0]']);
+    expect(told).toEqual(['g']);
+  });
+
+  test('a parallel that closes later ends the rounds that are left, also where one of them has failed', async () => {
+    const s = stage({ targets, outside: { list: [1, 2, 3] } });
+    const send = { name: 'mail', group: 'g', depends_on: ['page'] };
+    loop(s, '$list', action('page', { group: 'g' }), action('send', send));
+    await s.fail('page[0]');
+    const told = over(s, 'g');
+    expect(skips(s)).toEqual([
+      'skipped send[0] dependency page[0]',
+      'skipped send[1] deadlock send[1]',
+      'skipped send[2] deadlock send[2]',
+    ]);
+    await s.complete('page[1]');
+    await s.complete('page[2]');
+    expect(told).toEqual(['g']);
+  });
+
+  test('what in it waits for something that runs is not ended with the rest', async () => {
+    const s = stage({ outside: { list: [1, 2] } });
+    s.declare('slow');
+    loop(s, '$list', action('page', { group: 'g', depends_on: ['slow'], parameters: { of: '$item' } }));
+    s.declare('never', { group: 'g', depends_on: ['later'] });
+    const told = over(s, 'g');
+    expect(skips(s)).toEqual(['skipped never deadlock later']);
+    await s.complete('slow');
+    await s.complete('page[0]');
+    await s.complete('page[1]');
+    expect(told).toEqual(['g']);
+  });
+
+  test('a sync action that waits for all it makes is the one that is ended, and what was made starts in its time', async () => {
+    const s = stage({ targets });
+    s.declare('list');
+    loop(s, '$list', action('send', { name: 'mail' }));
+    s.declare('a', { mode: 'sync', depends_on: ['send'] });
+    await s.complete('list', [1]);
+    expect(skips(s)).toEqual(['skipped a deadlock send[0]']);
+    s.scheduler.turnEnded('well');
+    expect(s.running()).toEqual(['send[0]']);
+  });
+
+  test('so is one with a variable that has come to name what was made', async () => {
+    const s = stage({ targets, parallelActions: 1 });
+    s.declare('list');
+    loop(s, '$list', action('send', { name: 'mail' }));
+    s.declare('a', { mode: 'sync', parameters: { sent: '$mail' } });
+    await s.complete('list', [1]);
+    expect(skips(s)).toEqual(['skipped a deadlock send[0]']);
+  });
+
+  test('once it waits no more, nothing else is ended for that', async () => {
+    const s = stage({ targets });
+    s.declare('a', { mode: 'sync' });
+    await s.complete('a');
+    s.declare('list');
+    loop(s, '$list', action('send', { name: 'mail' }));
+    s.declare('b', { depends_on: ['send'] });
+    await s.complete('list', [1]);
+    s.scheduler.turnEnded('well');
+    await s.complete('send[0]');
+    expect(s.running()).toEqual(['b']);
+  });
+
+  test('what waited in an earlier turn counts no more', async () => {
+    const s = stage({ targets });
+    s.declare('slow');
+    s.declare('a', { mode: 'sync', depends_on: ['slow'] });
+    s.scheduler.turnEnded('broken');
+    s.declare('list');
+    loop(s, '$list', action('send', { name: 'mail' }));
+    await s.complete('list', [1]);
+    expect(skips(s)).toEqual([]);
   });
 });

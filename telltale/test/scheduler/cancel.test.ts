@@ -216,6 +216,94 @@ describe('rollback', () => {
     expect(s.story().at(-1)).toBe('compensated b undo_b_2');
   });
 
+  test('to one that did not succeed undoes what was declared behind it, and nothing before', async () => {
+    const s = stage();
+    for (const id of ['a', 'b', 'c', 'd']) s.declare(id, undoable);
+    await s.complete('d');
+    await s.fail('b');
+    await s.complete('c');
+    await s.complete('a');
+    const done = s.scheduler.rollback('b', cause);
+    await s.settle();
+    expect(s.running()).toEqual(['undo_c']);
+    await s.complete('undo_c');
+    await s.complete('undo_d');
+    expect(await done).toEqual({ undone: ['c', 'd'] });
+    expect(s.state.actions.get('a')?.status).toBe('completed');
+  });
+
+  test('a compensation is an action of its own kind, with its time-out, retries, key and parameters', async () => {
+    const s = stage({ outside: { who: 'Ann' } });
+    s.declare('a', {
+      compensate: {
+        type: 'relic',
+        name: 'book',
+        parameters: { of: '$a.id', who: '$who' },
+        timeout: 7,
+        retry: 1,
+        output_key: 'undone',
+        if: 'actions.a.output.id == 4',
+      },
+    });
+    await s.complete('a', { id: 4 });
+    const done = s.scheduler.rollback(undefined, cause);
+    await s.settle();
+    expect(s.call('undo_a').action).toMatchObject({ kind: 'relic', name: 'book', mode: 'async' });
+    expect(s.call('undo_a').input).toEqual({ of: 4, who: 'Ann' });
+    await s.fail('undo_a');
+    await s.clock.advance(125);
+    await s.clock.advance(6_999);
+    expect(s.call('undo_a').signal.aborted).toBe(false);
+    await s.clock.advance(1);
+    expect(s.call('undo_a').signal.aborted).toBe(true);
+    await s.fail('undo_a');
+    expect(await done).toEqual({ undone: [] });
+    const again = s.scheduler.rollback(undefined, cause);
+    await s.settle();
+    await s.complete('undo_a_2', 'gone');
+    expect(await again).toEqual({ undone: ['a'] });
+    expect(s.scheduler.resolve('$undone')).toEqual({ state: 'value', value: 'gone', rest: '' });
+  });
+
+  test('a compensation whose if does not hold is not run, and nothing counts as undone', async () => {
+    const s = stage();
+    s.declare('a', { compensate: { name: 'undo', if: 'actions.a.output.id == 4' } });
+    await s.complete('a', { id: 5 });
+    expect(await s.scheduler.rollback(undefined, cause)).toEqual({ undone: [] });
+    expect(s.story().at(-1)).toBe('skipped undo_a if');
+  });
+
+  test('a compensation with on_error: retry is tried three times more, and one with fail ends nothing', async () => {
+    const s = stage();
+    s.declare('a', { compensate: { name: 'undo', on_error: 'retry' } });
+    s.declare('b', { compensate: { name: 'undo', on_error: 'fail' } });
+    await s.complete('a');
+    await s.complete('b');
+    const done = s.scheduler.rollback(undefined, cause);
+    await s.settle();
+    await s.fail('undo_b');
+    for (let n = 0; n < 3; n++) {
+      await s.fail('undo_a');
+      await s.clock.advance(30_000);
+    }
+    await s.complete('undo_a');
+    expect(await done).toEqual({ undone: ['a'] });
+    expect(s.fatal).toEqual([]);
+  });
+
+  test('a compensation of type context_feed is an internal action, one without a type a tool', async () => {
+    const s = stage();
+    s.declare('a', { compensate: { type: 'context_feed', name: 'remove_context_feed' } });
+    s.declare('b', { compensate: { name: 'undo' } });
+    await s.complete('a');
+    await s.complete('b');
+    void s.scheduler.rollback(undefined, cause);
+    await s.settle();
+    expect(s.call('undo_b').action.kind).toBe('tool');
+    await s.complete('undo_b');
+    expect(s.call('undo_a').action.kind).toBe('internal');
+  });
+
   test('to an action nobody knows is refused', async () => {
     const s = stage();
     await expect(s.scheduler.rollback('nope', cause)).rejects.toMatchObject({ code: 'rollback_unknown' });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import { stage } from './stage.ts';
+import { CAUSE, stage } from './stage.ts';
 
 describe('parameters', () => {
   test('a variable that names an action is a dependency and becomes its output', async () => {
@@ -79,6 +79,18 @@ describe('parameters', () => {
     expect(s.story()).toEqual(['declared a', 'fault unknown_variable', 'started a']);
     expect(s.events.find(({ type }) => type === 'fault')).toMatchObject({
       message: expect.stringContaining('with $nope, $no_more as written'),
+    });
+  });
+
+  test('of many unknown names ten are listed, each once, and the rest counted', () => {
+    const s = stage();
+    const names = Array.from({ length: 12 }, (_, n) => `$nope${n}`);
+    s.declare('a', { parameters: { x: [...names, '$nope0'] } });
+    const [fault] = s.events.filter(({ type }) => type === 'fault');
+    expect(fault).toMatchObject({ message: expect.stringContaining('$nope8, $nope9 and 2 more as written') });
+    s.declare('b', { parameters: { x: names.slice(0, 10) } });
+    expect(s.events.filter(({ type }) => type === 'fault').at(-1)).toMatchObject({
+      message: expect.stringContaining('$nope8, $nope9 as written'),
     });
   });
 
@@ -192,6 +204,34 @@ describe('if', () => {
       { reason: 'if', because: expect.any(String) },
       { reason: 'if', because: expect.stringContaining('nope') },
     ]);
+  });
+
+  test('sees why an action failed, and no error where it did not', async () => {
+    const s = stage();
+    s.declare('a');
+    s.declare('b');
+    await s.fail('a', new RuntimeError('boom', 'It broke.'));
+    await s.complete('b', 1);
+    s.declare('y', { if: 'actions.a.status == "failed" && actions.a.error.code == "boom"' });
+    s.declare('z', { if: 'has(actions.b.error) || has(actions.a.output)' });
+    expect(s.running()).toEqual(['y']);
+  });
+
+  test('sees a foreach by the ids of its actions: running, then completed with all outputs, or failed', async () => {
+    const s = stage({ outside: { list: [1, 2] } });
+    const page = { kind: 'tool', mode: 'async', parameters: {} } as const;
+    const loop = (id: string) =>
+      s.scheduler.loop({ in: '$list', as: 'item', actions: [{ ...page, id, name: `t_${id}` }] }, CAUSE);
+    loop('good');
+    loop('bad');
+    s.declare('early', { if: 'actions.good.status == "running" && actions.bad.status == "running"' });
+    await s.complete('good[0]', 'x');
+    s.declare('half', { if: 'actions.good.status == "running" && !has(actions.good.output)' });
+    await s.complete('good[1]', 'y');
+    await s.fail('bad[1]');
+    s.declare('all', { if: 'actions.good.status == "completed" && actions.good.output == ["x", "y"]' });
+    s.declare('first', { if: 'actions.bad.status == "failed"' });
+    expect(s.running()).toEqual(['bad[0]', 'early', 'half', 'all', 'first']);
   });
 
   test('can walk over all actions', async () => {

@@ -53,4 +53,4 @@ export function underlineArgument(argv: readonly string[], message: string): rea
 }
 
 export const shellWord = (argument: string) =>
-  /^[\w@%+=:,./*-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
+  /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { createTerminalView } from '../../src/cli/run/terminal-view.ts';
+import { shellWord } from '../../src/cli/usage.ts';
 import { describeRunEvent } from '../../src/cli/view/describe-run-event.ts';
 import { createRunScreen } from '../../src/cli/view/run-screen.ts';
 import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
@@ -173,7 +174,7 @@ describe('telltale workflow run', () => {
     expect(err.split('\n')).toEqual([
       'failed: make ended with 2. [exit_code]',
       `  run ${RUN}`,
-      `  → Mend it. See: telltale workflow show ${RUN} --store ${import.meta.filename}`,
+      `  → Mend it. See: telltale workflow show ${RUN} --store ${shellWord(import.meta.filename)}`,
       '',
     ]);
   });

@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
@@ -333,7 +334,7 @@ describe('a disk without space', () => {
     PATIENT,
     async () => {
       // A process that may write files of 256 KiB only, which the kernel enforces.
-      const script = new URL('./fixtures/until-it-fails.ts', import.meta.url).pathname;
+      const script = fileURLToPath(new URL('./fixtures/until-it-fails.ts', import.meta.url));
       const command = `ulimit -f 256; exec "${process.execPath}" "${script}" "${path}"`;
       const { stdout, status } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
       expect(status).toBe(0);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Io } from '../io.ts';
-import { usage } from '../usage.ts';
+import { shellWord, usage } from '../usage.ts';
 
 const DEFAULT = 'sqlite:.telltale/telltale.db';
 const MEMORY = 'memory';
@@ -37,9 +37,7 @@ export const shownLocation = (location: string): string =>
 
 /** What a command that names this store has to be called with; nothing for the one that is taken anyway. */
 export function storeFlag(option: string | undefined): string {
-  return option === undefined
-    ? ''
-    : ` --store ${/^[\w./:@-]+$/.test(shownLocation(option)) ? shownLocation(option) : JSON.stringify(shownLocation(option))}`;
+  return option === undefined ? '' : ` --store ${shellWord(shownLocation(option))}`;
 }
 
 /** What somebody is told to do, with the store that a command in it has to be called with. */

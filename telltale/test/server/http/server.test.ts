@@ -174,14 +174,15 @@ describe('errors', () => {
 });
 
 describe('the console', () => {
-  const web = mkdtempSync(join(tmpdir(), 'telltale-web-'));
-  afterAll(() => rmSync(web, { recursive: true, force: true }));
+  const home = mkdtempSync(join(tmpdir(), 'telltale-web-'));
+  const web = join(home, 'web');
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
   const script = `console.log(${JSON.stringify('telltale '.repeat(500))});`;
-  mkdirSync(join(web, 'assets'));
+  mkdirSync(join(web, 'assets'), { recursive: true });
   writeFileSync(join(web, 'index.html'), '<!doctype html><title>Telltale</title>');
   writeFileSync(join(web, 'assets', 'index-BX3k_9aQ.js'), script);
   writeFileSync(join(web, 'icon.svg'), '<svg/>');
-  writeFileSync(join(web, '..', 'telltale-outside.txt'), 'secret');
+  writeFileSync(join(home, 'telltale-outside.txt'), 'secret');
 
   it('is served compressed, for ever where its name has a hash', async () => {
     const { server } = await openStage({ web });

@@ -218,6 +218,7 @@ describe('the context', () => {
     };
     expect(outcome('metadata.status == "A"', lazy)).toBe(true);
     expect(outcome('agent.x', lazy)).toBe('!evaluation_failed');
+    expect(outcome('agent.x || true', lazy)).toBe('!evaluation_failed');
   });
 
   it.each([

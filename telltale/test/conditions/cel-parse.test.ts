@@ -14,6 +14,22 @@ describe('an expression that cannot be read is answered with the place and the r
     ['status = "CODING"', 'syntax', 7, '"=" cannot stand here.', 'Write == to compare.'],
     ['a === b', 'syntax', 4, '"=" cannot stand here.', 'Write == to compare.'],
     ['a and b', 'syntax', 2, '"and" cannot stand here.', 'Write && for "and".'],
+    ['a AND b', 'syntax', 2, '"AND" cannot stand here.', 'Write && for "and".'],
+    ['a or b', 'syntax', 2, '"or" cannot stand here.', 'Write || for "or".'],
+    ['a OR b', 'syntax', 2, '"OR" cannot stand here.', 'Write || for "or".'],
+    ['not a', 'syntax', 4, '"a" cannot stand here.', 'Write ! for "not".'],
+    ['a && NOT b', 'syntax', 9, '"b" cannot stand here.', 'Write ! for "not".'],
+    ['a not in b', 'syntax', 2, '"not" cannot stand here.', 'Write ! for "not".'],
+    ['knot a', 'syntax', 5, '"a" cannot stand here.', undefined],
+    ['a is b', 'syntax', 2, '"is" cannot stand here.', 'Write == to compare.'],
+    ['a eq b', 'syntax', 2, '"eq" cannot stand here.', 'Write == to compare.'],
+    ['`a`', 'syntax', 0, '"`" cannot stand here.', 'Strings stand in double or single quotes.'],
+    ['"a\nb"', 'syntax', 2, 'A string holds a line break.', 'Write \\n, or use three quotes.'],
+    ['"""abc', 'syntax', 0, 'A string is not closed.', 'Close it with the quote it began with.'],
+    ['   ', 'syntax', 3, 'The expression is empty.', 'Something is missing at the end.'],
+    ['a ? b', 'syntax', 5, '":" should stand here, not the end.', 'Something is missing at the end.'],
+    ['[1 2]', 'syntax', 3, '"]" should stand here, not a number.', undefined],
+    ['{"a" 1}', 'syntax', 5, '":" should stand here, not a number.', undefined],
     ['a & b', 'syntax', 2, '"&" cannot stand here.', 'Write && for "and".'],
     ['a | b', 'syntax', 2, '"|" cannot stand here.', 'Write || for "or".'],
     [
@@ -81,6 +97,42 @@ describe('an expression that cannot be read is answered with the place and the r
       'all() takes a variable and a test.',
       'Write list.all(item, item > 1).',
     ],
+    ['size()', 'wrong_arguments', 0, 'size() takes 1 argument and was given 0.', undefined],
+    [
+      '"a".substring()',
+      'wrong_arguments',
+      4,
+      'substring() takes 1 or 2 arguments and was given 0.',
+      undefined,
+    ],
+    ['hass(a)', 'unknown_function', 0, 'There is no function hass(x).', 'Did you mean has(x)?'],
+    ['a.has(b)', 'unknown_function', 2, 'There is no function x.has().', 'Write has(x).'],
+    ['a.exist(x, x)', 'unknown_function', 2, 'There is no function x.exist().', 'Did you mean x.exists()?'],
+    ['a.timestamp()', 'unknown_function', 2, 'There is no function x.timestamp().', 'Write timestamp(x).'],
+    [
+      'foo(a)',
+      'unknown_function',
+      0,
+      'There is no function foo(x).',
+      'Known: size(x), type(x), dyn(x), bool(x), string(x), int(x), double(x), timestamp(x), duration(x), has(x).',
+    ],
+    [
+      'a.map(x)',
+      'wrong_arguments',
+      2,
+      'map() takes a variable and a test.',
+      'Write list.map(item, item > 1).',
+    ],
+    [
+      'a.all(x, y, z)',
+      'wrong_arguments',
+      2,
+      'all() takes a variable and a test.',
+      'Write list.all(item, item > 1).',
+    ],
+    ['has(a, b)', 'wrong_arguments', 0, 'has() takes one path.', 'Write has(metadata.status).'],
+    ['has()', 'wrong_arguments', 0, 'has() takes one path.', 'Write has(metadata.status).'],
+    ['has([1][0])', 'wrong_arguments', 0, 'has() takes one path.', 'Write has(metadata.status).'],
     ['has(1)', 'wrong_arguments', 0, 'has() takes one path.', 'Write has(metadata.status).'],
     [
       'x.regex("a(b")',
@@ -129,6 +181,65 @@ describe('the size of an expression is limited', () => {
     expect(refusal(source).code).toBe(code);
   });
 
+  const nested = (times: number) =>
+    Array.from({ length: times }, (_, i) => i).reduce((body, i) => `l.all(v${i}, ${body})`, 'true');
+  const items = (count: number, item: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => item(i));
+  const split = 'Split it, or compute a part beforehand in a variable or a step.';
+
+  it.each<[string, string, string, string]>([
+    [
+      'The expression has 4097 characters; 4096 are allowed.',
+      'Compute a part beforehand, in a variable or a step.',
+      `"${'a'.repeat(4_094)}"`,
+      `"${'a'.repeat(4_095)}"`,
+    ],
+    ['The expression has more than 1000 parts.', split, `1${'+1'.repeat(499)}`, `1${'+1'.repeat(500)}`],
+    [
+      'The expression has more than 48 levels of nesting.',
+      split,
+      `${'('.repeat(47)}a${')'.repeat(47)}`,
+      `${'('.repeat(48)}a${')'.repeat(48)}`,
+    ],
+    [
+      'The expression has more than 256 elements in a list.',
+      split,
+      `[${items(256, String)}]`,
+      `[${items(257, String)}]`,
+    ],
+    [
+      'The expression has more than 256 entries in a map.',
+      split,
+      `{${items(256, (i) => `"${i}": 1`)}}`,
+      `{${items(257, (i) => `"${i}": 1`)}}`,
+    ],
+    [
+      'Macros are nested more than 4 deep.',
+      'Compute a part beforehand, in a variable or a step.',
+      nested(4),
+      nested(5),
+    ],
+  ])('%s', (message, hint, allowed, refused) => {
+    expect(parseExpression(allowed).ok).toBe(true);
+    expect(refusal(refused)).toMatchObject({ message, hint });
+  });
+
+  it('a call with more than eight arguments is not looked at further', () => {
+    expect(refusal(`size(${items(8, String)})`).code).toBe('wrong_arguments');
+    expect(refusal(`size(${items(9, String)})`)).toMatchObject({
+      code: 'too_complex',
+      message: 'The expression has more than 8 arguments in a call.',
+    });
+  });
+
+  it('too long an expression is answered with the place where it is', () => {
+    expect(refusal(`\n${'a'.repeat(4_096)}`)).toMatchObject({ offset: 4_096, line: 2, column: 4_096 });
+  });
+
+  it('a binding is no loop: it does not count as nesting of macros', () => {
+    expect(parseExpression(`cel.bind(x, 1, ${nested(4)})`).ok).toBe(true);
+  });
+
   it('a chain as long as the limit allows still runs', () => {
     expect(parseExpression(`${'true && '.repeat(450)}true`).ok).toBe(true);
   });
@@ -148,6 +259,9 @@ describe('names', () => {
     ['has(metadata.context.phase)', ['metadata/context/phase']],
     ['{"a": x}[y] ? [z] : -w', ['x', 'y', 'z', 'w']],
     ['size(a) + b.size()', ['a', 'b']],
+    ['a.b.contains(c.d) && [e].join(f) == "g"', ['a/b', 'c/d', 'e', 'f']],
+    ['a[true].b', ['a']],
+    ['a[1.5]', ['a']],
     ['1 + 2', []],
   ])('%s', (source, expected) => {
     expect(names(source)).toEqual(expected);
@@ -184,6 +298,19 @@ describe('a check against known names', () => {
 
   it('a field whose root was left out is recognised', () => {
     expect(check('progress > 3')).toMatchObject([{ hint: 'Did you mean "metadata.progress"?' }]);
+  });
+
+  it('a name near to a root is that root, even where a field has the same name', () => {
+    const check = (source: string) =>
+      checkExpression(parsed(source), { roots: ['vars'], members: new Map([['vars', ['vasr', 'other']]]) });
+    expect(check('vasr')).toMatchObject([{ hint: 'Did you mean "vars"?' }]);
+    expect(check('other')).toMatchObject([{ hint: 'Did you mean "vars.other"?' }]);
+    expect(check('elsewhere')).toMatchObject([{ hint: 'Names: vars.' }]);
+    expect(check('vars[0] == 1 && vars == 2')).toEqual([]);
+  });
+
+  it('without known members every root is as it is', () => {
+    expect(checkExpression(parsed('a.b + c'), { roots: ['a'] })).toMatchObject([{ hint: 'Names: a.' }]);
   });
 
   it('what is known passes, and so do the names of types', () => {

@@ -55,10 +55,27 @@ describe('a condition map', () => {
     [{ tags: ['urgent', 'docs'] }, false],
     [{ tags: { in: [['urgent', 'docs']] } }, true],
     [{ tags: { in: [['docs', 'urgent']] } }, false],
+    [{ tags: { contains: 'late' } }, false],
+    [{ tags: { in: [['urgent']] } }, false],
+    [{ tags: { in: [['urgent', 'docs', 'more']] } }, false],
+    [{ 'context.files': { in: [[{ name: 'a.ts' }]] } }, true],
+    [{ 'context.files': { contains: { name: 'a.ts' } } }, true],
+    [{ 'context.files': { contains: { name: 'b.ts' } } }, false],
+    [{ 'context.files': { contains: { other: 'a.ts' } } }, false],
+    [{ 'context.files': { contains: { name: 'a.ts', size: 1 } } }, false],
+    [{ status: { contains: 'odi' } }, false],
+    [{ status: { contains: 1 } }, false],
     [{ status: { contains: 'ODI' } }, true],
     [{ progress: { contains: 4 } }, false],
     [{ progress: { gt: 39, lte: 40 } }, true],
     [{ progress: { gt: 40 } }, false],
+    [{ progress: { gte: 40, lt: 41 } }, true],
+    [{ progress: { gte: 41 } }, false],
+    [{ progress: { lt: 40 } }, false],
+    [{ progress: { lte: 39 } }, false],
+    [{ status: { gt: 39 } }, false],
+    [{ started: { lt: '2026-01-31' } }, false],
+    [{ started: { gt: '2026-01-30', lte: '2026-01-31' } }, true],
     [{ progress: { gt: '39' } }, false],
     [{ started: { gte: '2026-01-01', lt: '2026-02-01' } }, true],
     [{ status: { in: ['CODING', 'IDLE'] } }, true],
@@ -77,6 +94,10 @@ describe('a condition map', () => {
     [{ not: { status: 'CODING', progress: 1 } }, true],
     [{ status: 'CODING', any: [{ progress: 1 }, { progress: 2 }] }, false],
     [{ context: { phase: 'implementation', any: [{ in: 2 }, { '["in"]': 1 }] } }, true],
+    [{ context: { phase: 'implementation', not: { absent: 1 } } }, true],
+    [{ context: { phase: 'implementation', not: { phase: 'implementation' } } }, false],
+    [{ context: { phase: 'implementation', all: [{ absent: 1 }] } }, false],
+    [{ context: { not: 'x' } }, true],
   ])('%j: %s', (conditions, expected) => {
     expect(holds(conditions, metadata)).toBe(expected);
   });
@@ -135,6 +156,15 @@ describe('change', () => {
     [{ status: { from: { not: 'IDLE' } } }, false],
     [{ progress: { from: 40 } }, false],
     [{ progress: { to: 40 } }, false],
+    [{ status: { to: 'IDLE' } }, false],
+    [{ status: { to: { not: 'CODING' } } }, false],
+    [{ status: { from: 'CODING' } }, false],
+    [{ status: { from: 'IDLE', to: 'TESTING' } }, false],
+    [{ status: { changed: false } }, false],
+    [{ fresh: { changed: false } }, false],
+    [{ gone: { exists: false, changed: true } }, true],
+    [{ gone: { exists: false, from: 1 } }, true],
+    [{ gone: { exists: false, from: 2 } }, false],
     [{ gone: { from: 1 } }, true],
     [{ fresh: { from: { exists: false } } }, true],
     [{ fresh: { to: { gte: 1 } } }, true],
@@ -160,6 +190,8 @@ describe('a field that is called like an operator', () => {
     expect(holds({ context: { '["in"]': { gt: 1 } } }, metadata)).toBe(false);
   });
 });
+
+const operators = 'Operators: not, gt, gte, lt, lte, in, contains, matches, exists, changed, from, to.';
 
 describe('what is wrong is reported with its path and a remedy, all at once', () => {
   it.each<[string, unknown, unknown]>([
@@ -196,6 +228,8 @@ describe('what is wrong is reported with its path and a remedy, all at once', ()
       { code: 'unknown_operator', path: ['a', 'gte '], hint: 'Did you mean "gte"?' },
     ],
     ['a dollar operator', { a: { $gt: 3 } }, { code: 'unknown_operator', hint: 'Did you mean "gt"?' }],
+    ['not one of several', { a: { $nin: [1] } }, { code: 'unknown_operator', hint: 'Did you mean "not"?' }],
+    ['equality with a dollar', { a: { $eq: 3 } }, { code: 'unknown_operator', path: ['a', '$eq'] }],
     ['a symbol', { a: { '>=': 3 } }, { code: 'unknown_operator', hint: 'Did you mean "gte"?' }],
     [
       'equality',
@@ -236,6 +270,83 @@ describe('what is wrong is reported with its path and a remedy, all at once', ()
     expect(issuesOf(conditions)).toEqual([expect.objectContaining(expected as object)]);
   });
 
+  it.each<[unknown, string, string | undefined]>([
+    [
+      'x',
+      'Conditions are a map from fields to what they must be; the string "x" was found.',
+      'Write { status: CODING }.',
+    ],
+    [
+      {},
+      'An empty map asks for nothing.',
+      'Name a field in it, or write { exists: true } for a field that must only be there.',
+    ],
+    [{ a: [] }, 'An empty list can never be matched.', 'Put at least one value into it.'],
+    [{ a: { in: [] } }, 'An empty list can never be matched.', 'Put at least one value into it.'],
+    [
+      { a: { gt: 1, colour: 2 } },
+      'A map has both operators (gt) and other keys ("colour").',
+      'Move "colour" into a map of its own. A field that is called like an operator is written ["gt"].',
+    ],
+    [
+      { a: { gt: 1, is: 2 } },
+      'A map has both operators (gt) and other keys ("is").',
+      '"is": For equality write the value itself in place of { is: … }. A field that is called like an operator is written ["gt"].',
+    ],
+    [
+      { a: { phase: 1, not: 'x' } },
+      'A map has both operators (not) and other keys ("phase").',
+      'Move "phase" into a map of its own. A field that is called like an operator is written ["not"].',
+    ],
+    [{ a: { '~': 1 } }, '"~" is no operator, and no name of a field either.', operators],
+    [
+      { a: { $EQ: 1 } },
+      '"$EQ" is no operator, and no name of a field either.',
+      'For equality write the value itself in place of { $EQ: … }.',
+    ],
+    [
+      { a: [['x']] },
+      'A list stands inside a list of alternatives.',
+      'For a field that is a list write { in: [[a, b]] } to compare all of it, or { contains: a }.',
+    ],
+    ...[{ changed: true }, { from: 1 }, { to: 1 }, [1, { changed: true }], { not: { to: 1 } }].map(
+      (inside): [unknown, string, string] => [
+        { a: { to: inside } },
+        '"changed", "from" and "to" cannot stand inside "to".',
+        'Put them side by side: { from: A, to: B }.',
+      ],
+    ),
+    [
+      { a: { from: { all: [{ gt: 1 }, { changed: false }] } } },
+      '"changed", "from" and "to" cannot stand inside "from".',
+      'Put them side by side: { from: A, to: B }.',
+    ],
+    [
+      { a: { exists: false, gt: 1, to: 2 } },
+      'A field that is missing ("exists: false") cannot also satisfy "gt", "to".',
+      'Use any: [{ exists: false }, { … }] for one or the other.',
+    ],
+    [{ a: { gt: Number.NaN } }, '"gt" takes a number or a string; NaN was found.', undefined],
+    [{ a: { gt: true } }, '"gt" takes a number or a string; true was found.', undefined],
+    [{ a: { matches: 1 } }, '"matches" takes a regular expression; 1 was found.', undefined],
+    [{ a: { contains: undefined } }, '"contains" takes one value; nothing was found.', undefined],
+    [{ a: { in: [1, Number.NaN] } }, '"in" takes a list of JSON values; a list was found.', undefined],
+    [{ a: { in: [new Date(0)] } }, '"in" takes a list of JSON values; a list was found.', undefined],
+    [{ a: { contains: { b: [() => 1] } } }, '"contains" takes one value; a map was found.', undefined],
+    [{ a: { any: 'x' } }, '"any" takes a list; the string "x" was found.', undefined],
+    [{ a: { all: { gt: 1 } } }, '"all" takes a list; a map was found.', undefined],
+    [
+      { all: 'x' },
+      '"all" takes a list of maps; the string "x" was found.',
+      'Write all: [{ … }, { … }]. A field called "all" is written ["all"].',
+    ],
+  ])('%j: %s', (conditions, message, hint) => {
+    const [issue, ...more] = issuesOf(conditions);
+    expect(issue?.message).toBe(message);
+    expect(issue?.hint).toBe(hint);
+    expect(more).toEqual([]);
+  });
+
   it('many at once', () => {
     const issues = issuesOf({ a: { gt: true }, any: [{ b: [] }, { 'c.': 1 }], d: { matches: '[' } });
     expect(issues.map((issue) => issue.path.join('/'))).toEqual(['a/gt', 'any/0/b', 'any/1/c.', 'd/matches']);
@@ -250,6 +361,44 @@ describe('what is wrong is reported with its path and a remedy, all at once', ()
     expect(issuesOf({ a: { in: Array.from({ length: 5_000 }, (_, i) => i) } })).toMatchObject([
       { code: 'too_large' },
     ]);
+  });
+});
+
+describe('the size of a condition map', () => {
+  const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) });
+  const wide = (fields: number) => Object.fromEntries(Array.from({ length: fields }, (_, i) => [`f${i}`, i]));
+  const operand = (levels: number): unknown =>
+    levels === 0 ? 1 : levels % 2 ? [operand(levels - 1)] : { a: operand(levels - 1) };
+
+  it('may be 16 levels', () => {
+    expect(issuesOf(nested(16))).toEqual([]);
+    expect(issuesOf(nested(17))).toEqual([
+      {
+        code: 'too_deep',
+        message: 'Conditions are nested more than 16 deep.',
+        hint: 'Use a path as the key (a.b.c), or a CEL test.',
+        path: Array(17).fill('a'),
+      },
+    ]);
+  });
+
+  it('may be 1,000 parts, its own map and the values of a list among them', () => {
+    expect(issuesOf(wide(999))).toEqual([]);
+    expect(issuesOf(wide(1_000))).toEqual([
+      {
+        code: 'too_large',
+        message: 'The conditions have more than 1000 parts.',
+        hint: 'Split them over several triggers.',
+        path: ['f999'],
+      },
+    ]);
+    expect(issuesOf({ a: { in: Array(998).fill(1) } })).toEqual([]);
+    expect(issuesOf({ a: { in: Array(999).fill(1) } })).toMatchObject([{ code: 'too_large' }]);
+  });
+
+  it('lets a value to compare with be 16 levels deep, too', () => {
+    expect(issuesOf({ a: { in: [operand(16)] } })).toEqual([]);
+    expect(issuesOf({ a: { in: [operand(17)] } })).toMatchObject([{ code: 'bad_operand' }]);
   });
 });
 
@@ -296,6 +445,8 @@ describe('a lone field that reads like an operator', () => {
     [{ progress: { eq: 3 } }, 'progress.eq', 'For equality write the value itself'],
     [{ any: [{ tags: { contain: 'x' } }] }, 'any.0.tags.contain', 'Did you mean "contains"?'],
     [{ a: { b: { GT: 3 } } }, 'a.b.GT', 'Did you mean "gt"?'],
+    [{ a: { not: { b: { min: 3 } } } }, 'a.not.b.min', 'Did you mean "gte"?'],
+    [{ a: [{ b: { Equals: 3 } }] }, 'a.0.b.Equals', 'For equality write the value itself'],
   ])('%j is pointed out', (conditions, path, hint) => {
     const found = likelyOperators(conditions);
     expect(found.map((each) => each.path.join('.'))).toEqual([path]);
@@ -309,7 +460,15 @@ describe('a lone field that reads like an operator', () => {
     [{ range: { min: 1, max: 2 } }],
     [{ a: { in: [{ b: { eq: 1 } }] } }],
     [{ a: { gt: 3 } }],
+    [{ a: { contains: { b: { eq: 1 } } } }],
+    [{ not: { eq: 1 } }],
+    [{ all: [{ eq: 1 }] }],
+    [{ a: { eq: { b: 1 } } }],
+    [{ a: { in: [1] } }],
+    [{ a: { tag: 3 } }],
+    [{ a: {} }],
     [{ a: { limits: { turns: 3 } } }],
+    [{ a: { $phase: 3 } }],
   ])('%j is not', (conditions) => {
     expect(likelyOperators(conditions)).toEqual([]);
   });

@@ -111,3 +111,30 @@ describe('a pattern', () => {
     );
   });
 });
+
+describe('what a pattern expands to', () => {
+  it.each([
+    ['abc', 3],
+    ['a{3}', 3],
+    ['a{2,5}', 5],
+    ['a{4,}', 4],
+    ['a{0}', 1],
+    ['a{2}{3}', 6],
+    ['(ab){3}', 12],
+    ['((a{10}){10}){10}', 1_220],
+    ['[^]a-z\\]]{4}', 4],
+    ['\\p{Greek}{2}\\x{10FFFF}\\{', 4],
+    ['a*b|c', 5],
+    ['(a', 3],
+    ['a)b', 2],
+  ])('%s: %i', (pattern, size) => {
+    expect(expandedSize(pattern)).toBe(size);
+  });
+});
+
+it('a pattern may have 512 characters', () => {
+  expect(compilePattern('[ab]'.repeat(128)).ok).toBe(true);
+  expect(compilePattern(`[ab]${'[ab]'.repeat(127)}b`)).toMatchObject({
+    error: { code: 'bad_pattern', message: expect.stringContaining('has 513 characters') },
+  });
+});

@@ -200,6 +200,28 @@ describe('resolving parameters', () => {
     expect(unknown).toMatchObject([{ at: ['a', 0] }]);
   });
 
+  it('each that is unknown is reported with its name, its path, how it is written and where it stands', () => {
+    expect(resolve({ a: ['x', { b: 'see $x.y[0] and $z' }] }).unknown).toEqual([
+      { name: 'x', path: ['y', 0], source: '$x.y[0]', at: ['a', 1, 'b'] },
+      { name: 'z', path: [], source: '$z', at: ['a', 1, 'b'] },
+    ]);
+  });
+
+  it('parameters may be nested 64 deep', () => {
+    const nested = (levels: number): Json => (levels === 0 ? '$x' : [nested(levels - 1)]);
+    expect(resolveReferences(nested(64), () => 1).ok).toBe(true);
+    expect(resolveReferences(nested(65), () => 1).ok).toBe(false);
+    expect(referencesIn(nested(64))).toHaveLength(1);
+    expect(referencesIn(nested(65))).toEqual([]);
+  });
+
+  it('numbers, null and texts without a dollar hold no references', () => {
+    expect(referencesIn({ a: null, b: 1, c: 'x', d: ['$y', null, '$z'] }).map(({ name }) => name)).toEqual([
+      'y',
+      'z',
+    ]);
+  });
+
   it('a key called __proto__ stays a key', () => {
     const { value } = resolve(JSON.parse('{"__proto__": "$count"}'));
     expect(Object.hasOwn(value as object, '__proto__')).toBe(true);
@@ -209,7 +231,14 @@ describe('resolving parameters', () => {
   it('parameters that are too deep or grow too large are an error', () => {
     let deep: Json = '$a';
     for (let i = 0; i < 10_000; i++) deep = [deep];
-    expect(resolveReferences(deep, () => 1)).toMatchObject({ error: { code: 'too_deep' } });
+    expect(resolveReferences(deep, () => 1)).toMatchObject({
+      error: {
+        code: 'too_deep',
+        message: 'The parameters are nested more than 64 deep.',
+        hint: 'Pass a flatter value.',
+        path: { length: 64 },
+      },
+    });
     expect(resolveReferences('$a$a', () => 'x'.repeat(5_000_000))).toMatchObject({
       error: { code: 'too_large', path: [] },
     });

@@ -56,6 +56,20 @@ describe('resolving', () => {
     ['${vars.absent ?? "a } \\" b"}', 'a } " b'],
     ['${vars.absent ?? {"a": [1]}}', { a: [1] }],
     ["${vars.absent ?? it's fine}", "it's fine"],
+    ['${vars.absent ?? "a ?? b"}', 'a ?? b'],
+    ["${vars.absent ?? 'a ?? b'}", 'a ?? b'],
+    ["${vars.absent ?? 'it\\'s'}", "it's"],
+    ["${vars.absent ?? 'a\\\\b'}", 'a\\b'],
+    ["${vars.absent ?? it's ?? b}", "it's"],
+    ["${vars.absent ?? ''}", ''],
+    ["${vars.absent ?? 'a' b}", "'a' b"],
+    ['${vars.absent ?? a "b"}', 'a "b"'],
+    ['${vars.absent ?? a?b}', 'a?b'],
+    ['${vars.absent ?? null ?? vars.count}', 3],
+    ['${vars.absent ?? vars.other ?? null}', null],
+    ['${vars.absent ?? various}', 'various'],
+    ['${vars.absent ?? vars are}', 'vars are'],
+    ['${vars.absent ?? agent["odd key"]}', 1],
     ['${vars.absent ??}', ''],
     ['${vars.absent ?? null}', null],
     ['${vars.nothing ?? 1}', 1],
@@ -116,11 +130,47 @@ describe('resolving', () => {
     expect(!result.ok && result.error.offset).toBe(text.indexOf('$'));
   });
 
+  it('of several alternatives that lead nowhere the last is named', () => {
+    expect(resolveTemplate(read('${vars.absent ?? steps.build.other.deep}'), scope)).toMatchObject({
+      error: { message: '"steps.build.other.deep" does not exist: "steps.build" has no "other".' },
+    });
+  });
+
+  it('an empty map and null are called that', () => {
+    const error = (text: string) => {
+      const result = resolveTemplate(read(text), { vars: { empty: {}, nothing: null } });
+      return result.ok ? undefined : result.error;
+    };
+    expect(error('${vars.empty.x}')?.hint).toContain('"vars.empty" is empty.');
+    expect(error('${vars.nothing.x}')).toMatchObject({
+      message: '"vars.nothing.x" does not exist: "vars.nothing" is null.',
+      hint: expect.stringContaining('"vars.nothing" is as far as it goes.'),
+    });
+  });
+
+  it('twelve keys are shown, and that there are more', () => {
+    const hint = (count: number) => {
+      const vars = Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${i}`, i]));
+      const result = resolveTemplate(read('${vars.zzzzzzzz}'), { vars });
+      return result.ok ? undefined : result.error.hint;
+    };
+    expect(hint(12)).toContain('vars.key11. For');
+    expect(hint(13)).toContain('vars.key11, …. For');
+  });
+
   it('a text that grows too large is an error', () => {
     const large = { vars: { a: 'x'.repeat(5_000_000) } };
     expect(resolveTemplate(read('${vars.a}${vars.a}'), large)).toMatchObject({
-      error: { code: 'too_large' },
+      error: {
+        code: 'too_large',
+        message: 'The resolved text has more than 8388608 characters.',
+        hint: 'Refer to a part of the value.',
+        offset: 9,
+      },
     });
+    const just = { vars: { a: 'x'.repeat(8_388_607) } };
+    expect(resolveTemplate(read('${vars.a}y'), just)).toMatchObject({ ok: true });
+    expect(resolveTemplate(read('${vars.a}yz'), just)).toMatchObject({ ok: false });
   });
 });
 
@@ -165,6 +215,10 @@ describe('reading', () => {
     ['${vars:-x}', 'bad_default', 6, expect.stringContaining('${a.b ?? default}')],
     ['${vars.a ?? {"a"}}', 'bad_default', 12, expect.anything()],
     ['${vars.a ?? vars.}', 'bad_path', 17, expect.anything()],
+    ['${vars.a ?? 1 ?? vars.}', 'bad_path', 22, expect.anything()],
+    ['${vars.a ?? "}', 'not_closed', 0, expect.anything()],
+    ["${vars.a ?? '}", 'not_closed', 0, expect.anything()],
+    ['${[0].a}', 'unknown_root', 2, expect.anything()],
   ])('%s: %s at %i', (text, code, offset, hint) => {
     expect(issuesOf(text)).toEqual([expect.objectContaining({ code, offset, hint })]);
   });
@@ -191,9 +245,22 @@ describe('the environment', () => {
     });
   });
 
+  it('that is set wins over a default, and one that is empty is empty where there is none', () => {
+    expect(fill('${A:-a}${B}', { A: '1', B: '' })).toMatchObject({ source: '1' });
+  });
+
+  it('ends a default at the first brace, whatever stands in it', () => {
+    expect(fill('${A:-{}|${ B:-"}|${_c1:-\'}', {})).toMatchObject({ source: '{|"|\'' });
+  });
+
   it('every unset variable is reported', () => {
     expect(fill('${A} ${B} ${C:-}', {})).toMatchObject([
-      { code: 'env_unset', offset: 0, hint: 'Set it, or give a default: ${A:-…}.' },
+      {
+        code: 'env_unset',
+        offset: 0,
+        message: 'The environment variable A is not set.',
+        hint: 'Set it, or give a default: ${A:-…}.',
+      },
       { code: 'env_unset', offset: 5 },
     ]);
   });

@@ -118,20 +118,16 @@ const refusedMatches = (at: number) =>
 
 function unknownFunction(name: string, at: number, op: 'call' | 'rcall'): Refusal {
   const [here, there] = op === 'call' ? [FUNCTIONS, METHODS] : [METHODS, FUNCTIONS];
-  const own =
-    op === 'call'
-      ? [...here.keys(), 'has']
-      : [...here.keys(), ...MACRO_NAMES.filter((macro) => macro !== 'has')];
+  const own = [...here.keys(), ...(op === 'call' ? ['has'] : MACRO_NAMES)];
   const written = (known: string) => (op === 'call' ? `${known}(x)` : `x.${known}()`);
   const near = nearest(name, own);
   const hint =
     near !== undefined
       ? `Did you mean ${written(near)}?`
-      : there.has(name)
+      : there.has(name) || name === 'has'
         ? `Write ${op === 'call' ? `x.${name}()` : `${name}(x)`}.`
         : `Known: ${own.map(written).join(', ')}.`;
-  const macro = MACRO_NAMES.includes(name) && op === 'rcall';
-  if (macro)
+  if (op === 'rcall' && MACRO_NAMES.includes(name))
     return new Refusal(
       'wrong_arguments',
       `${name}() takes a variable and a test.`,
@@ -142,9 +138,10 @@ function unknownFunction(name: string, at: number, op: 'call' | 'rcall'): Refusa
 }
 
 function wrongArguments(name: string, known: CelFunction, found: number, at: number): Refusal {
+  const wanted = known.arity.join(' or ');
   return new Refusal(
     'wrong_arguments',
-    `${name}() takes ${known.arity.join(' or ')} arguments and was given ${found}.`,
+    `${name}() takes ${wanted} ${wanted === '1' ? 'argument' : 'arguments'} and was given ${found}.`,
     at,
   );
 }

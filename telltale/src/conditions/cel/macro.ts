@@ -18,7 +18,8 @@ const ITERATIONS: ReadonlyMap<string, readonly number[]> = new Map([
   ['map', [2, 3]],
 ]);
 
-export const MACRO_NAMES: readonly string[] = [...ITERATIONS.keys(), 'has'];
+/** Of the macros that go through a list. */
+export const MACRO_NAMES: readonly string[] = [...ITERATIONS.keys()];
 
 /** The macro that `node` is; undefined for anything else, a macro with the wrong arguments included. */
 export function readMacro(node: ASTNode): Macro | undefined {

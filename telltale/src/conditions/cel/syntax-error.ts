@@ -56,6 +56,9 @@ const NEXT_CHARACTERS: ReadonlyMap<string, string> = new Map([
   ['?', 'For a value that may be missing write has(a.b) ? a.b : other.'],
 ]);
 
+/** `not` by itself is a name: what follows it is what cannot stand there. */
+const BEHIND_NOT = /\bnot\s+$/i;
+
 /** The parser library's error in this project's words: what stands there, and what to write instead. */
 export function syntaxError(error: ParseError, source: string): Refusal {
   const offset = Math.min(error.range?.start ?? 0, source.length);
@@ -103,6 +106,7 @@ function hintFor(error: ParseError, source: string, offset: number): string | un
   return (
     WORDS.get(word) ??
     NEXT_CHARACTERS.get(source.charAt(offset)) ??
+    (BEHIND_NOT.test(source.slice(0, offset)) ? WORDS.get('not') : undefined) ??
     (word === '' ? 'Something is missing at the end.' : undefined)
   );
 }

@@ -42,6 +42,8 @@ const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['ne', 'not'],
   ['neq', 'not'],
   ['!=', 'not'],
+  ['nin', 'not'],
+  ['not_in', 'not'],
   ['one_of', 'in'],
   ['any_of', 'in'],
   ['includes', 'contains'],
@@ -55,11 +57,17 @@ const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 const EQUALITY: ReadonlySet<string> = new Set(['eq', 'equals', 'equal', 'is', '==', '=']);
 
+const wordOf = (key: string): string => key.trim().toLowerCase().replace(/^\$/, '');
+
 /** The operator that `key` was most likely meant to be. */
-export function meantOperator(key: string): string | undefined {
-  const word = key.trim().toLowerCase().replace(/^\$/, '');
+function meantOperator(key: string): string | undefined {
+  const word = wordOf(key);
   return OTHER_WORDS.get(word) ?? nearest(word, OPERATORS);
 }
+
+/** Whether `key` was most likely meant to be an operator, or equality, which has none. */
+export const meansOperator = (key: string): boolean =>
+  EQUALITY.has(wordOf(key)) || meantOperator(key) !== undefined;
 
 /** Whether a name of a field reads like an operator: a word of another language, or an operator with one slip. */
 export function readsLikeOperator(key: string): boolean {
@@ -71,8 +79,7 @@ export function readsLikeOperator(key: string): boolean {
 }
 
 export function operatorHint(key: string): string {
-  if (EQUALITY.has(key.trim().toLowerCase().replace(/^\$/, '')))
-    return `For equality write the value itself in place of { ${key}: … }.`;
+  if (EQUALITY.has(wordOf(key))) return `For equality write the value itself in place of { ${key}: … }.`;
   const meant = meantOperator(key);
   return meant === undefined ? `Operators: ${OPERATORS.join(', ')}.` : `Did you mean "${meant}"?`;
 }
@@ -110,7 +117,7 @@ export const mixedMap = (
 });
 
 const mixedHint = (field: string): string =>
-  EQUALITY.has(field) || meantOperator(field) !== undefined
+  meansOperator(field)
     ? `${quote(field)}: ${operatorHint(field)}`
     : `Move ${quote(field)} into a map of its own.`;
 

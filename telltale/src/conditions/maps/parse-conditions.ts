@@ -7,13 +7,13 @@ import {
   type ConditionIssue,
   emptyList,
   emptyMap,
-  meantOperator,
+  meansOperator,
   notAMap,
   tooDeep,
   tooLarge,
   unknownOperator,
 } from './condition-issues.ts';
-import { COMBINATORS, type Condition, OPERATORS } from './conditions.ts';
+import { type Condition, OPERATORS } from './conditions.ts';
 import { readTest } from './read-test.ts';
 import { kindOf, type Reading } from './reading.ts';
 
@@ -91,7 +91,7 @@ function readEntry(key: string, value: unknown, path: readonly PathSegment[], re
 /** `>=`, `$gt`, `gte ` with a space: operators that were misspelt, where a field was surely not meant. */
 const isMisspelt = (key: string): boolean =>
   /^[<>=!~]+$/.test(key) ||
-  (key.startsWith('$') && meantOperator(key) !== undefined) ||
+  (key.startsWith('$') && meansOperator(key)) ||
   (key !== key.trim() && OPERATORS.some((operator) => operator === key.trim()));
 
 function readMaps(
@@ -101,12 +101,9 @@ function readMaps(
   reading: Reading,
 ): readonly Condition[] {
   if (!Array.isArray(value)) {
-    const field = COMBINATORS.some((known) => known === key)
-      ? ` A field called "${key}" is written ["${key}"].`
-      : '';
     reading.report({
       ...badOperand(path, key, 'a list of maps', kindOf(value)),
-      hint: `Write ${key}: [{ … }, { … }].${field}`,
+      hint: `Write ${key}: [{ … }, { … }]. A field called "${key}" is written ["${key}"].`,
     });
     return [];
   }

@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { EventOf, EventType } from '../../src/events/event.ts';
 import { type ExampleRun, examples, expectEvents, expectSoundLog, runExample } from './example-run.ts';
 
@@ -9,12 +9,18 @@ let run: ExampleRun;
 const of = <Type extends EventType>(type: Type) =>
   run.events.filter((event) => event.type === type) as unknown as readonly EventOf<Type>[];
 
+/** Where another user of the machine has made what this one may not touch. */
+const temporary = mkdtempSync(join(tmpdir(), 'telltale-shared-'));
+writeFileSync(join(temporary, 'telltale-long-task'), '');
+
 beforeAll(async () => {
+  vi.stubEnv('TMPDIR', temporary);
   run = await runExample({ folder: `${examples}/long-task`, input: 'Move the ledger' });
 });
-afterAll(() =>
-  rmSync(join(tmpdir(), `telltale-long-task-${run.result.session}`), { recursive: true, force: true }),
-);
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(temporary, { recursive: true, force: true });
+});
 
 describe('examples/long-task', () => {
   it('does what expected.events.jsonl says', () =>
@@ -33,6 +39,12 @@ describe('examples/long-task', () => {
     expect(of('action.skipped').map(({ id, because }) => [id, because])).toEqual([['sums2', 'b4']]);
     expect(of('action.retrying').map(({ id }) => id)).toEqual(['b2']);
     expect(of('action.compensated').map(({ id }) => id)).toEqual(['b3']);
+  });
+
+  it('works in a folder of the session alone, beside those of other users', () => {
+    const folder = `telltale-long-task-${run.result.session}`;
+    expect(readdirSync(temporary)).toContain(folder);
+    expect(readdirSync(join(temporary, folder))).toContain('batch-6.json');
   });
 
   it('ends with both ledgers the same', () => {

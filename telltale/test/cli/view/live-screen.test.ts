@@ -163,6 +163,21 @@ describe('the live view', () => {
     ]);
   });
 
+  it('has a line for what changes the metadata, and none for what says what was so', () => {
+    const change = (changes: object) => ({ type: 'metadata.changed', changes, by: 'model' }) as never;
+    const { end } = watch(
+      eventList([
+        [0, started()],
+        [1, change({})],
+        [2, change({ status: { from: 'IDLE', to: 'CODING' } })],
+        [3, change({})],
+      ]),
+    );
+    expect(end.filter((line) => line.includes('●')).map((line) => line.trim())).toEqual([
+      '● status IDLE → CODING',
+    ]);
+  });
+
   it('never writes a line that is as wide as the terminal, nor moves the cursor off the screen', () => {
     const wide = eventList([
       [0, started({ agent: '日本語'.repeat(40) })],

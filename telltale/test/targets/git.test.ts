@@ -177,6 +177,29 @@ test('what is denied is in no stage and no patch that a call asks for without na
   for (const path of ['.', 'sub']) expect(await git('show', { path })).not.toContain('hush');
 });
 
+test('a pattern that begins above a repository counts in it, whichever part of it names the way there', async () => {
+  const deny = [
+    '**/*.pem',
+    '**/one/a',
+    'repos/*/b',
+    'repos/**/c',
+    '**/ONE/sub/d',
+    '*/e',
+    'other/*/f',
+    '**/one/**/g',
+  ];
+  const { git, folder } = await given(`permissions: { paths: { deny: ${JSON.stringify(deny)} } }`);
+  const one = join(folder, 'repos/one');
+  mkdirSync(join(one, 'sub'), { recursive: true });
+  const denied = ['x.pem', 'sub/x.pem', 'a', 'b', 'c', 'sub/c', 'sub/d', 'g', 'sub/g'];
+  const free = ['d', 'e', 'f', 'sub/a', 'sub/b', 'sub/e'];
+  for (const name of [...denied, ...free]) writeFileSync(join(one, name), 'text');
+  await git('init', { path: 'repos/one' });
+  await git('add', { path: 'repos/one', paths: ['.'] });
+  const staged = execFileSync('git', ['diff', '--cached', '--name-only'], { cwd: one, encoding: 'utf8' });
+  expect(staged.trim().split('\n')).toEqual(free);
+});
+
 test('a file of a commit is counted from the top of its repository', async () => {
   const { git, fails, raw, folder } = await given('permissions: { paths: { deny: [.env] } }');
   await git('init');

@@ -28,20 +28,36 @@ async function leftOutOf(entry: string, top: string, cwd: string): Promise<reado
     if (rest.length === 0) return [`:(top,exclude,literal,icase)${way.join('/')}`];
     return globs([...way.map(escaped), ...rest.map(escaped)]);
   }
-  const below = isInside(top, start) ? restBelow(rest, segmentsOf(relative(start, top))) : undefined;
-  return below === undefined || below.length === 0 ? [] : globs(below.map(escaped));
+  if (!isInside(top, start)) return [];
+  const rests = restsBelow(rest, segmentsOf(relative(start, top)));
+  return rests.flatMap((below) => globs(below.map(escaped)));
 }
 
-/** What of a pattern counts some folders further down; undefined where it names nothing there. */
-function restBelow(pattern: readonly string[], way: readonly string[]): readonly string[] | undefined {
-  let rest = pattern;
+/**
+ * What may be left of a pattern some folders further down: one reading for each number of them that a double star
+ * stands for. Below `one`, of `one/a` wherever it lies, that is `a` and still `one/a` wherever it lies.
+ */
+function restsBelow(pattern: readonly string[], way: readonly string[]): readonly (readonly string[])[] {
+  let reached = new Set([0]);
   for (const segment of way) {
-    const [first] = rest;
-    if (first === '**') return rest;
-    if (first === undefined || !matchesPattern([folded(first)], folded(segment))) return undefined;
-    rest = rest.slice(1);
+    const next = new Set<number>();
+    for (const at of throughStars(pattern, reached)) {
+      const part = pattern[at];
+      if (part === undefined) continue;
+      if (part === '**') next.add(at);
+      else if (matchesPattern([folded(part)], folded(segment))) next.add(at + 1);
+    }
+    reached = next;
   }
-  return rest;
+  return [...reached].flatMap((at) => (at < pattern.length ? [pattern.slice(at)] : []));
+}
+
+/** A `**` also stands for no folder at all. */
+function throughStars(pattern: readonly string[], reached: ReadonlySet<number>): ReadonlySet<number> {
+  const all = new Set(reached);
+  // A set is walked with what is added on the way.
+  for (const at of all) if (pattern[at] === '**') all.add(at + 1);
+  return all;
 }
 
 /** A pattern names a folder with all that is in it. */

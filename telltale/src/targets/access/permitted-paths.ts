@@ -27,6 +27,8 @@ export interface PermittedPaths {
   roots(): Promise<readonly string[]>;
   /** Entries that are not simply allowed, as they are written, absolute: for what keeps commands away from them. */
   readonly guarded: readonly string[];
+  /** Those of them that no approval reaches, also not one of a folder that they lie in. */
+  readonly denied: readonly string[];
   /** Files and folders of the runtime itself, absolute: no agent gets at them, whatever its manifest says. */
   readonly own: readonly string[];
   /** Files that the agent consists of, absolute, links resolved: to be read, and never written. */
@@ -99,9 +101,11 @@ export function createPermittedPaths(
     return { base, real, exists, rules, decision };
   };
 
+  const absolute = (entries: readonly string[]) => named(entries).map((entry) => resolve(folder, entry));
   return {
     asks: mayAsk(permitted),
-    guarded: named([...permitted.deny, ...permitted.ask]).map((entry) => resolve(folder, entry)),
+    guarded: absolute([...permitted.deny, ...permitted.ask]),
+    denied: absolute(permitted.deny),
     own,
     fixed,
     async roots() {

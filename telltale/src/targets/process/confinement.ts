@@ -72,7 +72,7 @@ async function mountsFor(
   );
   const network = request.network ?? hosts.any;
   const roots = [...(await paths.roots()), ...approved];
-  const masks = await findMasks(paths.guarded, paths.own);
+  const masks = await findMasks(paths);
   const realHomes = await real(homes);
   const programs = [
     ...pathFolders(request.env.PATH),
@@ -89,8 +89,8 @@ async function mountsFor(
     ]),
     fixed: paths.fixed,
     masks: masks.filter(
-      ({ path, isOwn }) =>
-        isOwn === true || !approved.some((each) => isInside(path, each) || isInside(each, path)),
+      ({ path, stays }) =>
+        stays === true || !approved.some((each) => isInside(path, each) || isInside(each, path)),
     ),
     network,
   });

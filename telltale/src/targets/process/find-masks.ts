@@ -3,30 +3,35 @@ import { join, relative, resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { follow } from '../access/follow.ts';
 import { folded, isPattern, matchesPattern, splitPattern } from '../access/path-pattern.ts';
+import type { PermittedPaths } from '../access/permitted-paths.ts';
 import type { Mask } from './sandbox-mounts.ts';
 
 /** Entries that are looked through for what a pattern names, before each command. */
 const MAX_LOOKED_AT = 100_000;
 const MAX_MASKS = 1_000;
+const STAYS = { stays: true } as const;
 const PASSED_OVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 /** What there is of these paths and patterns, absolute, and of `own` paths. Throws where it is too much to be kept away. */
-export async function findMasks(
-  entries: readonly string[],
-  own: readonly string[] = [],
-): Promise<readonly Mask[]> {
+export async function findMasks({
+  guarded,
+  denied,
+  own,
+}: Pick<PermittedPaths, 'guarded' | 'denied' | 'own'>): Promise<readonly Mask[]> {
   const masks: Mask[] = [];
-  for (const path of own) await add(masks, path, { isOwn: true });
+  for (const path of own) await add(masks, path, STAYS);
   const budget = { left: MAX_LOOKED_AT };
-  for (const entry of entries) {
-    if (!isPattern(entry)) await add(masks, entry);
-    else for await (const path of matching(entry, budget)) await add(masks, path);
+  const asked = guarded.filter((entry) => !denied.includes(entry));
+  for (const entry of [...denied, ...asked]) {
+    const more = denied.includes(entry) ? STAYS : {};
+    if (!isPattern(entry)) await add(masks, entry, more);
+    else for await (const path of matching(entry, budget)) await add(masks, path, more);
     if (masks.length > MAX_MASKS) throw tooMany(entry, `more than ${MAX_MASKS} files and folders`);
   }
   return masks;
 }
 
-async function add(masks: Mask[], path: string, more: Pick<Mask, 'isOwn'> = {}): Promise<void> {
+async function add(masks: Mask[], path: string, more: Pick<Mask, 'stays'>): Promise<void> {
   const real = await follow(path).then(
     (found) => (found.exists ? found.real : undefined),
     () => undefined,

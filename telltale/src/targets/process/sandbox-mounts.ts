@@ -6,7 +6,7 @@ export interface Mask {
   readonly path: string;
   readonly type: 'folder' | 'file';
   /** Whether it stays hidden whatever is approved. */
-  readonly isOwn?: true;
+  readonly stays?: true;
 }
 
 /** What a sandbox shows; all paths absolute, links resolved. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findSandbox } from '../../../src/targets/process/find-sandbox.ts';
-import type { TargetCall } from '../../../src/targets/target.ts';
+import type { Need, TargetCall } from '../../../src/targets/target.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { agentTargets, type Given, until } from '../agent-targets.ts';
 import { httpServer } from '../http-server.ts';
@@ -106,6 +106,23 @@ inSandbox('in the sandbox', () => {
     expect((await sh('echo x > secrets/new')).exit_code).not.toBe(0);
     await sh('echo x > .env');
     expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('KEY');
+  });
+
+  test('what is denied stays hidden in a folder that somebody has approved, and the rest of it is there', async () => {
+    const files = { 'work/.env': 'KEY', 'work/deep/x.pem': 'KEY', 'work/free': 'seen', 'other/o': 'KEY' };
+    const asked: Need[] = [];
+    const { call } = await given(
+      'paths: { allow: [.], ask: [work, other], deny: [work/.env, "work/**/*.pem"] }',
+      {
+        files,
+        approve: (need) => asked.push(need) > 0,
+      },
+    );
+    const command = 'cat free; cat .env deep/x.pem ../other/o';
+    expect(await call('shell', { command, cwd: 'work', allow_failure: true })).toMatchObject({
+      stdout: 'seen',
+    });
+    expect(asked.map(({ grants }) => grants)).toEqual([[expect.stringMatching(/^path .*work$/)]]);
   });
 
   test('what is hidden cannot be uncovered by another name for a folder that it lies in', async () => {

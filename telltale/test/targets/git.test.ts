@@ -139,6 +139,33 @@ test('a remote is reached only where its host or folder is permitted', { timeout
   ).toContain('first');
 });
 
+test('whoever has to be asked about a remote is told the address, and of the folder in the same question', async () => {
+  const { tool, raw, folder } = await given(
+    'permissions: { paths: { allow: [.], ask: [work] }, network: { allow: [free.test], ask: [git.test] } }',
+  );
+  const repository = join(folder, 'work');
+  mkdirSync(repository);
+  for (const at of [folder, repository]) execFileSync('git', ['init', '--quiet'], { cwd: at });
+  const url = 'https://git.test/x.git';
+  for (const at of [folder, repository]) execFileSync('git', ['remote', 'add', 'origin', url], { cwd: at });
+  const needs = async (operation: string, input = {}) =>
+    tool('git').needs?.({ operation, ...input }, { agent: () => ({}) });
+  const host = 'host git.test:443';
+  const path = `path ${repository}`;
+  expect(await needs('fetch')).toMatchObject({ what: `git fetch with ${url}`, grants: [host] });
+  expect(await needs('status', { path: 'work' })).toMatchObject({ grants: [path] });
+  expect(await needs('push', { path: 'work' })).toEqual({
+    target: 'tool "git"',
+    what: `git push in "work"\ngit push with ${url}`,
+    because: expect.stringMatching(/paths.*; .*network/),
+    grants: [path, host],
+  });
+  raw('remote', 'set-url', 'origin', 'https://free.test/x.git');
+  expect(await needs('fetch')).toBeUndefined();
+  raw('remote', 'set-url', '--push', 'origin', 'ssh://git.test/x.git');
+  expect(await needs('fetch')).toMatchObject({ grants: ['host git.test:22'] });
+});
+
 test('a file that is denied is neither staged nor shown', async () => {
   const { git, fails, raw, folder } = await given('permissions: { paths: { deny: [.env] } }');
   await git('init');

@@ -45,8 +45,10 @@ async function needsOf(input: JsonObject, edges: TargetEdges): Promise<Need | un
   const folder = await pathNeed(paths, path, WHAT, `git ${name} in`);
   const operation = Object.hasOwn(GIT_OPERATIONS, name) ? GIT_OPERATIONS[name] : undefined;
   if (operation?.remote !== true || !hosts.asks) return folder;
-  const { real } = await paths.resolve(path, folder?.grants);
-  const call: GitCall = { signal: AbortSignal.timeout(LOOK_UP_MS), idempotencyKey: '' };
+  // What is to be asked has the addresses in it: git reads them in a folder that is part of the same question.
+  const granted = folder?.grants ?? [];
+  const { real } = await paths.resolve(path, granted);
+  const call: GitCall = { signal: AbortSignal.timeout(LOOK_UP_MS), idempotencyKey: '', granted };
   const remotes = await addressesOf(remoteOf(input), real, call, edges);
   const asked = remotes.flatMap(({ address, host }): readonly Need[] => {
     const grant = host === undefined ? undefined : hosts.grantFor(host.name, host.port);

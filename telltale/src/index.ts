@@ -20,21 +20,16 @@ export type {
   EventBody,
   EventOf,
   EventType,
-  FieldError,
-  HookRecord,
-  LiveEvent,
   MessageFrom,
   ObservedEvent,
-  ParentRef,
-  ReplacedReview,
-  ReviewAnswer,
-  ReviewRequest,
   SessionEvent,
-  Usage,
-  VariableClass,
 } from './events/event.ts';
 export type { FeedState } from './events/feed-event.ts';
+export type { HookRecord } from './events/hook-record.ts';
+export type { ParentRef } from './events/life-event.ts';
+export type { LiveEvent } from './events/live-event.ts';
 export type { OpenReview } from './events/open-review.ts';
+export type { ReplacedReview, ReviewAnswer, ReviewRequest } from './events/review-event.ts';
 export type { ReviewKind } from './events/review-kind.ts';
 export type {
   ApprovalRequest,
@@ -52,6 +47,8 @@ export {
   type ValueChange,
   type ValueMetrics,
 } from './events/state-metrics.ts';
+export type { Usage } from './events/turn-event.ts';
+export type { FieldError, VariableClass } from './events/value-event.ts';
 export type { FeedReading, FeedView } from './feeds/keeper.ts';
 export type { Clock } from './kernel/clock.ts';
 export { createSystemClock, sleep } from './kernel/clock.ts';

@@ -1,4 +1,5 @@
-import type { LiveEvent, SessionEvent } from '../events/event.ts';
+import type { SessionEvent } from '../events/event.ts';
+import type { LiveEvent } from '../events/live-event.ts';
 import type { RunEvent } from '../events/run-event.ts';
 import type { RunSummary } from '../events/run-summary.ts';
 import type { SessionSummary } from '../events/session-summary.ts';

@@ -1,13 +1,6 @@
 export type { ActionState, ActionStatus, DeclaredAction } from '../events/action.ts';
-export type {
-  Cause,
-  EventBody,
-  EventOf,
-  EventType,
-  LiveEvent,
-  SessionEvent,
-  Usage,
-} from '../events/event.ts';
+export type { Cause, EventBody, EventOf, EventType, SessionEvent } from '../events/event.ts';
+export type { LiveEvent } from '../events/live-event.ts';
 export { fold, reduce } from '../events/reduce.ts';
 export { foldRun, reduceRun } from '../events/reduce-run.ts';
 export type { ReviewKind } from '../events/review-kind.ts';
@@ -21,6 +14,7 @@ export {
   type StateSpan,
 } from '../events/session-summary.ts';
 export { emptyState, type SessionState, type SessionStatus } from '../events/state.ts';
+export type { Usage } from '../events/turn-event.ts';
 export type { Json, JsonObject } from '../kernel/json.ts';
 export { type ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
 export type {

@@ -1,9 +1,15 @@
 import type { InvokeRecord } from '../kernel/invoke-record.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
-import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { DeclaredAction, SkipReason } from './action.ts';
+import type { Json } from '../kernel/json.ts';
+import type { ActionEventBody } from './action-event.ts';
 import type { FeedEventBody } from './feed-event.ts';
+import type { HookRecord } from './hook-record.ts';
+import type { LifeEventBody } from './life-event.ts';
+import type { LiveEvent } from './live-event.ts';
+import type { ReviewEventBody } from './review-event.ts';
 import type { TaskEventBody } from './task-event.ts';
+import type { TriggerEventBody } from './trigger-event.ts';
+import type { TurnEventBody, Usage } from './turn-event.ts';
+import type { ValueEventBody } from './value-event.ts';
 
 /** The event that brought another about. `depth` counts the steps from the start of the chain. */
 export interface Cause {
@@ -13,302 +19,24 @@ export interface Cause {
   readonly depth: number;
 }
 
-/** Tokens of one or more requests. */
-export interface Usage {
-  readonly input: number;
-  readonly output: number;
-  /** Input tokens that the provider had in its cache. */
-  readonly cached?: number;
-  /** true where the provider gave no figures and they were counted here. */
-  readonly estimated?: true;
-}
-
 /** Who put a message in front of the agent. */
 export type MessageFrom = 'user' | 'steer' | 'parent' | 'workflow' | 'runtime' | 'verifier';
 
-/** A field of metadata that did not count, as the model hears of it. */
-export interface FieldError {
-  readonly field: string;
-  readonly code: string;
-  /** What was sent, cut to a bounded size. */
-  readonly sent: Json;
-  readonly message: string;
-  readonly allowed: string;
-}
-
-export type VariableClass = 'defined' | 'runtime' | 'derived';
-
-/** A hook that was asked. */
-export interface HookRecord {
-  readonly hook: 'before_turn' | 'after_turn' | 'before_action' | 'after_action' | 'on_error';
-  /** `agent`, `workflow` or `step NAME`: whose hook it is, and which of its list. */
-  readonly of: string;
-  readonly index: number;
-  /** What is asked: an artifact's method, or a program. */
-  readonly by: string;
-  /** The action it was asked about. */
-  readonly action?: string;
-  /** What it came to; `changed`: the parameters or the result are others than before. */
-  readonly outcome: 'passed' | 'refused' | 'changed';
-  readonly reason?: string;
-  /** Why its fallback counts, where it does. */
-  readonly fallback?: string;
-  /** Of `before_action`: the parameters that count from here on, where the log does not hold them yet. */
-  readonly input?: JsonObject;
-  readonly ms: number;
-}
-
-/** What a person is asked about an action before it may start. */
-export interface ReviewRequest {
-  readonly review: string;
-  readonly action: string;
-  /** `tool "deploy"`. */
-  readonly target: string;
-  /** What it would do, in a few words. */
-  readonly what: string;
-  /** What of the manifest demands it. */
-  readonly because: string;
-  /** The resolved parameters: what is approved is what is done. */
-  readonly input: JsonObject;
-  /** What the approval is for, as the target will look for it. */
-  readonly grants: readonly string[];
-  /** The hash of what runs: an approval of one definition is none of another. */
-  readonly definition?: string;
-  /** The review in whose place it is asked, and what is no longer as it was there. */
-  readonly replaces?: ReplacedReview;
-}
-
-export interface ReplacedReview {
-  readonly review: string;
-  readonly changed: readonly string[];
-}
-
-/** `withdrawn`: the action ended before anybody answered. */
-export type ReviewAnswer = 'approved' | 'rejected' | 'withdrawn';
-
-/** The action that a sub-agent's session stands for. */
-export interface ParentRef {
-  readonly session: string;
-  readonly action: string;
-  /** The agents above it by name, from the one that nobody called on: how deep it is. */
-  readonly agents: readonly string[];
-}
-
 /** What happened in a session itself, without its place on the log. */
 export type OwnEventBody =
-  | {
-      readonly type: 'session.started';
-      readonly agent: string;
-      readonly input: string;
-      /** Where the manifest was read, and the hash of all it consists of. `code`: parts of it are functions of a program. */
-      readonly manifest: { readonly path: string; readonly hash: string; readonly code?: true };
-      readonly model: string;
-      readonly parent?: ParentRef;
-      /** The session's key, where `protocol.seal` is on. */
-      readonly seal?: string;
-      /** Variables given at the start. */
-      readonly vars?: JsonObject;
-      /** The classes of those that are no runtime variables. */
-      readonly classes?: Readonly<Record<string, VariableClass>>;
-      /** Whose variables of `key: user` it has, where it has any. */
-      readonly user?: string;
-      /** The values metadata begins with: defaults, or what the agent's last run left. */
-      readonly metadata?: JsonObject;
-      /** The fields of metadata that are enums: the states that the agent says it is in. */
-      readonly states?: readonly string[];
-      readonly balance?: number;
-      /** In place of the manifest's `limits.turns`. */
-      readonly max_turns?: number;
-      /** A final response ends the exchange, not the session: it then waits for the next message. */
-      readonly chat?: true;
-      /** A run gives it its tasks, and ends it: the agent is told how to complete a step. */
-      readonly led?: true;
-      /** Where this session was branched off from. */
-      readonly forked?: { readonly session: string; readonly seq: number };
-    }
-  | { readonly type: 'session.completed'; readonly result: Json }
-  | { readonly type: 'session.failed'; readonly error: ErrorJson }
-  | { readonly type: 'session.stalled'; readonly error: ErrorJson }
-  | { readonly type: 'session.cancelled'; readonly reason: string; readonly by: string }
-  | {
-      readonly type: 'session.resumed';
-      readonly by: string;
-      /** In place of the limit that the session was started with. */
-      readonly max_turns?: number;
-      /** It goes on as a chat, whatever it was. */
-      readonly chat?: true;
-    }
-  /** `for: 'message'`: a chat has nothing to do until somebody says something. */
-  | { readonly type: 'session.waiting'; readonly for: string }
-  | {
-      readonly type: 'turn.started';
-      readonly prompt: { readonly tokens: number; readonly reused_prefix: number };
-    }
-  | {
-      readonly type: 'turn.completed';
-      readonly usage: Usage;
-      readonly cost_usd: number;
-      readonly ms: number;
-      readonly first_token_ms: number;
-      /** Why the stream ended: by itself, at its longest, or cut by the runtime. */
-      readonly finish: 'stop' | 'length' | 'cut';
-    }
-  | {
-      readonly type: 'turn.failed';
-      readonly error: ErrorJson;
-      /** Milliseconds until the next turn begins; absent where none will. */
-      readonly retry_in?: number;
-      readonly usage?: Usage;
-      readonly cost_usd?: number;
-    }
-  | { readonly type: 'model.output'; readonly offset: number; readonly text: string }
-  | { readonly type: 'thought'; readonly text: string; readonly depth: number }
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'response'; readonly text: string; readonly final: boolean }
+  | LifeEventBody
+  | TurnEventBody
+  | ReviewEventBody
+  | ActionEventBody
+  | ValueEventBody
+  | TriggerEventBody
   | { readonly type: 'message.received'; readonly from: MessageFrom; readonly text: string }
   | { readonly type: 'audit'; readonly who: string; readonly what: string }
-  | ({ readonly type: 'review.requested' } & ReviewRequest)
-  | {
-      readonly type: 'review.resolved';
-      readonly review: string;
-      readonly answer: ReviewAnswer;
-      readonly by: string;
-      readonly note?: string;
-      /** Which of the answers that were sent it is: whoever sent another hears that theirs does not count. */
-      readonly key?: string;
-      /** Nobody worked on the session since the event before: its time stood still. */
-      readonly away?: true;
-    }
-  /** What was approved is not what would run any more: the approval counts no longer. */
-  | { readonly type: 'review.voided'; readonly review: string; readonly changed: readonly string[] }
-  | { readonly type: 'action.declared'; readonly action: DeclaredAction }
-  | {
-      readonly type: 'action.started';
-      readonly id: string;
-      readonly attempt: number;
-      readonly input: JsonObject;
-    }
-  | {
-      readonly type: 'action.completed';
-      readonly id: string;
-      readonly output: Json;
-      readonly ms: number;
-      readonly attempts: number;
-    }
-  | {
-      readonly type: 'action.failed';
-      readonly id: string;
-      readonly error: ErrorJson;
-      readonly ms: number;
-      readonly attempts: number;
-    }
-  | {
-      readonly type: 'action.skipped';
-      readonly id: string;
-      readonly reason: SkipReason;
-      /** The dependency, or what is wrong with the test. */
-      readonly because?: string;
-    }
-  | {
-      readonly type: 'action.retrying';
-      readonly id: string;
-      readonly attempt: number;
-      readonly error: ErrorJson;
-      readonly delay_ms: number;
-    }
-  | { readonly type: 'action.cancelled'; readonly id: string; readonly reason: string }
-  | { readonly type: 'action.interrupted'; readonly id: string; readonly attempt: number }
-  | { readonly type: 'action.compensated'; readonly id: string; readonly by: string }
-  | {
-      readonly type: 'metadata.changed';
-      /** Empty where an update said what was so already, and somebody has to hear of it. */
-      readonly changes: Readonly<Record<string, { readonly from: Json; readonly to: Json }>>;
-      readonly by: string;
-      /** The workflow run that asked for it. */
-      readonly run?: string;
-    }
-  | { readonly type: 'metadata.rejected'; readonly errors: readonly FieldError[]; readonly by: string }
-  | {
-      readonly type: 'variable.changed';
-      readonly name: string;
-      readonly class: VariableClass;
-      readonly from: Json;
-      readonly to: Json;
-      readonly by: string;
-      /** The workflow run that asked for it. */
-      readonly run?: string;
-    }
-  | { readonly type: 'fault'; readonly code: string; readonly message: string }
-  | { readonly type: 'if.decided'; readonly test: string; readonly held: boolean; readonly problem?: string }
   | {
       readonly type: 'budget.charged';
       readonly what: 'turn' | 'action' | 'artifact';
       readonly amount: number;
       readonly balance: number;
-    }
-  | {
-      readonly type: 'prompt.compacted';
-      /** The last turn that the summary stands for. */
-      readonly through: number;
-      readonly summary: string;
-      readonly usage?: Usage;
-      readonly cost_usd?: number;
-      /** Tokens of feeds' values that are shown again behind the summary at the most; all of them if absent. */
-      readonly feed_tokens?: number;
-    }
-  /** One of the same id that has not fired is replaced. `data`: what is to be known when it fires. */
-  | { readonly type: 'timer.set'; readonly id: string; readonly due: number; readonly data?: Json }
-  | { readonly type: 'timer.fired'; readonly id: string }
-  | {
-      readonly type: 'trigger.fired';
-      /** `WORKFLOW#0`: which of the workflow's triggers. */
-      readonly trigger: string;
-      readonly workflow: string;
-      /** The run that it starts: its stream is made once this is on the log. */
-      readonly run: string;
-      /** What `${trigger.*}` shows: its type, what matched, from and to. */
-      readonly seen: JsonObject;
-      /** The workflows that led here by setting each other off, this one last. */
-      readonly chain: readonly string[];
-    }
-  | {
-      readonly type: 'trigger.suppressed';
-      readonly trigger: string;
-      readonly workflow: string;
-      /** `test`: its test could not be evaluated, and counts as false; told once until that changes. */
-      readonly reason: 'depth' | 'cooldown' | 'busy' | 'over' | 'test';
-      readonly message: string;
-      readonly chain?: readonly string[];
-    }
-  /** How a run that this session set off or called has ended; its own log says the rest. `told`: the model hears of it. */
-  | {
-      readonly type: 'workflow.completed';
-      readonly run: string;
-      readonly workflow: string;
-      readonly output: Json;
-      readonly told?: true;
-    }
-  | {
-      readonly type: 'workflow.failed';
-      readonly run: string;
-      readonly workflow: string;
-      readonly error: ErrorJson;
-      readonly told?: true;
-    }
-  | {
-      readonly type: 'workflow.cancelled';
-      readonly run: string;
-      readonly workflow: string;
-      readonly reason: string;
-      readonly told?: true;
-    }
-  /** What a run asked of the session, under a key of its own: what follows from it comes next on the log. */
-  | {
-      readonly type: 'workflow.asked';
-      readonly run: string;
-      readonly workflow: string;
-      readonly key: string;
-      readonly what: 'set_metadata' | 'set_variable' | 'notify' | 'emit' | 'charge';
     }
   | TaskEventBody
   | FeedEventBody
@@ -384,31 +112,6 @@ export type SessionEvent = EventBody & EventHead;
 
 export type EventType = EventBody['type'];
 export type EventOf<Type extends EventType> = Extract<SessionEvent, { readonly type: Type }>;
-
-/** What is shown as it comes and never written: no seq, and lost if nobody looks. */
-export type LiveEvent =
-  | {
-      readonly type: 'thought.delta';
-      readonly session: string;
-      readonly turn: number;
-      readonly depth: number;
-      readonly text: string;
-    }
-  | {
-      readonly type: 'response.delta';
-      readonly session: string;
-      readonly turn: number;
-      readonly text: string;
-      /** Whether its opening tag means it to be the final one; what becomes of it is decided once all of it is there. */
-      readonly final?: boolean;
-    }
-  | {
-      readonly type: 'action.progress';
-      readonly session: string;
-      readonly turn: number;
-      readonly id: string;
-      readonly data: Json;
-    };
 
 /** What a watcher of a session gets: durable events after their commit, live ones behind what was appended before them. */
 export type ObservedEvent = SessionEvent | LiveEvent;

@@ -1,7 +1,7 @@
 import { added, NONE } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
-import type { EventOf, Usage } from './event.ts';
+import type { EventOf } from './event.ts';
 import { withoutTurn } from './hook-marks.ts';
 import {
   emptyNews,
@@ -12,6 +12,7 @@ import {
   type TurnRecord,
   WITHOUT_NEWS,
 } from './state.ts';
+import type { Usage } from './turn-event.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';

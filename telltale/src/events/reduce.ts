@@ -1,6 +1,6 @@
 import { added, put } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
-import type { EventOf, MessageFrom, SessionEvent, VariableClass } from './event.ts';
+import type { EventOf, MessageFrom, SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { addFeed, compactedFeeds, failFeed, removeFeed, updateFeed } from './fold-feeds.ts';
@@ -19,6 +19,7 @@ import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold
 import { markHook } from './hook-marks.ts';
 import { showsTag } from './shows-tag.ts';
 import { emptyState, ownFields, type SessionState } from './state.ts';
+import type { VariableClass } from './value-event.ts';
 
 /** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */
 export const LLM_USAGE = 'llm.usage';

@@ -1,7 +1,10 @@
 import type { InvokeRecord } from '../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { Cause, HookRecord, ReplacedReview, ReviewAnswer, Usage } from './event.ts';
+import type { Cause } from './event.ts';
+import type { HookRecord } from './hook-record.ts';
+import type { ReplacedReview, ReviewAnswer } from './review-event.ts';
+import type { Usage } from './turn-event.ts';
 
 /** What a run belongs to. */
 export interface RunOrigin {

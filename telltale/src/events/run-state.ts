@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { Cause, ReviewAnswer } from './event.ts';
+import type { Cause } from './event.ts';
 import type { HookMark } from './hook-marks.ts';
+import type { ReviewAnswer } from './review-event.ts';
 import type {
   ApprovalRequest,
   ClientClaim,

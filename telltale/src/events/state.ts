@@ -2,18 +2,13 @@ import { NOBODY, NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
-import type {
-  Cause,
-  FieldError,
-  MessageFrom,
-  ParentRef,
-  ReviewAnswer,
-  ReviewRequest,
-  VariableClass,
-} from './event.ts';
+import type { Cause, MessageFrom } from './event.ts';
 import type { FeedNews, FeedState } from './feed-event.ts';
 import type { HookMark } from './hook-marks.ts';
+import type { ParentRef } from './life-event.ts';
+import type { ReviewAnswer, ReviewRequest } from './review-event.ts';
 import type { GivenTask } from './task-event.ts';
+import type { FieldError, VariableClass } from './value-event.ts';
 
 export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
 

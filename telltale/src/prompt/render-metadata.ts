@@ -1,4 +1,4 @@
-import type { FieldError } from '../events/event.ts';
+import type { FieldError } from '../events/value-event.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { clip } from './cut-text.ts';

@@ -1,4 +1,4 @@
-import type { Usage } from '../events/event.ts';
+import type { Usage } from '../events/turn-event.ts';
 import { shownTokens } from '../feeds/limits.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';

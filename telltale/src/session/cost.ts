@@ -1,5 +1,5 @@
-import type { Usage } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
+import type { Usage } from '../events/turn-event.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import type { Model, ModelRequest, ModelUsage } from '../models/model.ts';
 import { costOf } from '../models/prices.ts';

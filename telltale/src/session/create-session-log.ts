@@ -1,5 +1,6 @@
 import { encodeNext, type LastFront } from '../events/codec.ts';
-import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
+import type { Cause, EventBody, ObservedEvent, SessionEvent } from '../events/event.ts';
+import type { LiveEvent } from '../events/live-event.ts';
 import { placeEvent } from '../events/place-event.ts';
 import { reduce } from '../events/reduce.ts';
 import { SNAPSHOT_EVERY, SNAPSHOT_SOON, type SnapshotWriter } from '../events/snapshot.ts';

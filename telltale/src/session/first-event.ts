@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { EventBody, FieldError } from '../events/event.ts';
+import type { EventBody } from '../events/event.ts';
+import type { FieldError } from '../events/value-event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';

@@ -1,7 +1,8 @@
-import type { ObservedEvent, SessionEvent, Usage } from '../events/event.ts';
+import type { ObservedEvent, SessionEvent } from '../events/event.ts';
 import type { OpenReview } from '../events/open-review.ts';
 import type { RunEvent } from '../events/run-event.ts';
 import type { Review, SessionState, SessionStatus } from '../events/state.ts';
+import type { Usage } from '../events/turn-event.ts';
 import type { FeedReading, FeedView } from '../feeds/keeper.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';

@@ -19,7 +19,8 @@ import {
 } from '../../../console/src/pages/session/waterfall/layout.ts';
 import { overlapOf } from '../../src/cli/view/overlap.ts';
 import type { Followed, LiveSnapshot } from '../../src/client/client.ts';
-import type { EventBody, LiveEvent, SessionEvent } from '../../src/events/event.ts';
+import type { EventBody, SessionEvent } from '../../src/events/event.ts';
+import type { LiveEvent } from '../../src/events/live-event.ts';
 import { fold } from '../../src/events/reduce.ts';
 import { arbitraryLog } from '../events/arbitrary-log.ts';
 import { generateLog } from './generate-log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FieldError } from '../../src/events/event.ts';
+import type { FieldError } from '../../src/events/value-event.ts';
 import { describeField } from '../../src/prompt/describe-field.ts';
 import { createEscape } from '../../src/prompt/escape.ts';
 import { type MetadataNews, renderMetadata } from '../../src/prompt/render-metadata.ts';

@@ -1,4 +1,5 @@
-import type { CopiedType, EventOf, HookRecord, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import type { HookRecord } from '../../events/hook-record.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
 import type { InvokeRecord } from '../../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';

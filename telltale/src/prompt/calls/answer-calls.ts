@@ -1,5 +1,5 @@
 import { type ActionState, isTracked } from '../../events/action.ts';
-import type { FieldError } from '../../events/event.ts';
+import type { FieldError } from '../../events/value-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import { clip } from '../cut-text.ts';

@@ -1,4 +1,4 @@
-import type { ReviewRequest } from '../../events/event.ts';
+import type { ReviewRequest } from '../../events/review-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { within } from '../../kernel/within.ts';

@@ -1,4 +1,4 @@
-import type { LiveEvent } from '../../events/event.ts';
+import type { LiveEvent } from '../../events/live-event.ts';
 import type { Connection } from './connection.ts';
 import { createMergedDeltas } from './merged-deltas.ts';
 import type { Gatherer, Pulse } from './pulse.ts';

@@ -1,5 +1,6 @@
-import type { LiveEvent, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import type { ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { createLineJson } from '../../events/line-json.ts';
+import type { LiveEvent } from '../../events/live-event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Turnstile } from '../../kernel/turnstile.ts';

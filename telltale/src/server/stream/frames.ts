@@ -1,5 +1,5 @@
 import type { LiveSnapshot } from '../../client/client.ts';
-import type { LiveEvent } from '../../events/event.ts';
+import type { LiveEvent } from '../../events/live-event.ts';
 import { MAX_SHOWN, type OpenSpeech } from '../../session/speech.ts';
 
 /** The first bytes of every stream: how soon a browser that lost it comes back. */

@@ -1,4 +1,4 @@
-import type { LiveEvent } from '../../events/event.ts';
+import type { LiveEvent } from '../../events/live-event.ts';
 import { createLiveFrame } from './frames.ts';
 
 /**

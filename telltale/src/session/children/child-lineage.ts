@@ -1,4 +1,5 @@
-import type { Cause, ParentRef } from '../../events/event.ts';
+import type { Cause } from '../../events/event.ts';
+import type { ParentRef } from '../../events/life-event.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { inheritedVariables, shownVariables } from '../variables/inherited-variables.ts';
 import type { ChildEdges } from './child-edges.ts';

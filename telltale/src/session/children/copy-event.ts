@@ -1,6 +1,7 @@
-import type { ChildEventBody, SessionEvent, Usage } from '../../events/event.ts';
+import type { ChildEventBody, SessionEvent } from '../../events/event.ts';
 import { usedOutside } from '../../events/fold-turns.ts';
 import { LLM_USAGE } from '../../events/reduce.ts';
+import type { Usage } from '../../events/turn-event.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { cutText } from '../../prompt/cut-text.ts';

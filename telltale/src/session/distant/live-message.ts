@@ -1,4 +1,4 @@
-import type { LiveEvent } from '../../events/event.ts';
+import type { LiveEvent } from '../../events/live-event.ts';
 import type { Json } from '../../kernel/json.ts';
 
 /** What a process tells of a session that it works on, in the order in which it came about. */

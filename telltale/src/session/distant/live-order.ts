@@ -1,4 +1,5 @@
-import type { LiveEvent, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import type { ObservedEvent, SessionEvent } from '../../events/event.ts';
+import type { LiveEvent } from '../../events/live-event.ts';
 import type { OpenSpeech } from '../speech.ts';
 import type { LiveItem, LiveMessage } from './live-message.ts';
 

@@ -1,4 +1,4 @@
-import type { LiveEvent } from '../../events/event.ts';
+import type { LiveEvent } from '../../events/live-event.ts';
 import { encodeItem, type LiveItem } from './live-message.ts';
 
 /** Gathers what is told of a session, and packs it into messages that cross. Pure but for its own memory. */

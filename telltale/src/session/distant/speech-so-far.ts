@@ -1,4 +1,5 @@
-import type { LiveEvent, ObservedEvent } from '../../events/event.ts';
+import type { ObservedEvent } from '../../events/event.ts';
+import type { LiveEvent } from '../../events/live-event.ts';
 import type { OpenSpeech } from '../speech.ts';
 
 /** Knows what a follower was told of elements that are open, and what it lacks. Pure but for its own memory. */

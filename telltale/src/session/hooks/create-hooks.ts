@@ -1,5 +1,6 @@
-import type { Cause, HookRecord } from '../../events/event.ts';
+import type { Cause } from '../../events/event.ts';
 import type { HookMark } from '../../events/hook-marks.ts';
+import type { HookRecord } from '../../events/hook-record.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { createTurnstile, type Turnstile } from '../../kernel/turnstile.ts';
 import type { RunCommand } from '../../targets/process/command-request.ts';

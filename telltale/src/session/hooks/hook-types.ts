@@ -1,4 +1,5 @@
-import type { Cause, HookRecord } from '../../events/event.ts';
+import type { Cause } from '../../events/event.ts';
+import type { HookRecord } from '../../events/hook-record.ts';
 import type { InvokeRecord } from '../../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';

@@ -1,4 +1,4 @@
-import type { FieldError } from '../../events/event.ts';
+import type { FieldError } from '../../events/value-event.ts';
 import type { Json } from '../../kernel/json.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { clip } from '../../prompt/cut-text.ts';

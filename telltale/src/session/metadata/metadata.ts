@@ -1,6 +1,6 @@
 import { deepEqual } from '../../conditions/deep-equal.ts';
 import { isPlainObject } from '../../conditions/own-property.ts';
-import type { FieldError } from '../../events/event.ts';
+import type { FieldError } from '../../events/value-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { MetadataField } from '../../manifest/schema/metadata-field.ts';

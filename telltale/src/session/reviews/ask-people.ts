@@ -1,5 +1,6 @@
-import type { Cause, ReplacedReview } from '../../events/event.ts';
+import type { Cause } from '../../events/event.ts';
 import { openReviews, reviewOf, voidedReviewOf } from '../../events/fold-reviews.ts';
+import type { ReplacedReview } from '../../events/review-event.ts';
 import type { Review } from '../../events/state.ts';
 import { createIdSource } from '../../kernel/ids.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';

@@ -1,4 +1,4 @@
-import type { ReviewAnswer } from '../../events/event.ts';
+import type { ReviewAnswer } from '../../events/review-event.ts';
 import type { Review } from '../../events/state.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';

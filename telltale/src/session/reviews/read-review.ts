@@ -1,6 +1,7 @@
 import { readRun, readRunEvents } from '../../engine/read-run.ts';
-import type { EventOf, ReplacedReview, ReviewAnswer } from '../../events/event.ts';
+import type { EventOf } from '../../events/event.ts';
 import type { OpenReview } from '../../events/open-review.ts';
+import type { ReplacedReview, ReviewAnswer } from '../../events/review-event.ts';
 import type { PlannedAction, RunEventOf } from '../../events/run-event.ts';
 import type { GuidedState } from '../../events/run-state.ts';
 import type { JsonObject } from '../../kernel/json.ts';

@@ -1,4 +1,4 @@
-import type { ReviewAnswer } from '../../events/event.ts';
+import type { ReviewAnswer } from '../../events/review-event.ts';
 import type { Review } from '../../events/state.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';

@@ -1,4 +1,5 @@
-import type { Cause, Usage } from '../../events/event.ts';
+import type { Cause } from '../../events/event.ts';
+import type { Usage } from '../../events/turn-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';

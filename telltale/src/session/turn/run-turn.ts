@@ -1,5 +1,5 @@
-import type { Usage } from '../../events/event.ts';
 import { TURN_CUT_SHORT } from '../../events/fold-turns.ts';
+import type { Usage } from '../../events/turn-event.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { RECORD_FAILED } from '../../models/model-errors.ts';
 import { nextDelay } from '../../models/retry-delay.ts';

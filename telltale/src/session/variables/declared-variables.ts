@@ -1,4 +1,4 @@
-import type { VariableClass } from '../../events/event.ts';
+import type { VariableClass } from '../../events/value-event.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';

@@ -1,4 +1,4 @@
-import type { VariableClass } from '../../events/event.ts';
+import type { VariableClass } from '../../events/value-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { classOf, type VariableWriter, valueProblem } from './declared-variables.ts';

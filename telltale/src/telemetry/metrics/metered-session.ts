@@ -1,5 +1,6 @@
-import type { EventOf, Usage } from '../../events/event.ts';
+import type { EventOf } from '../../events/event.ts';
 import type { SessionStatus } from '../../events/state.ts';
+import type { Usage } from '../../events/turn-event.ts';
 import { OPERATION } from '../conventions.ts';
 import type { ModelName } from '../model-name.ts';
 import type { Instruments } from './instruments.ts';

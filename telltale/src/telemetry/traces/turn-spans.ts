@@ -1,4 +1,5 @@
-import type { EventOf, SessionEvent, Usage } from '../../events/event.ts';
+import type { EventOf, SessionEvent } from '../../events/event.ts';
+import type { Usage } from '../../events/turn-event.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import { describe, ended, messageOf, type OpenSpan, openSpan } from './open-span.ts';
 import type { SpanFoldEdges } from './span-edges.ts';

@@ -1,5 +1,5 @@
 import { deepEqual } from '../../conditions/deep-equal.ts';
-import type { ReviewAnswer } from '../../events/event.ts';
+import type { ReviewAnswer } from '../../events/review-event.ts';
 import type { ApprovalRequest } from '../../events/run-event.ts';
 import type { ApprovalState, RunState } from '../../events/run-state.ts';
 import { createIdSource } from '../../kernel/ids.ts';

@@ -1,5 +1,5 @@
-import type { Usage } from '../../events/event.ts';
 import type { RunState } from '../../events/run-state.ts';
+import type { Usage } from '../../events/turn-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { boundCall, changesOf } from '../../targets/access/bound-call.ts';

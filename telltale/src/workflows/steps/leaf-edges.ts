@@ -1,7 +1,8 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { TakeSlot } from '../../engine/slots.ts';
 import type { EnterOnce } from '../../engine/under-way.ts';
-import type { Cause, ReviewAnswer } from '../../events/event.ts';
+import type { Cause } from '../../events/event.ts';
+import type { ReviewAnswer } from '../../events/review-event.ts';
 import type { ApprovalRequest } from '../../events/run-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { LiveEvent, ObservedEvent, SessionEvent } from '../../../src/events/event.ts';
+import type { ObservedEvent, SessionEvent } from '../../../src/events/event.ts';
+import type { LiveEvent } from '../../../src/events/live-event.ts';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';

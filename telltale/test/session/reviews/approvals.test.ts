@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ReplacedReview } from '../../../src/events/event.ts';
+import type { ReplacedReview } from '../../../src/events/review-event.ts';
 import type { ApprovalRequest } from '../../../src/events/run-event.ts';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { createScriptedModel } from '../../../src/models/scripted/scripted-model.ts';

@@ -1,5 +1,6 @@
 import type { Followed, LiveSnapshot, TelltaleClient } from '../../../../../telltale/src/client/client.ts';
-import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { LiveEvent } from '../../../../../telltale/src/events/live-event.ts';
 import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
 import { toRuntimeError } from '../../../../../telltale/src/kernel/runtime-error.ts';
 

@@ -1,4 +1,5 @@
-import type { FieldError, MessageFrom } from '../../../../../telltale/src/events/event.ts';
+import type { MessageFrom } from '../../../../../telltale/src/events/event.ts';
+import type { FieldError } from '../../../../../telltale/src/events/value-event.ts';
 import type { Json } from '../../../../../telltale/src/kernel/json.ts';
 import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
 import type { ActionRow, RunRow, TurnRow } from './waterfall-rows.ts';

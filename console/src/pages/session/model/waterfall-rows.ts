@@ -1,5 +1,5 @@
 import type { ActionStatus, DeclaredAction } from '../../../../../telltale/src/events/action.ts';
-import type { Usage } from '../../../../../telltale/src/events/event.ts';
+import type { Usage } from '../../../../../telltale/src/events/turn-event.ts';
 import type { Json, JsonObject } from '../../../../../telltale/src/kernel/json.ts';
 import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
 

@@ -1,4 +1,4 @@
-import type { ReviewRequest } from '../../../events/event.ts';
+import type { ReviewRequest } from '../../../events/review-event.ts';
 import type { AgUiInterrupt } from './ag-ui-event.ts';
 
 /** Unlike that of any other session: a conversation may go on in a new one. */

@@ -1,4 +1,5 @@
-import type { ObservedEvent, ReviewRequest } from '../../../events/event.ts';
+import type { ObservedEvent } from '../../../events/event.ts';
+import type { ReviewRequest } from '../../../events/review-event.ts';
 import type { Json } from '../../../kernel/json.ts';
 import type { ErrorJson } from '../../../kernel/runtime-error.ts';
 

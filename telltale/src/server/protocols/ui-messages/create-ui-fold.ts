@@ -1,4 +1,5 @@
-import type { ObservedEvent, ReviewRequest } from '../../../events/event.ts';
+import type { ObservedEvent } from '../../../events/event.ts';
+import type { ReviewRequest } from '../../../events/review-event.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 import type { ExchangeEnd } from '../exchange/exchange-end.ts';
 import { type CallBeat, createCallFold } from '../exchange/fold-calls.ts';

@@ -1,4 +1,4 @@
-import type { Usage } from '../../../events/event.ts';
+import type { Usage } from '../../../events/turn-event.ts';
 import { sleep } from '../../../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../../../kernel/runtime-error.ts';
 import { orStopped } from '../../../targets/access/stopped.ts';

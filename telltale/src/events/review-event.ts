@@ -1,0 +1,46 @@
+import type { JsonObject } from '../kernel/json.ts';
+
+/** What a person is asked about an action before it may start. */
+export interface ReviewRequest {
+  readonly review: string;
+  readonly action: string;
+  /** `tool "deploy"`. */
+  readonly target: string;
+  /** What it would do, in a few words. */
+  readonly what: string;
+  /** What of the manifest demands it. */
+  readonly because: string;
+  /** The resolved parameters: what is approved is what is done. */
+  readonly input: JsonObject;
+  /** What the approval is for, as the target will look for it. */
+  readonly grants: readonly string[];
+  /** The hash of what runs: an approval of one definition is none of another. */
+  readonly definition?: string;
+  /** The review in whose place it is asked, and what is no longer as it was there. */
+  readonly replaces?: ReplacedReview;
+}
+
+export interface ReplacedReview {
+  readonly review: string;
+  readonly changed: readonly string[];
+}
+
+/** `withdrawn`: the action ended before anybody answered. */
+export type ReviewAnswer = 'approved' | 'rejected' | 'withdrawn';
+
+/** What people were asked, and what they said. */
+export type ReviewEventBody =
+  | ({ readonly type: 'review.requested' } & ReviewRequest)
+  | {
+      readonly type: 'review.resolved';
+      readonly review: string;
+      readonly answer: ReviewAnswer;
+      readonly by: string;
+      readonly note?: string;
+      /** Which of the answers that were sent it is: whoever sent another hears that theirs does not count. */
+      readonly key?: string;
+      /** Nobody worked on the session since the event before: its time stood still. */
+      readonly away?: true;
+    }
+  /** What was approved is not what would run any more: the approval counts no longer. */
+  | { readonly type: 'review.voided'; readonly review: string; readonly changed: readonly string[] };

@@ -1,0 +1,51 @@
+import type { ErrorJson } from '../kernel/runtime-error.ts';
+
+/** Tokens of one or more requests. */
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  /** Input tokens that the provider had in its cache. */
+  readonly cached?: number;
+  /** true where the provider gave no figures and they were counted here. */
+  readonly estimated?: true;
+}
+
+/** What a model was asked, what it said, and what was wrong with that. */
+export type TurnEventBody =
+  | {
+      readonly type: 'turn.started';
+      readonly prompt: { readonly tokens: number; readonly reused_prefix: number };
+    }
+  | {
+      readonly type: 'turn.completed';
+      readonly usage: Usage;
+      readonly cost_usd: number;
+      readonly ms: number;
+      readonly first_token_ms: number;
+      /** Why the stream ended: by itself, at its longest, or cut by the runtime. */
+      readonly finish: 'stop' | 'length' | 'cut';
+    }
+  | {
+      readonly type: 'turn.failed';
+      readonly error: ErrorJson;
+      /** Milliseconds until the next turn begins; absent where none will. */
+      readonly retry_in?: number;
+      readonly usage?: Usage;
+      readonly cost_usd?: number;
+    }
+  | { readonly type: 'model.output'; readonly offset: number; readonly text: string }
+  | { readonly type: 'thought'; readonly text: string; readonly depth: number }
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'response'; readonly text: string; readonly final: boolean }
+  | { readonly type: 'fault'; readonly code: string; readonly message: string }
+  | { readonly type: 'if.decided'; readonly test: string; readonly held: boolean; readonly problem?: string }
+  | {
+      readonly type: 'prompt.compacted';
+      /** The last turn that the summary stands for. */
+      readonly through: number;
+      readonly summary: string;
+      readonly usage?: Usage;
+      readonly cost_usd?: number;
+      /** Tokens of feeds' values that are shown again behind the summary at the most; all of them if absent. */
+      readonly feed_tokens?: number;
+    };

@@ -101,6 +101,7 @@ describe('a native call', () => {
     [{ parameters: {} }, 'bad_action', 'stands beside "_run"'],
     [{ timeout: 0 }, 'bad_action', '"timeout" must be'],
     [{ compensate: { parameters: {} } }, 'bad_action', 'In "compensate"'],
+    [{ compensate: { name: 'undo', mode: 'sync' } }, 'bad_action', 'In "compensate": it has no "mode"'],
     [{ id: 'taken' }, 'duplicate_id', 'Choose another'],
     [[], 'bad_action', '"_run" must be an object'],
   ])('with the _run %j does not run, and says what is wrong', (run, code, message) => {
@@ -109,6 +110,26 @@ describe('a native call', () => {
     expect(event).toMatchObject({ type: 'fault', code });
     expect((event as { message: string }).message).toContain(message);
     expect((event as { message: string }).message).not.toContain('<action');
+  });
+
+  it.each([
+    [{ name: 'agent_helper' }, { name: 'helper', type: 'agent' }],
+    [{ name: 'undo' }, { name: 'undo' }],
+    [{ name: 'nobody' }, { name: 'nobody' }],
+    [
+      { name: 'agent_helper', type: null },
+      { name: 'helper', type: 'agent' },
+    ],
+    [
+      { name: 'agent_helper', type: 'relic' },
+      { name: 'agent_helper', type: 'relic' },
+    ],
+    [
+      { name: 'undo', compensate: { name: 'agent_helper', parameters: { n: 1 } } },
+      { name: 'undo', compensate: { name: 'helper', type: 'agent', parameters: { n: 1 } } },
+    ],
+  ])('what undoes it, %j, names its target as calls do', (compensate, expected) => {
+    expect(events(frame('search', { _run: { compensate } }))).toEqual([action({ compensate: expected })]);
   });
 
   it('takes null as absent, in _run as a whole and in each of its fields', () => {

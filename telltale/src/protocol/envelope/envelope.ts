@@ -102,7 +102,7 @@ export function readEnvelope(
     undo !== undefined;
     where = `In "compensate": ${where}`.slice(0, 80)
   ) {
-    const inner = readFields(undo as JsonObject, true, unknownField);
+    const inner = readFields(undo as JsonObject, true, unknownInUndo);
     if (typeof inner === 'string') return where + inner;
     undo = inner.compensate;
   }
@@ -144,6 +144,10 @@ function unknownField(key: string): string {
   if (ATTRIBUTES.includes(key)) return `"${key}" belongs in the tag, not in the JSON: <action ${key}="…">.`;
   return `an action has no field "${clip(key)}". ${suggest(key, FIELDS, 'Fields')} What the target takes goes into "parameters".`;
 }
+
+/** What undoes an action is written inside it, in every dialect, and has no tag of its own. */
+const unknownInUndo = (key: string): string =>
+  ATTRIBUTES.includes(key) ? `it has no "${key}": leave that out.` : unknownField(key);
 
 function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list';

@@ -19,7 +19,8 @@ export function closeTag(turn: Turn, name: TagName, at: number): Meaning {
   const { elements } = turn;
   const index = isElement(name) ? findElement(elements, name) : -1;
   if (index < 0 || !isElement(name)) return elements.place === 'response' ? SILENT_TEXT : strayClose(name);
-  if (isControl(name) && !turn.actionsIn.includes(elements.place)) return notHere(name, elements.place);
+  if (isControl(name) && !turn.actionsIn.includes(elements.place))
+    return notHere(name, elements.place, turn.actionsIn);
   endRun(turn, at, index);
   closeElement(turn, name, at);
   return COUNTED;

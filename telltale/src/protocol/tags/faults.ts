@@ -21,7 +21,7 @@ export const noBody = (tag: BodyTag) =>
 export const tagTooLong = (name: TagName | undefined) =>
   fault(
     'tag_too_long',
-    `A <${name ?? 'tag'}> without ">" in ${MAX_TAG} characters was taken as text. Close the tag, and put long values into the body.`,
+    `${name === undefined ? 'A tag' : `<${name}>`} without ">" in ${MAX_TAG} characters was taken as text. Close the tag, and put long values into the body.`,
   );
 
 export const fenceLeftOpenAt = (name: ElementName) =>
@@ -39,13 +39,21 @@ export const notInResponse = (name: TagName) =>
     `<${name}> inside a response was taken as text: a response holds only prose. Close it with </response> first, or put a quoted tag in \`backticks\`.`,
   );
 
-export const notHere = (name: TagName, place: Place) =>
+export const notHere = (name: TagName, place: Place, actionsIn: readonly Place[]) =>
   fault(
     'not_here',
-    place === 'outside'
-      ? `<${name}> outside a thought or response does not count in this session and was taken as text.`
-      : `<${name}> inside a ${place} does not count in this session and was taken as text. Close the ${place} first.`,
+    `<${name}> ${WHERE[place]} does not count in this session and was taken as text. ${
+      actionsIn.length === 0
+        ? 'Nothing that acts does: answer in prose.'
+        : `Write it ${actionsIn.map((counts) => WHERE[counts]).join(', or ')}.`
+    }`,
   );
+
+const WHERE: Readonly<Record<Place, string>> = {
+  outside: 'outside a thought or response',
+  thought: 'inside a thought',
+  response: 'inside a response',
+};
 
 export const responseNotHere = () =>
   fault(
@@ -74,13 +82,13 @@ export const strayElse = () =>
 export const thoughtLeftOpen = () =>
   fault(
     'thought_left_open',
-    'A thought was still open when a response began and was closed for it. Write </thought> before <response>.',
+    'A <thought> was still open when what is around it ended, or a response began, and was closed there. Write </thought> first.',
   );
 
 export const leftOpen = (name: ElementName) =>
   fault(
     'truncated',
-    `A <${name}> was still open when what is around it ended, and was closed there${name === 'foreach' ? '; its actions did not run' : ''}. Write </${name}>.`,
+    `<${name}> was still open when what is around it ended, and was closed there${name === 'foreach' ? '; its actions did not run' : ''}. Write </${name}>.`,
   );
 
 export const truncated = (name: ElementName) =>

@@ -38,7 +38,7 @@ export function placement(
     return stands ? undefined : isText(responseNotHere());
   }
   if (!acts) return undefined;
-  if (!actionsIn.includes(place)) return isText(notHere(name, place));
+  if (!actionsIn.includes(place)) return isText(notHere(name, place, actionsIn));
   if (name === 'else') {
     const frame = frameAt(elements, findElement(elements, 'if'));
     return frame?.name === 'if' && !frame.inElse ? undefined : isText(strayElse(), true);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { shellWord } from '../../src/cli/usage.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 
 const require = createRequire(import.meta.url);
@@ -21,7 +22,7 @@ async function suite(folder: string, ...args: readonly string[]) {
       SUITE,
       'client',
       '--command',
-      `${process.execPath} ${CLIENT}`,
+      [process.execPath, CLIENT].map(shellWord).join(' '), // the suite hands it to a shell
       '--timeout',
       '90000',
       '-o',

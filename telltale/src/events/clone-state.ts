@@ -1,6 +1,9 @@
 import type { SessionEvent } from './event.ts';
+import type { News } from './news.ts';
 import { reduce } from './reduce.ts';
-import type { News, SessionState, TaskState, TurnRecord } from './state.ts';
+import type { SessionState } from './state.ts';
+import type { TaskState } from './task-state.ts';
+import type { TurnRecord } from './turn-record.ts';
 
 /**
  * A state that can be folded further by `reduceShared` without the one it was made from changing, and the other way

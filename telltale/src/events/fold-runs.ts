@@ -1,6 +1,8 @@
 import { added } from '../kernel/grow.ts';
 import type { EventOf } from './event.ts';
-import type { SessionState, TriggerCount, WorkflowNews } from './state.ts';
+import type { WorkflowNews } from './news.ts';
+import type { TriggerCount } from './reaction-state.ts';
+import type { SessionState } from './state.ts';
 
 export function startRun(state: SessionState, event: EventOf<'trigger.fired'>): void {
   const { run, workflow, trigger, seq, cause, seen, chain, at } = event;

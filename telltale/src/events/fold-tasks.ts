@@ -1,7 +1,8 @@
 import { added } from '../kernel/grow.ts';
 import { type ActionState, completesStep } from './action.ts';
 import type { Cause, EventOf, SessionEvent } from './event.ts';
-import type { SessionState, TaskState } from './state.ts';
+import type { SessionState } from './state.ts';
+import type { TaskState } from './task-state.ts';
 
 /** Different calls of one task that are told apart, and how much of each is compared. */
 const MAX_TRIED = 200;

@@ -3,16 +3,10 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf } from './event.ts';
 import { withoutTurn } from './hook-marks.ts';
-import {
-  emptyNews,
-  isEmptyNews,
-  NO_FIELDS,
-  noSigns,
-  type SessionState,
-  type TurnRecord,
-  WITHOUT_NEWS,
-} from './state.ts';
+import { emptyNews, isEmptyNews, WITHOUT_NEWS } from './news.ts';
+import { NO_FIELDS, type SessionState } from './state.ts';
 import type { Usage } from './turn-event.ts';
+import { noSigns, type TurnRecord } from './turn-record.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';

@@ -5,7 +5,8 @@ import { withMethods } from '../kernel/with-methods.ts';
 import type { ActionState } from './action.ts';
 import type { EventBody } from './event.ts';
 import type { FeedState } from './feed-event.ts';
-import { emptyState, type SessionState, type TurnRecord, type Variable } from './state.ts';
+import { emptyState, type SessionState, type Variable } from './state.ts';
+import type { TurnRecord } from './turn-record.ts';
 
 /** Events between two snapshots, at most: what is taken up again is folded from the last one. */
 export const SNAPSHOT_EVERY = 1_000;

@@ -1,4 +1,5 @@
-import type { SessionState, TurnRecord } from '../events/state.ts';
+import type { SessionState } from '../events/state.ts';
+import type { TurnRecord } from '../events/turn-record.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';

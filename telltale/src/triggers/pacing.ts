@@ -1,5 +1,6 @@
 import type { EventOf } from '../events/event.ts';
-import type { SessionState, StartedRun } from '../events/state.ts';
+import type { StartedRun } from '../events/reaction-state.ts';
+import type { SessionState } from '../events/state.ts';
 import { describeWait, type Stage, timerId, waitsOf } from './waiting.ts';
 
 /** Workflows that may have set each other off, one after another. */

@@ -1,4 +1,4 @@
-import type { Timer } from '../events/state.ts';
+import type { Timer } from '../events/reaction-state.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { createLastFront } from '../../src/events/codec.ts';
 import type { Cause, EventBody, EventOf, EventType, SessionEvent } from '../../src/events/event.ts';
+import type { StartedRun } from '../../src/events/reaction-state.ts';
 import { createSnapshotWriter } from '../../src/events/snapshot.ts';
-import { emptyState, type StartedRun } from '../../src/events/state.ts';
+import { emptyState } from '../../src/events/state.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';

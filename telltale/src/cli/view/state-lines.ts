@@ -1,5 +1,6 @@
 import { type ActionState, isShown } from '../../events/action.ts';
-import type { OpenReport, SessionState, TaskState } from '../../events/state.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { OpenReport, TaskState } from '../../events/task-state.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';

@@ -1,5 +1,5 @@
 import { TURN_CUT_SHORT } from '../../events/fold-turns.ts';
-import type { TurnRecord } from '../../events/state.ts';
+import type { TurnRecord } from '../../events/turn-record.ts';
 
 /** Whether this turn was asked to go on with the one before it, which a restart had cut short. */
 export const goesOn = ({ news }: Pick<TurnRecord, 'news'>): boolean =>

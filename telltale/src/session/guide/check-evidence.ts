@@ -1,5 +1,6 @@
 import type { ActionState } from '../../events/action.ts';
-import type { SessionState, TaskState } from '../../events/state.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { TaskState } from '../../events/task-state.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isOfTask } from './work-of.ts';

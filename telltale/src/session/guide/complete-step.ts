@@ -1,5 +1,6 @@
 import { cameToNothing, completesStep, isShown } from '../../events/action.ts';
-import type { SessionState, TaskState } from '../../events/state.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { TaskState } from '../../events/task-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';

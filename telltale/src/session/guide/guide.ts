@@ -1,5 +1,6 @@
-import type { SessionState, TaskState } from '../../events/state.ts';
+import type { SessionState } from '../../events/state.ts';
 import type { GivenTask } from '../../events/task-event.ts';
+import type { TaskState } from '../../events/task-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { type ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Task, TaskReport } from '../../workflows/guided/task.ts';

@@ -1,4 +1,5 @@
-import type { SessionState, TaskState } from '../../events/state.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { TaskState } from '../../events/task-state.ts';
 
 /** The same call with the same input, and turns in a row without anything new. */
 const MAX_REPEATS = 3;

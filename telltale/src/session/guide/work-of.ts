@@ -1,5 +1,6 @@
 import { type ActionState, completesStep } from '../../events/action.ts';
-import type { SessionState, TaskState } from '../../events/state.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { TaskState } from '../../events/task-state.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { WorkedAction } from '../../workflows/guided/task.ts';
 

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../../events/event.ts';
+import type { StartedRun } from '../../events/reaction-state.ts';
 import { WORKFLOW_WRITER } from '../../events/reduce.ts';
-import type { StartedRun } from '../../events/state.ts';
 
 type Chain = readonly string[];
 

@@ -1,5 +1,5 @@
 import type { Cause, EventBody } from '../../events/event.ts';
-import type { StartedRun } from '../../events/state.ts';
+import type { StartedRun } from '../../events/reaction-state.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { IdSource } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';

@@ -1,6 +1,6 @@
 import { readRun } from '../../engine/read-run.ts';
 import type { Cause } from '../../events/event.ts';
-import type { StartedRun } from '../../events/state.ts';
+import type { StartedRun } from '../../events/reaction-state.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { isInCode } from '../define/agent-code.ts';
 import { leaveToOthers } from './hand-over.ts';

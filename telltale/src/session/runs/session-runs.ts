@@ -1,4 +1,5 @@
-import type { SessionState, StartedRun } from '../../events/state.ts';
+import type { StartedRun } from '../../events/reaction-state.ts';
+import type { SessionState } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';

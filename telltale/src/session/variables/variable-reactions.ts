@@ -1,5 +1,5 @@
 import type { Cause, SessionEvent } from '../../events/event.ts';
-import type { Timer } from '../../events/state.ts';
+import type { Timer } from '../../events/reaction-state.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { InvokeRecord } from '../../kernel/invoke-record.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';

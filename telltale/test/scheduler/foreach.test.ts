@@ -114,6 +114,63 @@ describe('foreach', () => {
     expect(s.state.actions.get('foreach_1')?.error?.message).toContain(message);
   });
 
+  test('a thousand items, and ten thousand actions, are the most it takes', () => {
+    const ten = Array.from({ length: 10 }, (_, n) => action(`a${n}`));
+    const most = stage({ outside: { list: Array(1000).fill(0) }, parallelActions: 1 });
+    loop(most, '$list', ...ten);
+    expect(most.state.actions.size).toBe(10_001);
+    const less = stage({ outside: { list: Array(910).fill(0) }, parallelActions: 1 });
+    loop(less, '$list', ...ten, action('b'));
+    expect(less.state.actions.get('foreach_1')?.error?.message).toContain('would make 10010 actions');
+  });
+
+  test('whose actions are all fire_and_forget is not tracked either; one other action makes it so', () => {
+    const s = stage();
+    s.declare('list');
+    const forgotten = action('a', { mode: 'fire_and_forget' });
+    loop(s, '$list', forgotten);
+    expect(s.scheduler.tracked()).toEqual(['list']);
+    loop(s, '$list', { ...forgotten, id: 'b' }, action('c'));
+    expect(s.scheduler.tracked()).toEqual(['list', 'foreach_2']);
+  });
+
+  test('what it makes after its turn has ended waits for no id that nobody declared', async () => {
+    const s = stage();
+    s.declare('list');
+    loop(s, '$list', action('page', { depends_on: ['never'] }), action('text', { depends_on: ['page'] }));
+    s.scheduler.turnEnded('well');
+    s.declare('next', { depends_on: ['later'] });
+    await s.complete('list', [1]);
+    expect(s.story().filter((line) => line.startsWith('skipped'))).toEqual([
+      'skipped page[0] unknown_dependency never',
+      'skipped text[0] dependency page[0]',
+    ]);
+    s.declare('later');
+    await s.complete('later');
+    expect(s.running()).toEqual(['next']);
+  });
+
+  test('made in its turn, it waits for an id that is declared later', async () => {
+    const s = stage({ outside: { list: [1] } });
+    loop(s, '$list', action('page', { depends_on: ['later'] }));
+    s.declare('later');
+    await s.complete('later');
+    expect(s.running()).toEqual(['page[0]']);
+  });
+
+  test('how long it took is counted from when its list was there', async () => {
+    const s = stage();
+    s.declare('list');
+    loop(s, '$list', action('page'));
+    await s.clock.advance(5_000);
+    await s.complete('list', [1]);
+    expect(s.events.findLast(({ type }) => type === 'action.completed')).toMatchObject({
+      id: 'foreach_1',
+      ms: 0,
+      attempts: 1,
+    });
+  });
+
   test('a list that failed skips it and what depends on it', async () => {
     const s = stage();
     s.declare('list');

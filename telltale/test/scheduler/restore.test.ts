@@ -63,6 +63,15 @@ describe('after a restart', () => {
     expect(s.state.actions.get('a')?.attempts).toBe(11);
   });
 
+  test('an agent goes on however often the process dies with it, and so does a rollback', () => {
+    for (const fields of [{ kind: 'agent' }, { kind: 'internal', name: 'rollback' }] as const) {
+      let s = inTurn();
+      s.declare('a', fields);
+      for (let n = 0; n < 30; n++) s = restart(s);
+      expect(s.state.actions.get('a')).toMatchObject({ status: 'running', attempts: 31 });
+    }
+  });
+
   test('an action that rested between tries is tried again', () => {
     const before = inTurn();
     before.declare('a', { name: 'pay', retry: 2 });

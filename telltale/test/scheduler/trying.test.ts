@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { GRACE_MS } from '../../src/scheduler/attempt.ts';
-import { stage } from './stage.ts';
+import { CAUSE, stage } from './stage.ts';
 
 describe('the log comes first', () => {
   test('a target that is not idempotent is called when its start is committed', async () => {
@@ -40,6 +40,7 @@ describe('the log comes first', () => {
       stopped = true;
     });
     s.declare('d');
+    s.scheduler.loop({ in: '$b', as: 'item', actions: [] }, CAUSE);
     s.scheduler.turnEnded('well');
     await s.settle();
     expect(stopped).toBe(false);

@@ -1,5 +1,5 @@
 import type { DeclaredAction } from '../events/action.ts';
-import type { JsonObject } from '../kernel/json.ts';
+import { isJsonObject, type JsonObject } from '../kernel/json.ts';
 import { suggest } from '../kernel/nearest.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
@@ -20,6 +20,19 @@ export function createToAction(templates: AgentManifest['action_templates']): To
   const defaults = new Map<string, Defaults>();
   const names = Object.keys(templates);
   for (const name of names) defaults.set(name, resolve(templates, name));
+  /** What undoes the action, with the defaults of the template that it names in turn. */
+  const undoOf = (
+    intent: ActionIntent,
+    byDefault: JsonObject | undefined,
+  ): Result<JsonObject> | undefined => {
+    const undo = intent.compensate ?? byDefault;
+    const template = undo?.template;
+    if (undo === undefined || typeof template !== 'string') return undo && ok(undo);
+    const base = defaults.get(template);
+    if (base === undefined) return err(templateUnknown(intent.id, template, names));
+    const full = undoBy(base, undo);
+    return full.name === undefined ? err(nameMissing(intent.id, template)) : ok(full);
+  };
 
   return (intent, groups) => {
     const { template } = intent;
@@ -30,9 +43,12 @@ export function createToAction(templates: AgentManifest['action_templates']): To
     if (name === undefined) return err(nameMissing(intent.id, template ?? ''));
     const { type: _, repaired: _repaired, ...given } = intent;
     const mode = intent.mode ?? base?.mode ?? 'async';
+    const compensate = undoOf(intent, base?.compensate);
+    if (compensate?.ok === false) return compensate;
     const action: DeclaredAction = {
       ...base,
       ...given,
+      ...(compensate === undefined ? {} : { compensate: compensate.value }),
       kind: intent.kind ?? base?.kind ?? 'tool',
       // In <parallel> every action is async, whatever its template says: its close waits for all of them.
       mode: group === undefined ? mode : 'async',
@@ -71,15 +87,35 @@ function resolve(templates: AgentManifest['action_templates'], name: string): De
 
 function fieldsOf(template: Template, below: Defaults): Defaults {
   const { type, timeout, parameters, template: _, compensate, ...rest } = template;
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   return {
-    ...given,
-    kind: type === 'context_feed' ? 'internal' : type,
+    ...present(rest),
+    ...(type === undefined ? {} : { kind: type === 'context_feed' ? 'internal' : type }),
     ...(timeout === undefined ? {} : { timeout: timeout.ms / 1000 }),
     ...(parameters === undefined ? {} : { parameters: { ...below.parameters, ...parameters } }),
-    ...(compensate === undefined ? {} : { compensate: compensate as unknown as JsonObject }),
+    ...(compensate === undefined ? {} : { compensate: envelopeOf(compensate) }),
   };
 }
+
+/** As a model writes it. */
+function envelopeOf({ timeout, ...rest }: NonNullable<Template['compensate']>): JsonObject {
+  return { ...present(rest), ...(timeout === undefined ? {} : { timeout: timeout.ms / 1000 }) } as JsonObject;
+}
+
+function undoBy(base: Defaults, undo: JsonObject): JsonObject {
+  const { kind, parameters, mode: _mode, compensate: _compensate, ...fields } = base;
+  const { template: _, ...given } = present(undo);
+  const own = isJsonObject(given.parameters) ? given.parameters : {};
+  return {
+    ...(fields as JsonObject),
+    ...(kind === undefined ? {} : { type: kind }),
+    ...given,
+    parameters: { ...parameters, ...own },
+  };
+}
+
+/** `null` is absent. */
+const present = (fields: object) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 
 const templateUnknown = (id: string, asked: string, known: readonly string[]) =>
   new RuntimeError('bad_action', `The action "${id}" names the template "${asked}", which does not exist.`, {

@@ -59,6 +59,7 @@ export function collectReferences({
   document,
 }: Pick<ProjectDocument, 'kind' | 'document'>): readonly Reference[] {
   const found: Reference[] = [];
+  const templates = isMap(document.value) ? document.value.action_templates : undefined;
   const add = (to: ReferenceTo, name: Json | undefined, path: IssuePath, method?: Json) => {
     if (typeof name !== 'string' || name === '' || name.includes('${')) return;
     found.push({ to, name, path, ...(typeof method === 'string' ? { method } : {}) });
@@ -79,9 +80,11 @@ export function collectReferences({
     const type =
       typeof map.type === 'string'
         ? map.type
-        : isTemplate || path.at(-1) === 'compensate'
-          ? 'tool'
-          : undefined;
+        : isTemplate
+          ? inheritedType(map, templates)
+          : path.at(-1) === 'compensate'
+            ? 'tool'
+            : undefined;
     const to = type === undefined ? undefined : TARGETS.get(type);
     if (to !== undefined && (isTemplate || path.at(-1) === 'source')) add(to, map.name, at('name'));
     if (to !== undefined && !isTemplate) add(to, map.target, at('target'));
@@ -104,4 +107,19 @@ export function collectReferences({
   if (kind === 'Tool' && isMap(value.implementation) && isMap(value.implementation.mcp))
     add('server', value.implementation.mcp.server, ['implementation', 'mcp', 'server']);
   return found;
+}
+
+/** An action template without a type has that of the one it names; in the end it is a tool. */
+function inheritedType(template: { readonly [key: string]: Json }, templates: Json | undefined): string {
+  const passed = new Set<Json>();
+  for (let at: Json | undefined = template; isMap(at) && !passed.has(at); ) {
+    passed.add(at);
+    if (typeof at.type === 'string') return at.type;
+    const name: Json | undefined = at.template;
+    at =
+      isMap(templates) && typeof name === 'string' && Object.hasOwn(templates, name)
+        ? templates[name]
+        : undefined;
+  }
+  return 'tool';
 }

@@ -30,10 +30,13 @@ const SLIPS = {
 };
 
 const envelopeKeys = {
+  // No default: a template without a type has that of the one it names.
   type: z
     .enum(ACTION_TYPES)
-    .default('tool')
-    .describe('What is called. context_feed is an alias of internal.'),
+    .optional()
+    .describe(
+      'What is called; if absent, what its template calls, else a tool. context_feed is an alias of internal.',
+    ),
   mode: z.enum(['sync', 'async', 'fire_and_forget']).optional().describe('async if absent.'),
   name: targetName('The tool, agent, relic, workflow, prompt, artifact or internal action.').optional(),
   parameters: jsonObject('Its parameters; $variables are resolved just before the start.').optional(),

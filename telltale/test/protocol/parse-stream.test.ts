@@ -82,6 +82,21 @@ describe('parseStream', () => {
     expect(stopped).toBe(true);
   });
 
+  it('hears nothing more, not even the end, once its signal has gone off', async () => {
+    const controller = new AbortController();
+    const heard: string[] = [];
+    async function* model() {
+      yield '<thought>one';
+      controller.abort(new Error('enough'));
+    }
+    const reading = parseStream(model(), {
+      signal: controller.signal,
+      onEvent: ({ type }) => heard.push(type),
+    });
+    await expect(reading).rejects.toThrow('enough');
+    expect(heard).toEqual(['open', 'delta']);
+  });
+
   it('ends with the reason of its signal', async () => {
     const controller = new AbortController();
     async function* model() {

@@ -92,6 +92,18 @@ describe('a step', () => {
   it.each([
     [{ tool_calls: ['x'] }, 'an item is no object'],
     [{ tool_calls: [{ input: {} }] }, 'has no "name"'],
+    [{ tool_calls: [{ name: '' }] }, 'has no "name" (it is a string)'],
+    [{ tool_calls: [{ name: null }] }, 'has no "name" (it is absent)'],
+    [{ tool_calls: [{ name: ['a'] }] }, 'has no "name" (it is a list)'],
+    [{ tool_calls: [{ name: {} }] }, 'has no "name" (it is an object)'],
+    [{ tool_calls: [{ name: 'a', input: [1] }] }, '"input" must be an object, but it is a list'],
+    [{ notes: 1 }, 'it must be a text'],
+    [{ response: 1 }, 'it must be a text'],
+    [{ evidence: [] }, 'A step has no field "evidence"'],
+    [{ artifacts: [] }, 'A step has no field "artifacts"'],
+    [{ strange: 1 }, 'tool_calls, notes, is_complete, response, output'],
+    [{ output: 1 }, 'it counts only with "is_complete": true'],
+    ['{"metadata": {"a" 1}}', 'it is no JSON that can be read'],
     [{ tool_calls: [{ name: 'a', input: 'x' }] }, '"input" must be an object'],
     [{ tool_calls: [{ name: 'a', parameters: {} }] }, 'goes into "input"'],
     [{ tool_calls: [{ name: 'a', depend_on: [] }] }, 'Did you mean "depends_on"?'],
@@ -111,6 +123,37 @@ describe('a step', () => {
     expect(faults[0]?.message).toContain(message);
   });
 
+  it('takes null as absent, in each of its fields and in the input of a call', () => {
+    expect(
+      events({
+        thought: null,
+        metadata: null,
+        tool_calls: [{ name: 'a', input: null }],
+        notes: null,
+        output: null,
+      }),
+    ).toMatchObject([{ type: 'action', name: 'a', parameters: {} }]);
+  });
+
+  it('whose metadata or variables had to be mended says so', () => {
+    expect(events('{"metadata": {"a": 1,}, "context_updates": {\'b\': 2}}')).toEqual([
+      { type: 'metadata', value: { a: 1 }, repaired: true },
+      { type: 'variables', value: { b: 2 }, repaired: true },
+    ]);
+  });
+
+  it('that ends too early ends what is open in it, as cut off', () => {
+    const cut = (input: string) => hear('step', `${openFrame('c', 'step')}${input}`).events.slice(-2);
+    expect(cut('{"thought": "Hm')).toMatchObject([
+      { type: 'fault', code: 'truncated' },
+      { type: 'close', tag: 'thought', truncated: true },
+    ]);
+    expect(cut('{"response": "So')).toMatchObject([
+      { type: 'fault', code: 'truncated' },
+      { type: 'close', tag: 'response', truncated: true },
+    ]);
+  });
+
   it('that is not JSON to its end counts up to there', () => {
     const all = events('{"tool_calls":[{"name":"a"}],"is_complete":true,"notes":"n" oops');
     expect(codes(all)).toEqual(['action', 'bad_json']);
@@ -121,6 +164,43 @@ describe('a step', () => {
   it('is the only call there is', () => {
     const { events: all } = hear('step', frame('search', { q: 1 }));
     expect(all).toMatchObject([{ type: 'fault', code: 'bad_action' }]);
+  });
+});
+
+describe('a step of a session that is led', () => {
+  const led = (input: unknown) => hear('step', frame('step', input), { led: true }).events;
+  const claim = { evidence: ['e'], artifacts: [{ kind: 'x' }], context_updates: { v: 1 } };
+
+  it('is completed by an action, with what it claims, and its response is not final', () => {
+    const all = led({ response: 'So.', ...claim, notes: 'n', is_complete: true });
+    expect(all.at(-1)).toMatchObject({
+      type: 'action',
+      kind: 'internal',
+      name: 'complete_step',
+      parameters: { notes: 'n', ...claim },
+    });
+    expect(codes(all)).toEqual(['open', 'delta', 'close', 'action']);
+    expect(finals(all)).toEqual([false]);
+  });
+
+  it('that is not complete sets its variables, and nothing else of its claim', () => {
+    expect(led({ ...claim, notes: 'n' })).toEqual([{ type: 'variables', value: { v: 1 } }]);
+    expect(led({ evidence: ['e'] })).toEqual([]);
+  });
+
+  it('that cannot be complete is not, and keeps its variables', () => {
+    expect(codes(led({ ...claim, is_complete: true }))).toEqual(['bad_action', 'variables']);
+  });
+
+  it.each([
+    [{ evidence: 'x' }, 'it must be a list'],
+    [{ artifacts: {} }, 'it must be a list'],
+    [{ context_updates: [] }, 'it must be an object'],
+    [{ strange: 1 }, 'notes, evidence, artifacts, is_complete'],
+  ])('with %j says what is wrong with it', (input, message) => {
+    expect(led(input)).toMatchObject([
+      { type: 'fault', code: 'bad_action', message: expect.stringContaining(message) },
+    ]);
   });
 });
 

@@ -46,6 +46,40 @@ describe('an environment variable', () => {
     expect(scalar('"${N}"', { N: '' })).toBe('');
   });
 
+  it('that is set wins over its default', () => {
+    expect(scalar('"${N:-x} ${M:-}"', { N: 'y', M: '0' })).toBe('y 0');
+    expect(scalar('${N:-5}', { N: '6' })).toBe(6);
+  });
+
+  it.each([
+    [
+      '${A:-${B}}',
+      'The default of ${A:-…} holds another reference.',
+      'A default is plain text: name one variable, and one default.',
+    ],
+    ['a ${A', '${A has no "}".', 'Write ${A}, or $${ for the two characters themselves.'],
+    ['${A:-b', '${A has no "}".', 'Write ${A}, or $${ for the two characters themselves.'],
+    ['${B:-b} ${A', '${A has no "}".', 'Write ${A}, or $${ for the two characters themselves.'],
+    ...['${A:8080}', '${A-x}', '${A:?x}', '${A=x}', '${A?}', '${A+x}', '${A#x}', '${ A:+x }'].map(
+      (written): [string, string, string] => [
+        written,
+        `"${written}" is no reference to an environment variable.`,
+        'Write ${A} or ${A:-default}; $${ is for the two characters themselves.',
+      ],
+    ),
+  ])('written as %s is an error that shows the right form', (written, message, hint) => {
+    const { diagnostics } = read(`v: ${JSON.stringify(written)}\n`, { A: 'x' });
+    expect(diagnostics.filter(({ code }) => code === 'env_syntax')).toMatchObject([
+      { severity: 'error', message, hint },
+    ]);
+  });
+
+  it('is reported sixteen times in one text at the most', () => {
+    const unset = (count: number) =>
+      read(`v: "${'${X} '.repeat(count)}"\n`, {}).codes.filter((code) => code === 'env_unset').length;
+    expect([unset(16), unset(17)]).toEqual([16, 16]);
+  });
+
   it('is not looked up in the prototype of the record', () => {
     expect(read('v: ${constructor}\n', {}).codes).toContain('env_unset');
     expect(read('v: ${toString}\n', {}).codes).toContain('env_unset');
@@ -55,6 +89,8 @@ describe('an environment variable', () => {
     expect(scalar('"${A}"', { A: '${B}', B: 'secret' })).toBe('$${B}');
     expect(scalar('"${A}"', { A: '${agent.metadata}' })).toBe('$${agent.metadata}');
     expect(scalar('"${A}{B}"', { A: '$', B: 'x' })).toBe('$${B}');
+    expect(scalar('"${A}{B}"', { A: '$1 $', B: 'x' })).toBe('$1 $${B}');
+    expect(scalar('"${A}"', { A: 'costs $' })).toBe('costs $');
   });
 
   it('that is unset and has no default is an error at the reference, once for each', () => {

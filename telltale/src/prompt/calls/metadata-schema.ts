@@ -25,12 +25,10 @@ export function metadataSchema({ metadata }: AgentManifest, place = '#'): JsonOb
     const start = field.default === undefined ? '' : ` Default: ${JSON.stringify(field.default)}.`;
     const told = field.description === undefined ? '' : `${field.description.trim()} `;
     const description = `${told}Takes ${describeField(field)}.${start}`;
-    return [name, { ...fieldSchema(field, `${place}/properties/${pointer(name)}`, 0), description }] as const;
+    return [name, { ...fieldSchema(field, `${place}/properties/${name}`, 0), description }] as const;
   });
   return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false };
 }
-
-const pointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 function fieldSchema(field: MetadataField, place: string, depth: number): JsonObject {
   switch (field.type) {

@@ -224,6 +224,43 @@ test('grep gives file, line and text, and passes over what is no text', async ()
   expect(await fs('grep', { path: 'src', pattern: '.', limit: 1 })).toMatchObject({ cut: 'after 1 matches' });
 });
 
+test('of a large folder a thousand entries are listed, two thousand lines drawn, and the rest counted', async () => {
+  const { fs, folder } = await given();
+  mkdirSync(join(folder, 'many'));
+  const add = (from: number, to: number) => {
+    for (let n = from; n < to; n++) writeFileSync(join(folder, 'many', `${n}.txt`), '');
+  };
+  add(0, 1000);
+  expect(await fs('list', { path: 'many' })).toEqual({
+    path: 'many',
+    entries: expect.toSatisfy((entries: readonly unknown[]) => entries.length === 1000),
+  });
+  expect(await fs('glob', { path: 'many', pattern: '*.txt' })).not.toHaveProperty('left_out');
+  add(1000, 2000);
+  expect(await fs('list', { path: 'many' })).toMatchObject({ left_out: 1000 });
+  expect(await fs('glob', { path: 'many', pattern: '*.txt' })).toMatchObject({ left_out: 1000 });
+  expect(String(await fs('tree', { path: 'many' })).split('\n')).toHaveLength(2001);
+  add(2000, 2003);
+  const lines = String(await fs('tree', { path: 'many' })).split('\n');
+  expect([lines.length, lines.at(-1)]).toEqual([2002, expect.stringContaining('… 3 more')]);
+});
+
+test('grep shows three hundred characters of a line, a hundred matches unless told, and says where it was cut', async () => {
+  const line = `x${'y'.repeat(299)}`;
+  const { fs } = await given({ 'long.txt': `${line}\r\n${line}z\n`, 'many.txt': 'm\n'.repeat(101) });
+  expect(await fs('grep', { path: 'long.txt', pattern: '^x' })).toMatchObject({
+    matches: [
+      { line: 1, text: line },
+      { line: 2, text: `${line}…` },
+    ],
+  });
+  const grep = async (input: object) =>
+    (await fs('grep', { path: 'many.txt', pattern: 'm', ...input })) as { matches: unknown[]; cut?: string };
+  const { matches, cut } = await grep({});
+  expect([matches.length, cut]).toEqual([100, 'after 100 matches']);
+  expect(await grep({ limit: 101 })).not.toHaveProperty('cut');
+});
+
 test('a search can be stopped, and stops by itself after its time', async () => {
   const agent = 'import: { tools: ["builtin:filesystem"] }';
   const files = { 'a.txt': 'ab\n'.repeat(1000) };

@@ -19,7 +19,7 @@ type Defaults = Partial<Omit<DeclaredAction, 'id' | 'parameters'>> & { readonly 
 export function createToAction(templates: AgentManifest['action_templates']): ToAction {
   const defaults = new Map<string, Defaults>();
   const names = Object.keys(templates);
-  for (const name of names) defaults.set(name, resolve(templates, name));
+  for (const name of names) defaults.set(name, templateDefaults(templates, name));
   /** What undoes the action, with the defaults of the template that it names in turn. */
   const undoOf = (
     intent: ActionIntent,
@@ -69,7 +69,7 @@ const undoesByLoop = ({ compensate }: DeclaredAction): boolean =>
   (compensate.type === 'internal' || compensate.type === 'context_feed');
 
 /** A template's own fields over those of the template it names; validation has refused cycles. */
-function resolve(templates: AgentManifest['action_templates'], name: string): Defaults {
+export function templateDefaults(templates: AgentManifest['action_templates'], name: string): Defaults {
   const chain: Template[] = [];
   for (
     let at: string | undefined = name;

@@ -76,7 +76,7 @@ describe('the primer', () => {
     expect(text).toContain(
       '- name "read_output": Shows the rest of a long result. Parameters: {"type":"object"}',
     );
-    expect(text).toContain('- "page": {"type":"tool","name":"http_fetch","timeout":20,"retry":2}');
+    expect(text).toContain('- "page": {"name":"http_fetch","timeout":20,"retry":2}');
     expect(text).toContain('- status: one of "IDLE", "CODING". Current mode. Default: "IDLE".');
     expect(text).toContain('- $attempts: Tries so far');
     expect(text).not.toContain('hidden');

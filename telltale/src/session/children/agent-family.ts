@@ -4,6 +4,7 @@ import { agentCode } from '../define/agent-code.ts';
 import { hashOf } from '../load-agent.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { reachOf } from '../reach-of.ts';
+import { templateDefaults } from '../to-action.ts';
 
 /** Finds the agents that agents may call. Each is loaded once, so that what is prepared for it is found again. */
 export interface AgentFamily {
@@ -55,10 +56,13 @@ function callable({ manifest, project }: LoadedAgent<unknown>): readonly LoadedM
 
 const agentOf = ({ manifest }: LoadedManifest) => (manifest.kind === 'Agent' ? manifest : undefined);
 
-const namesItself = (manifest: ReturnType<typeof agentOf>): boolean =>
-  Object.values(manifest?.action_templates ?? {}).some(
-    ({ type, name }) => type === 'agent' && name === manifest?.name,
-  );
+function namesItself(manifest: ReturnType<typeof agentOf>): boolean {
+  const templates = manifest?.action_templates ?? {};
+  return Object.keys(templates).some((each) => {
+    const { kind, name } = templateDefaults(templates, each);
+    return kind === 'agent' && name === manifest?.name;
+  });
+}
 
 function toAgent(loaded: LoadedManifest, project: Project): LoadedAgent | undefined {
   const manifest = agentOf(loaded);

@@ -92,6 +92,19 @@ describe('an action of type agent', () => {
     expect(ran.of('action.failed')).toMatchObject([{ id: 'a2', error: { code: 'target_unknown' } }]);
   });
 
+  it('may name itself where an action template does, if need be by the one that it builds on', async () => {
+    const offered = async (templates: string) => {
+      const model = speaking(
+        ({ system }) => `<response>${system.includes('type agent, name "tester"')}</response>`,
+      );
+      const ran = await runAgent({ manifest: `action_templates: ${templates}\n`, turns: [], model });
+      return ran.result.result;
+    };
+    expect(await offered('{ own: { type: agent, name: tester } }')).toBe('true');
+    expect(await offered('{ own: { template: base, name: tester }, base: { type: agent } }')).toBe('true');
+    expect(await offered('{ other: { type: agent } }')).toBe('false');
+  });
+
   it('without text as its input is refused, and so is what the agent has not', async () => {
     const manifest =
       'context_variables: { runtime: [{ name: tone, type: string }, { name: key, writers: [user] }] }\n';

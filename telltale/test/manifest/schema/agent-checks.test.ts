@@ -199,6 +199,69 @@ describe("a variable that a permission goes by is out of the model's hand", () =
     ).toEqual(['model_controlled permissions.network.0']);
   });
 
+  it.each([
+    [
+      { type: 'metadata_match', conditions: { status: 'X' } },
+      'it is derived from metadata, which the model declares',
+    ],
+    ...[
+      'thought',
+      'text',
+      'response',
+      'model.output',
+      'action.declared',
+      'metadata.changed',
+      'variable.changed',
+    ].map((event): [object, string] => [
+      { type: 'event', event },
+      `it is derived from the event ${event}, which a model brings about`,
+    ]),
+    [
+      { type: 'tool_response', tool: 't', reset_on: [{ type: 'agent_text', match: { equals: 'x' } }] },
+      "it is derived from an agent's text",
+    ],
+    [
+      { type: 'timer_expired', after: 5, reset_on: [{ type: 'event', event: 'thought' }] },
+      'it is derived from the event thought, which a model brings about',
+    ],
+  ])('set or put back by %j', (trigger, why) => {
+    const lines = said({
+      ...withVariable({
+        derived: [{ name: 'root', triggers: [{ type: 'agent_turn_count', at_least: 2 }, trigger] }],
+      }),
+      metadata: { fields: { status: { type: 'string' } } },
+    });
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain(`The variable "root" is used by a permission, and ${why}.`);
+  });
+
+  it('through a chain of others, whichever of them reads it first', () => {
+    const derived = [
+      { name: 'root', expression: 'c + "/x"' },
+      { name: 'other', expression: 'a' },
+      { name: 'c', expression: 'b + other' },
+      { name: 'b', expression: 'a' },
+    ];
+    const runtime = [{ name: 'a', writers: ['user', 'model'] }];
+    expect(said(withVariable({ runtime, derived }))[0]).toContain(
+      'is used by a permission, and it is derived from "c": the model may write it.',
+    );
+    const mine = [{ name: 'a', writers: ['user'] }];
+    expect(found(withVariable({ runtime: mine, derived }))).toEqual([]);
+  });
+
+  it('but what a tool, the time, an artifact or an event of the runtime sets is not in it', () => {
+    const triggers = [
+      { type: 'tool_response', tool: 't' },
+      { type: 'timer_expired', after: 5 },
+      { type: 'agent_turn_count', at_least: 2 },
+      { type: 'function', artifact: 'x', method: 'm', fallback: false },
+      { type: 'event', event: 'action.completed' },
+      { type: 'event', event: 'session.started' },
+    ];
+    expect(found(withVariable({ derived: [{ name: 'root', triggers }] }))).toEqual([]);
+  });
+
   it('but one that only people and workflows write may be used', () => {
     expect(found(withVariable({ defined: [{ name: 'root', writers: ['user', 'workflow'] }] }))).toEqual([]);
   });

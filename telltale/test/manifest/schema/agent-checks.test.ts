@@ -235,6 +235,20 @@ describe("a variable that a permission goes by is out of the model's hand", () =
     expect(lines[0]).toContain(`The variable "root" is used by a permission, and ${why}.`);
   });
 
+  it('put back by what it says of itself', () => {
+    const derived = [
+      {
+        name: 'root',
+        triggers: [{ type: 'tool_response', tool: 't' }],
+        reset_on: [{ type: 'agent_text', match: { equals: 'x' } }],
+      },
+    ];
+    expect(found(withVariable({ derived }))).toEqual([
+      'model_controlled permissions.paths.0',
+      'model_controlled permissions.paths.1',
+    ]);
+  });
+
   it('through a chain of others, whichever of them reads it first', () => {
     const derived = [
       { name: 'root', expression: 'c + "/x"' },

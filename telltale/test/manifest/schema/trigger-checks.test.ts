@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { said, step, steps } from './said.ts';
+
+const started = (...triggers: readonly object[]) => said({ ...steps(step('a')), triggers });
+const match = { type: 'metadata_match', conditions: { x: 1 } };
+
+describe('the triggers of a workflow', () => {
+  it('cancel on exit only what they start on entering', () => {
+    expect(started({ ...match, fire: 'on_exit', cancel_on_exit: true })).toEqual([
+      'exclusive triggers.0.cancel_on_exit: This trigger never starts anything: it fires on_exit, when "cancel_on_exit" cancels. | Leave "cancel_on_exit" out, or fire on_enter.',
+    ]);
+    expect(started({ ...match, fire: 'on_enter', cancel_on_exit: true })).toEqual([]);
+    expect(started({ ...match, fire: 'on_exit', cancel_on_exit: false })).toEqual([]);
+    expect(started({ ...match, fire: 'on_exit' })).toEqual([]);
+  });
+
+  it('have hooks of different names', () => {
+    const hook = (name: string) => ({ type: 'webhook', hook: name, secret: 's' });
+    expect(started(hook('h'), { type: 'manual' }, hook('h'))).toEqual([
+      'duplicate triggers.2.hook: There are two webhooks named "h". | The first is at triggers[0]; give this one another name.',
+    ]);
+    expect(started(hook('h'), hook('i'))).toEqual([]);
+  });
+
+  it('have one limit for what is started by hand', () => {
+    const byHand = (max?: number) => ({
+      type: 'manual',
+      ...(max === undefined ? {} : { concurrency: { max } }),
+    });
+    expect(started(byHand(1), byHand(2))).toEqual([
+      'warning no_effect triggers.1.concurrency: This "concurrency" has no effect: that of the first "manual" trigger counts for every start by hand. | Keep one "manual" trigger.',
+    ]);
+    expect(started(byHand(), byHand(2))).toEqual([]);
+    expect(started({ ...match, concurrency: { max: 1 } }, byHand(2))).toEqual([]);
+  });
+});

@@ -2,8 +2,10 @@ import { added, NONE } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf } from './event.ts';
+import { compactedFeeds } from './fold-feeds.ts';
 import { withoutTurn } from './hook-marks.ts';
 import { emptyNews, isEmptyNews, WITHOUT_NEWS } from './news.ts';
+import { showsTag } from './shows-tag.ts';
 import { NO_FIELDS, type SessionState } from './state.ts';
 import type { Usage } from './turn-event.ts';
 import { noSigns, type TurnRecord } from './turn-record.ts';
@@ -13,6 +15,13 @@ export const TURN_CUT_SHORT = 'interrupted';
 
 /** The error of a turn that a person broke off: nothing failed, and nothing is tried again. */
 export const TURN_BROKEN_OFF = 'broken_off';
+
+/**
+ * Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. Beyond them the
+ * first of a kind still counts: it may be what keeps a response from being final, or what says that it was not. There
+ * are some thirty kinds.
+ */
+const MAX_FAULTS = 50;
 
 type Begun = { -readonly [Field in keyof TurnRecord]: TurnRecord[Field] };
 
@@ -97,4 +106,27 @@ export function usedOutside(data: Json): { readonly usage: Usage; readonly cost_
     usage: { input: number(used?.input), output: number(used?.output) },
     cost_usd: number(used?.cost_usd),
   };
+}
+
+export function tellFault(state: SessionState, { code, message }: EventOf<'fault'>): void {
+  state.signs.tags ||= showsTag(code);
+  if (state.news.faults.length < MAX_FAULTS || isNewKind(state, code))
+    state.news.faults = added(state.news.faults, { code, message });
+}
+
+const isNewKind = ({ news }: SessionState, kind: string): boolean =>
+  !news.faults.some(({ code }) => code === kind);
+
+export function compact(state: SessionState, event: EventOf<'prompt.compacted'>): void {
+  const { task } = state;
+  const { through, summary, usage, cost_usd = 0 } = event;
+  state.compaction = {
+    through,
+    summary,
+    // The block that gave it is among what the summary stands for.
+    ...(task !== undefined && task.since < through ? { task: task.given } : {}),
+    ...compactedFeeds(state, event),
+  };
+  state.turns = state.turns.filter(({ turn }) => turn > through);
+  if (usage !== undefined) charge(state, usage, cost_usd);
 }

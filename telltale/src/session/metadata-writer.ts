@@ -1,6 +1,6 @@
 import { deepEqual } from '../conditions/deep-equal.ts';
 import type { Cause } from '../events/event.ts';
-import { SEED_WRITER } from '../events/reduce.ts';
+import { SEED_WRITER } from '../events/fold-values.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Store, TableWrite } from '../store/store.ts';

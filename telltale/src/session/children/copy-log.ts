@@ -1,5 +1,5 @@
 import type { Cause, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
-import { CHILD_WRITER } from '../../events/reduce.ts';
+import { CHILD_WRITER } from '../../events/fold-values.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../../events/event.ts';
+import { WORKFLOW_WRITER } from '../../events/fold-values.ts';
 import type { StartedRun } from '../../events/reaction-state.ts';
-import { WORKFLOW_WRITER } from '../../events/reduce.ts';
 
 type Chain = readonly string[];
 

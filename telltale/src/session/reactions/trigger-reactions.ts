@@ -1,6 +1,6 @@
 import type { Cause, EventOf, SessionEvent } from '../../events/event.ts';
+import { SEED_WRITER } from '../../events/fold-values.ts';
 import type { StartedRun } from '../../events/reaction-state.ts';
-import { SEED_WRITER } from '../../events/reduce.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { IdSource } from '../../kernel/ids.ts';
 import type { Json } from '../../kernel/json.ts';

@@ -1,5 +1,5 @@
 import type { EventBody } from '../../events/event.ts';
-import { WORKFLOW_WRITER } from '../../events/reduce.ts';
+import { WORKFLOW_WRITER } from '../../events/fold-values.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';

@@ -1,0 +1,54 @@
+import { added, put } from '../kernel/grow.ts';
+import type { EventOf, MessageFrom } from './event.ts';
+import { ownFields, type SessionState } from './state.ts';
+import type { VariableClass } from './value-event.ts';
+
+export function begin(state: SessionState, event: EventOf<'session.started'>): void {
+  state.id = event.session;
+  state.agent = event.agent;
+  state.manifest = event.manifest;
+  state.model = event.model;
+  if (event.seal !== undefined) state.seal = event.seal;
+  if (event.parent !== undefined) state.parent = event.parent;
+  if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
+  if (event.chat === true) state.chat = true;
+  if (event.led === true) state.led = true;
+  if (event.user !== undefined) state.user = event.user;
+  if (event.balance !== undefined) state.balance = event.balance;
+  state.input = event.input;
+  state.startedAt = event.at;
+  for (const [field, value] of Object.entries(event.metadata ?? {})) ownFields(state)[field] = value;
+  for (const [name, value] of Object.entries(event.vars ?? {}))
+    state.variables = put(state.variables, name, { value, class: classIn(event, name), by: 'start' });
+  tellMessage(state, event.parent === undefined || event.led === true ? 'user' : 'parent', event.input);
+}
+
+export function tellMessage({ news }: SessionState, from: MessageFrom, text: string): void {
+  news.messages = added(news.messages, { from, text });
+}
+
+const classIn = ({ classes }: EventOf<'session.started'>, name: string): VariableClass =>
+  classes !== undefined && Object.hasOwn(classes, name) ? (classes[name] ?? 'runtime') : 'runtime';
+
+export function end(state: SessionState, status: SessionState['status']): void {
+  state.status = status;
+  delete state.failing;
+}
+
+/** What a session completed with is the answer of its last exchange, once it goes on as a chat. */
+export function becomeChat(state: SessionState): void {
+  state.chat = true;
+  if (state.status !== 'completed') return;
+  state.idle = true;
+  state.turnsBefore = state.totals.turns;
+  delete state.result;
+}
+
+/** A session that had come to an end of any kind runs again. */
+export function goOn(state: SessionState): void {
+  // Otherwise it would stall again at once, before the model has seen what it was given to go on with.
+  if (state.status === 'stalled') state.idleTurns = 0;
+  state.status = 'running';
+  delete state.error;
+  state.totals.failedTurns = 0;
+}

@@ -1,12 +1,11 @@
 import { encodeNext, type LastFront } from '../events/codec.ts';
-import type { Cause, EventBody, ObservedEvent, SessionEvent } from '../events/event.ts';
-import type { LiveEvent } from '../events/live-event.ts';
+import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
 import { placeEvent } from '../events/place-event.ts';
 import { reduce } from '../events/reduce.ts';
 import { SNAPSHOT_EVERY, SNAPSHOT_SOON, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { added, NONE, without } from '../kernel/grow.ts';
+import { added, NONE } from '../kernel/grow.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
@@ -18,10 +17,10 @@ import {
   type StreamBatches,
   whenCommitted,
 } from '../store/stream-batches.ts';
-import { tellAll, tellOne } from '../store/tell-all.ts';
+import { tellAll } from '../store/tell-all.ts';
 import type { WhenMade } from './begin-stream.ts';
 import type { SessionLog } from './session-log.ts';
-import type { OpenSpeech } from './speech.ts';
+import { publish, type ShownLog, show, showHeld, speech, subscribe } from './show-events.ts';
 import type { Stop } from './stop.ts';
 
 export interface SessionLogEdges {
@@ -42,9 +41,6 @@ export interface SessionLogEdges {
   readonly watchers?: ReadonlySet<(event: SessionEvent) => void> | undefined;
 }
 
-/** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
-const MAX_HELD = 4_096;
-
 /**
  * A record, and functions that all logs share: with a closure for each of them a session had 2 KB more. It is its own
  * batches.
@@ -56,18 +52,14 @@ interface OwnLog extends SessionLog, StreamBatches<OwnLog, SessionEvent> {
   stop: SessionLogEdges['stop'];
   readonly watchers: SessionLogEdges['watchers'];
   readonly front: LastFront;
-  /** In the order in which they came, each once. Most logs have one: a Set for it would be 140 bytes more. */
-  listeners: readonly Listener[];
-  /** Live events, and answers that stand among them, each with the durable one that they came behind. */
-  held: readonly { readonly behind: number; readonly show: LiveEvent | (() => void) }[];
+  listeners: ShownLog['listeners'];
+  held: ShownLog['held'];
   sealed: boolean;
   origin: Cause;
   turnOrigin: Cause | undefined;
   reactions: readonly ((event: SessionEvent) => void)[];
   unanswered: SessionEvent[] | undefined;
 }
-
-type Listener = (event: ObservedEvent) => void;
 
 const METHODS = {
   append,
@@ -183,50 +175,6 @@ function flushed(this: OwnLog): Promise<void> {
   return committedThrough(this, this.state.seq);
 }
 
-function show(this: OwnLog, event: LiveEvent): void {
-  if (mayShow(this)) tell(this, event);
-  else this.held = added(this.held, { behind: this.state.seq, show: event });
-}
-
-function speech(this: OwnLog, told: (open: OpenSpeech | undefined, seq: number) => void): void {
-  const open = this.speaking?.openSpeech();
-  const { seq } = this.state;
-  if (mayShow(this)) told(open, seq);
-  else this.held = added(this.held, { behind: seq, show: () => told(open, seq) });
-}
-
-function tell(log: OwnLog, event: ObservedEvent): void {
-  const { listeners } = log;
-  // One that has left meanwhile is not told any more.
-  for (const listener of listeners)
-    if (log.listeners === listeners || log.listeners.includes(listener)) tellOne(listener, event);
-}
-
-function mayShow(log: OwnLog): boolean {
-  if (log.held.length >= MAX_HELD) showHeld(log, log.state.seq); // all of them, so that none overtakes another
-  return log.lastCommitted === log.state.seq;
-}
-
-function showHeld(log: OwnLog, through: number): void {
-  if (log.held.length === 0) return;
-  let at = 0;
-  // Whoever is told may show more meanwhile: that comes behind.
-  for (let live = log.held[at]; live !== undefined && live.behind <= through; live = log.held[++at]) {
-    if (typeof live.show === 'function') live.show();
-    else tell(log, live.show);
-  }
-  if (at > 0) log.held = at === log.held.length ? NONE : log.held.slice(at);
-}
-
-function subscribe(this: OwnLog, listener: Listener): () => void {
-  if (!this.listeners.includes(listener)) this.listeners = added(this.listeners, listener);
-  this.watched = true;
-  return () => {
-    this.listeners = without(this.listeners, listener);
-    this.watched = this.listeners.length > 0;
-  };
-}
-
 function react(this: OwnLog, reaction: (event: SessionEvent) => void): void {
   this.reactions = added(this.reactions, reaction);
 }
@@ -255,11 +203,3 @@ const CALLS: BatchCalls<OwnLog, SessionEvent> = {
     log.stop.now({ kind: 'lost', error });
   },
 };
-
-function publish(log: OwnLog, events: readonly SessionEvent[]): void {
-  for (const event of events) {
-    log.crashPoint?.(`committed:${event.type}`);
-    tell(log, event);
-    showHeld(log, event.seq);
-  }
-}

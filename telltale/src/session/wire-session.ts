@@ -4,6 +4,7 @@ import { type Conversation, createConversation } from '../prompt/conversation.ts
 import { createScheduler } from '../scheduler/drive.ts';
 import { armWall } from './arm-wall.ts';
 import type { SessionContext } from './context.ts';
+import { createSessionWorks } from './create-session-works.ts';
 import { staysFresh, usesFeeds } from './feeds/uses-feeds.ts';
 import { createGuide } from './guide/guide.ts';
 import { ledResult } from './guide/led-result.ts';
@@ -21,7 +22,7 @@ import {
 } from './late-parts.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import type { SessionEdges } from './session-edges.ts';
-import { createSessionWorks, lookupOwn, runsOf, type SessionWorks } from './session-works.ts';
+import { lookupOwn, runsOf, type SessionWorks } from './session-works.ts';
 import { isLetGo } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
 import { endTurnInHand } from './turn/hearing-state.ts';

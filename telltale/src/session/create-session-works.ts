@@ -1,0 +1,194 @@
+import type { Cause, EventBody } from '../events/event.ts';
+import { openReviews } from '../events/fold-reviews.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import { withMethods } from '../kernel/with-methods.ts';
+import type { PerformCall, SlotCall } from '../scheduler/edges.ts';
+import { mayBeLost } from '../store/may-be-lost.ts';
+import type { InboxMessage } from '../store/store.ts';
+import { agentView } from './agent-view.ts';
+import { beforeTurn as learnOfOthers } from './before-turn.ts';
+import { createChildRunner } from './children/child-runner.ts';
+import { createCalledAtRest } from './children/rest.ts';
+import { noFeeds, noMemory } from './feeds/uses-feeds.ts';
+import { createCompleteStep } from './guide/complete-step.ts';
+import type { InternalEdges } from './internal/definition.ts';
+import { applyMetadata } from './metadata-writer.ts';
+import { perform, traits, unknown } from './perform.ts';
+import { createReviews, type Reviews } from './reviews/create-reviews.ts';
+import type { SessionEdges } from './session-edges.ts';
+import { lookupOwn, ordersOf, runsOf, type SessionWorks } from './session-works.ts';
+import { createTestContext, type TestContext } from './test-context.ts';
+import { createToolNews } from './tool-news.ts';
+import { setterOf } from './variables/session-variables.ts';
+
+const METHODS = {
+  append,
+  committed,
+  onFatal,
+  onEnded,
+  traits,
+  unknownTarget: unknown,
+  perform,
+  runChild,
+  runWorkflow,
+  internalEdges,
+  clear,
+  asks,
+  slot,
+  once,
+  lookup,
+  view,
+  context,
+  applyMetadata,
+  takeOrder,
+  beforeTurn,
+};
+
+export function createSessionWorks(edges: SessionEdges): SessionWorks {
+  const { prepared, log, stop, runtime } = edges;
+  const { manifest } = prepared.agent;
+  const { state } = log;
+  const atRest = state.parent !== undefined ? 'tell' : edges.onWaiting;
+  const works = withMethods<
+    { -readonly [Field in keyof SessionWorks]: SessionWorks[Field] },
+    keyof typeof METHODS
+  >(METHODS, {
+    // A copy: docs/decisions/copies.md
+    ...{
+      edges,
+      prepared,
+      log,
+      state,
+      stop,
+      clock: runtime.clock,
+      random: runtime.random,
+      crashPoint: runtime.crashPoint,
+      approve: runtime.approve,
+      rest: edges.rest,
+      talk: edges.talk,
+      sentBefore: edges.sentBefore,
+      atRest,
+      parallelActions: manifest.limits.parallel_actions,
+      actionTimeoutMs: manifest.limits.action_timeout.ms,
+      mayBeLost: mayBeLost(runtime.store),
+      tellTools: createToolNews(prepared, log),
+      tests: undefined,
+      internal: undefined,
+      noted: undefined,
+      orders: undefined,
+      runs: undefined,
+      feeds: undefined,
+      memory: undefined,
+      before: undefined,
+      after: undefined,
+      fetch: undefined,
+      // These have to know of the record.
+      called: undefined as never,
+      reviews: undefined as never,
+      scheduler: undefined as never,
+      rests: atRest === 'hold' ? undefined : rests,
+    },
+  });
+  works.called = createCalledAtRest(works);
+  works.reviews = createReviews(works);
+  return works;
+}
+
+function append(this: SessionWorks, body: EventBody, cause?: Cause): Cause {
+  return this.log.append(body, cause);
+}
+
+function committed(this: SessionWorks, seq: number, then: (error?: RuntimeError) => void): void {
+  this.log.committed(seq, then);
+}
+
+function onFatal(this: SessionWorks, error: RuntimeError, id: string): void {
+  this.stop.now({ kind: 'fail', error: actionFatal(id, error) });
+}
+
+function onEnded(this: SessionWorks): void {
+  this.reviews.moved();
+}
+
+function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
+  const { edges, called } = this;
+  const run = createChildRunner({
+    ...{ ...edges.runtime, ...edges, called, setVariable: setterOf(edges.variables) },
+    applyMetadata: (...update) => this.applyMetadata(...update),
+  });
+  return run(call);
+}
+
+function runWorkflow(this: SessionWorks, call: PerformCall): Promise<Json> {
+  return runsOf(this).call(call);
+}
+
+function internalEdges(this: SessionWorks): InternalEdges {
+  const { edges, log } = this;
+  const { prepared } = edges;
+  return {
+    state: log.state,
+    manifest: prepared.agent.manifest,
+    append: (body) => log.append(body),
+    setVariable: setterOf(edges.variables),
+    desk: prepared.desk,
+    rollback: (to, by, signal) => this.scheduler.rollback(to, log.here(), { by, signal }),
+    cancel: (id, reason) => this.scheduler.cancel(reason, [id]),
+    completeStep: createCompleteStep(log, () => this.scheduler),
+    feeds: async () => this.feeds?.desk ?? noFeeds(),
+    memory: async () => this.memory?.open() ?? noMemory(),
+  };
+}
+
+function view(this: SessionWorks): JsonObject {
+  const { prepared, runtime, lineage } = this.edges;
+  return agentView({ state: this.log.state, prepared, env: runtime.env, parent: lineage?.view });
+}
+
+/** What tests read. */
+function context(this: SessionWorks): TestContext {
+  this.tests ??= createTestContext(this.log.state, () => this.view());
+  return this.tests;
+}
+
+function clear(this: SessionWorks, call: Parameters<Reviews['clear']>[0]): ReturnType<Reviews['clear']> {
+  return this.reviews.clear(call);
+}
+
+function asks(this: SessionWorks, id: string): boolean {
+  return openReviews(this.log.state).some(({ action }) => action === id);
+}
+
+function rests(this: SessionWorks, id: string): boolean {
+  return this.called.has(id);
+}
+
+function slot(this: SessionWorks, { key, max, signal }: SlotCall): (() => void) | Promise<() => void> {
+  const { runtime, group } = this.edges;
+  return runtime.slots.take(key, max, { group, signal });
+}
+
+function once(this: SessionWorks): (() => void) | undefined {
+  const { runtime, group } = this.edges;
+  return runtime.underWay.enter(group);
+}
+
+function lookup(this: SessionWorks, name: string): Json | undefined {
+  return this.feeds?.keeper.value(name) ?? lookupOwn(this, name);
+}
+
+function takeOrder(this: SessionWorks, message: InboxMessage): boolean {
+  return ordersOf(this).take(message);
+}
+
+function beforeTurn(this: SessionWorks): Promise<void> | undefined {
+  this.tellTools?.();
+  return learnOfOthers(this.edges);
+}
+
+const actionFatal = (id: string, cause: RuntimeError) =>
+  new RuntimeError('action_failed', `The action "${id}" failed, and says on_error: fail. ${cause.message}`, {
+    hint: cause.hint,
+    cause,
+  });

@@ -7,6 +7,8 @@ interface CronField {
   readonly min: number;
   readonly max: number;
   readonly words?: readonly string[];
+  /** The widest step, where that is not the number of its values. */
+  readonly widest?: number;
 }
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
@@ -19,7 +21,7 @@ const FIELDS: readonly CronField[] = [
   { name: 'hour', min: 0, max: 23 },
   { name: 'day of the month', min: 1, max: 31 },
   { name: 'month', min: 1, max: 12, words: MONTHS },
-  { name: 'day of the week', min: 0, max: 7, words: DAYS },
+  { name: 'day of the week', min: 0, max: 7, words: DAYS, widest: 7 },
 ];
 
 export const cron = (description: string) =>
@@ -31,7 +33,10 @@ export const cron = (description: string) =>
     })
     .meta({ description, expects: 'a cron expression' });
 
-/** Five fields, or six with seconds first; lists, ranges and steps of numbers, names of months and days. */
+/**
+ * Five fields, or six with seconds first; lists, ranges and steps of numbers, names of months and days. What passes here
+ * is kept: the package that tells the times refuses a step behind a single number (`5/10`), and one that is too wide.
+ */
 function checkCron(source: string): Finding | undefined {
   const text = source.trim();
   if (NICKNAMES.includes(text.toLowerCase())) return undefined;
@@ -70,8 +75,7 @@ function valuesOf(part: string, field: CronField): readonly number[] {
     const [from = '', to] =
       range === '*' || range === '?' ? [String(field.min), String(field.max)] : range.split('-');
     const start = numberOf(from, field) ?? field.min;
-    const end =
-      to === undefined ? (every === undefined ? start : field.max) : (numberOf(to, field) ?? field.max);
+    const end = to === undefined ? start : (numberOf(to, field) ?? field.max);
     const step = Number(every ?? 1);
     return Array.from({ length: Math.floor((end - start) / step) + 1 }, (_, index) => start + index * step);
   });
@@ -79,15 +83,17 @@ function valuesOf(part: string, field: CronField): readonly number[] {
 
 function fits(item: string, field: CronField): boolean {
   const [range = '', every, ...rest] = item.split('/');
-  if (rest.length > 0 || (every !== undefined && !(/^\d{1,3}$/.test(every) && Number(every) > 0)))
-    return false;
+  if (rest.length > 0 || (every !== undefined && !isStep(every, field))) return false;
   if (range === '*' || range === '?') return true;
   const [from = '', to, ...more] = range.split('-');
-  if (more.length > 0) return false;
+  if (more.length > 0 || (to === undefined && every !== undefined)) return false;
   const start = numberOf(from, field);
   const end = to === undefined ? start : numberOf(to, field);
   return start !== undefined && end !== undefined && start <= end;
 }
+
+const isStep = (every: string, { min, max, widest = max - min + 1 }: CronField): boolean =>
+  /^\d{1,2}$/.test(every) && Number(every) > 0 && Number(every) <= widest;
 
 function numberOf(text: string, { min, max, words }: CronField): number | undefined {
   const word = words?.indexOf(text.toUpperCase()) ?? -1;

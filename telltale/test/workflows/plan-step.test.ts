@@ -23,6 +23,7 @@ import type { StepHooks } from '../../src/workflows/step-hooks.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
 import type { LeafEdges } from '../../src/workflows/steps/leaf-edges.ts';
 import { begin, doStep, type FakeJournal, failure, fakeJournal, workflowOf } from './fake-run.ts';
+import { NOBODY_WORKS, reviewsOn } from './leaf-stand-ins.ts';
 
 const NOTES =
   'The page was fetched from the archive, its title was kept under a new key, and nothing else changed.';
@@ -117,18 +118,8 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
     takeSlot: () => () => undefined,
     runAgent: async ({ agent, input, key }) => ({ agent, input, key }),
     runWorkflow: async ({ workflow: name, input, key }) => ({ name, input, key }),
-    reviews: {
-      open: (request, cause) => void journal.append({ type: 'review.requested', ...request }, cause),
-      close(review, end) {
-        if (journal.state.reviews.some((each) => each.review === review && each.answer === undefined))
-          journal.append({ type: 'review.resolved', review, ...end });
-      },
-    },
-    workers: {
-      give: () => Promise.reject(new Error('nobody works here')),
-      answer: () => Promise.reject(new Error('nobody works here')),
-    },
-    handsOf: () => Promise.reject(new Error('nobody is lent here')),
+    reviews: reviewsOn(journal),
+    ...NOBODY_WORKS,
     ...edges,
   };
   const leaves = createLeaves(leafEdges);

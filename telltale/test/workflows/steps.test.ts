@@ -15,6 +15,7 @@ import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
 import type { LeafEdges } from '../../src/workflows/steps/leaf-edges.ts';
 import { agentTargets, moduleTool } from '../targets/agent-targets.ts';
 import { type Begun, begin, completed, doStep, failure, fakeJournal, workflowOf } from './fake-run.ts';
+import { NOBODY_WORKS, reviewsOn } from './leaf-stand-ins.ts';
 
 const sandbox = createSandbox({ clock: createSystemClock() });
 afterAll(() => sandbox.close());
@@ -108,18 +109,8 @@ async function given({
     takeSlot: () => () => undefined,
     runAgent: async ({ agent: name, input, vars, key }) => ({ name, input, key, vars: vars ?? null }),
     runWorkflow: async ({ workflow: name, input, key }) => ({ name, input, key }),
-    reviews: {
-      open: (request, cause) => void journal.append({ type: 'review.requested', ...request }, cause),
-      close(review, end) {
-        if (journal.state.reviews.some((each) => each.review === review && each.answer === undefined))
-          journal.append({ type: 'review.resolved', review, ...end });
-      },
-    },
-    workers: {
-      give: () => Promise.reject(new Error('nobody works here')),
-      answer: () => Promise.reject(new Error('nobody works here')),
-    },
-    handsOf: () => Promise.reject(new Error('nobody is lent here')),
+    reviews: reviewsOn(journal),
+    ...NOBODY_WORKS,
     ...edges,
   };
   let leaves = createLeaves(all);

@@ -1,18 +1,18 @@
-import { suggest } from '../../kernel/nearest.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
+import { readStatuses } from '../session/read-statuses.ts';
 import { type ListedSession, sessionTrees } from '../session/session-trees.ts';
 import { shownLocation, storeExists, storeLocation } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
+import { streamJson } from '../session/stream-json.ts';
 import { withSessions } from '../session/with-runtime.ts';
-import { usage } from '../usage.ts';
 import { brief } from '../view/brief.ts';
-import { agoText, timeText } from '../view/figures.ts';
+import { agoText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
-import { paintStatus, type ShownStatus, STATUSES, shownStatus } from '../view/status.ts';
+import { paintStatus, STATUSES, shownStatus } from '../view/status.ts';
 import { type Column, tableLines } from '../view/table.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -55,7 +55,7 @@ export const registerSessions: RegisterCommand = (program, context) => {
 async function sessions(options: Options, context: CommandContext): Promise<ExitCode> {
   const { io } = context;
   const limit = options.limit === undefined ? DEFAULT_LIMIT : wholeNumber('--limit', options.limit);
-  const statuses = options.status === undefined ? undefined : readStatuses(options.status);
+  const statuses = options.status === undefined ? undefined : readStatuses(options.status, STATUSES);
   const location = storeLocation(options.store, io);
   const found = storeExists(location, io)
     ? await withSessions(
@@ -70,7 +70,7 @@ async function sessions(options: Options, context: CommandContext): Promise<Exit
   await (options.json === true
     ? io.stdout.write(
         jsonText(
-          shown.map(({ info }) => sessionJson(info)),
+          shown.map(({ info }) => streamJson(info)),
           2,
         ),
       )
@@ -105,27 +105,6 @@ async function listEnough(store: Store, limit: number): Promise<readonly StreamI
     if (own > limit || found.length < asked || asked >= MAX_SEARCHED) return found;
   }
 }
-
-function readStatuses(text: string): ReadonlySet<string> {
-  const asked = text.split(',').map((each) => each.trim());
-  const wrong = asked.find((each) => !STATUSES.includes(each as ShownStatus));
-  if (wrong !== undefined)
-    throw usage(`There is no status '${wrong}'.`, suggest(wrong, STATUSES, 'Statuses'));
-  return new Set(asked);
-}
-
-const sessionJson = (info: StreamInfo) => ({
-  ...(info.kind === 'run'
-    ? { run: info.stream, workflow: info.name }
-    : { session: info.stream, agent: info.name }),
-  status: shownStatus(info),
-  title: info.title,
-  events: info.head,
-  started: timeText(info.createdAt),
-  updated: timeText(info.updatedAt),
-  parent: info.parent ?? null,
-  pid: info.owner?.pid ?? null,
-});
 
 const COLUMNS: readonly Column[] = [
   { title: 'SESSION' },

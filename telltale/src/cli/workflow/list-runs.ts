@@ -1,15 +1,15 @@
-import { suggest } from '../../kernel/nearest.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { findStream } from '../session/find-session.ts';
+import { readStatuses } from '../session/read-statuses.ts';
 import { shownLocation, storeExists, storeLocation } from '../session/store-location.ts';
+import { streamJson } from '../session/stream-json.ts';
 import { withSessions } from '../session/with-runtime.ts';
-import { usage } from '../usage.ts';
 import { brief } from '../view/brief.ts';
-import { agoText, timeText } from '../view/figures.ts';
+import { agoText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
 import { paintStatus, shownStatus } from '../view/status.ts';
 import { type Column, tableLines } from '../view/table.ts';
@@ -41,7 +41,7 @@ export const RUN_STATUSES = [
 export async function listRuns(options: ListOptions, context: CommandContext): Promise<ExitCode> {
   const { io } = context;
   const limit = options.limit === undefined ? DEFAULT_LIMIT : wholeNumber('--limit', options.limit);
-  const statuses = options.status === undefined ? undefined : readStatuses(options.status);
+  const statuses = options.status === undefined ? undefined : readStatuses(options.status, RUN_STATUSES);
   const location = storeLocation(options.store, io);
   const isNarrow = statuses !== undefined || options.of !== undefined;
   const found = storeExists(location, io)
@@ -58,30 +58,10 @@ export async function listRuns(options: ListOptions, context: CommandContext): P
   const matching = found.filter((each) => statuses?.has(shownStatus(each)) ?? true);
   const shown = matching.slice(0, limit);
   await (options.json === true
-    ? io.stdout.write(jsonText(shown.map(runInfoJson), 2))
+    ? io.stdout.write(jsonText(shown.map(streamJson), 2))
     : print(shown, matching.length > limit, location, io));
   return EXIT.ok;
 }
-
-function readStatuses(text: string): ReadonlySet<string> {
-  const known: readonly string[] = RUN_STATUSES;
-  const asked = text.split(',').map((each) => each.trim());
-  const wrong = asked.find((each) => !known.includes(each));
-  if (wrong !== undefined) throw usage(`There is no status '${wrong}'.`, suggest(wrong, known, 'Statuses'));
-  return new Set(asked);
-}
-
-const runInfoJson = (info: StreamInfo) => ({
-  run: info.stream,
-  workflow: info.name,
-  status: shownStatus(info),
-  title: info.title,
-  events: info.head,
-  started: timeText(info.createdAt),
-  updated: timeText(info.updatedAt),
-  parent: info.parent ?? null,
-  pid: info.owner?.pid ?? null,
-});
 
 const COLUMNS: readonly Column[] = [
   { title: 'RUN' },

@@ -11,7 +11,6 @@ export const STATUSES = [
   'stalled',
   'cancelled',
 ] as const;
-type ShownStatus = (typeof STATUSES)[number];
 
 /** The status as people mean it: nobody works on what has no owner. */
 export function shownStatus({ status, owner }: Pick<StreamInfo, 'status' | 'owner'>): string {

@@ -224,6 +224,43 @@ test('redirects are followed, each checked like the first', async () => {
   expect(target.seen).toHaveLength(0);
 });
 
+test.each([
+  [301, 'POST', 'GET'],
+  [302, 'POST', 'GET'],
+  [303, 'POST', 'GET'],
+  [303, 'PUT', 'GET'],
+  [303, 'HEAD', 'HEAD'],
+  [301, 'PUT', 'PUT'],
+  [302, 'DELETE', 'DELETE'],
+  [307, 'POST', 'POST'],
+  [308, 'POST', 'POST'],
+])(
+  'a redirect with %d of a %s is followed by a %s, with the body only where the method stays',
+  async (status, method, next) => {
+    const server = await httpServer(({ url }, response) => {
+      if (url === '/') response.writeHead(status, { location: '/next' });
+      response.end('ok');
+    });
+    const { call } = await given([`localhost:${server.port}`]);
+    const body = method === 'HEAD' ? {} : { body: 'text', headers: { 'content-type': 'text/x' } };
+    await call('http_fetch', { url: `http://localhost:${server.port}/`, method, ...body });
+    const [, second] = server.seen;
+    const isKept = method === next && method !== 'HEAD';
+    expect([second?.method, second?.body, second?.headers['content-type']]).toEqual([
+      next,
+      isKept ? 'text' : '',
+      isKept ? 'text/x' : undefined,
+    ]);
+  },
+);
+
+test.each([304, 300, 305, 399])('%d is no redirect, wherever it points', async (status) => {
+  const server = await httpServer((_, response) => response.writeHead(status, { location: '/next' }).end());
+  const { call } = await given([`localhost:${server.port}`]);
+  expect(await call('http_fetch', { url: `http://localhost:${server.port}/` })).toMatchObject({ status });
+  expect(server.seen).toHaveLength(1);
+});
+
 test('a redirect to another origin does not take secrets along, and 303 becomes GET', async () => {
   const target = await httpServer((_, response) => response.end('ok'));
   const server = await httpServer((_, response) => {

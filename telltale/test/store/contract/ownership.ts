@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { append, outcome } from '../appending.ts';
+import { append, lines, outcome } from '../appending.ts';
 import { type Contract, SESSION } from './contract.ts';
 
 export function ownershipContract(contract: Contract): void {
@@ -40,6 +40,17 @@ export function ownershipContract(contract: Contract): void {
         code: 'stream_lost',
       });
       expect(await store.read('s')).toEqual(['{"n":1}', '{"n":2}']);
+    });
+
+    test('a writer that gave its stream up writes no more, though nobody else has it', async () => {
+      const { store } = contract;
+      const writer = await store.create('s', SESSION);
+      await append(writer, { expectedSeq: 0, events: lines(1, 0) });
+      await writer.release();
+      await expect(append(writer, { expectedSeq: 1, events: lines(1, 1) })).rejects.toMatchObject({
+        code: 'stream_lost',
+      });
+      expect(await store.read('s')).toHaveLength(1);
     });
 
     test('a stream that went to another and came back goes on from what the other wrote', async () => {

@@ -28,6 +28,24 @@ export function snapshotsContract(contract: Contract): void {
       expect(await dead.snapshots('s')).toEqual([{ seq: 1, body: 'of the first' }]);
     });
 
+    test('of two at the same event the later counts, and whichever was taken first, the oldest comes first', async () => {
+      const { store } = contract;
+      const writer = await store.create('s', SESSION);
+      await append(writer, { expectedSeq: 0, events: lines(3, 0) });
+      for (const [seq, body] of [
+        [3, 'three'],
+        [1, 'one'],
+        [2, 'two'],
+        [1, 'one anew'],
+      ] as const)
+        writer.snapshot(seq, body);
+      expect(await store.snapshots('s')).toEqual([
+        { seq: 1, body: 'one anew' },
+        { seq: 2, body: 'two' },
+        { seq: 3, body: 'three' },
+      ]);
+    });
+
     test('a snapshot ahead of the log is not kept', async () => {
       const { store } = contract;
       const writer = await store.create('s', SESSION);

@@ -50,6 +50,31 @@ describe('telltale parse', () => {
     expect(rest(out)).toEqual(rest(`${LINES.join('\n')}\n`));
   });
 
+  it('reads all of it with --chunk, however that divides', async () => {
+    const text = (out: string) =>
+      out
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).text as string)
+        .join('');
+    for (const size of ['1', '3', '4', '7', '100'])
+      expect(text((await run(['--chunk', size], 'seven 7')).out)).toBe('seven 7');
+  });
+
+  it('says what was left open at the end', async () => {
+    expect(
+      (await run([], '<thought>half')).out.split('\n').map((line) => line && JSON.parse(line).type),
+    ).toEqual(['open', 'delta', 'fault', 'close', '']);
+    expect((await run([], '<action>{"name"')).out).toContain('"code":"truncated"');
+  });
+
+  it('prints text that is read in several pieces as one event, with no character cut in two', async () => {
+    const text = `a${'é😀'.repeat(20_000)}`;
+    writeFileSync(join(folder, 'long.txt'), text);
+    const { out } = await run(['long.txt']);
+    expect(JSON.parse(out)).toEqual({ type: 'text', text });
+  });
+
   it('takes the options of the parser', async () => {
     const { out } = await run(['--options', '{"max_body": "4B"}', '-'], '<action>{"name": "ls"}</action>');
     expect(out).toContain('"body_too_large"');
@@ -74,10 +99,23 @@ describe('telltale parse', () => {
     expect(await run([], '')).toEqual({ code: 0, out: '', err: '' });
   });
 
+  it('ends with 1 where a file is there and cannot be read', async () => {
+    const { code, out, err } = await run(['turn.txt/x']);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain("'turn.txt/x' cannot be read (ENOTDIR).");
+    expect(err).toContain('Check that the file exists and that you may read it.');
+  });
+
   it.each([
     [['nope.txt'], "There is no file 'nope.txt'."],
     [['.'], "'.' is a folder."],
     [['--chunk', '1.5', 'turn.txt'], "--chunk '1.5' is no whole number above 0."],
+    [['--chunk', '0', 'turn.txt'], "--chunk '0' is no whole number above 0."],
+    [['--chunk', '-1', 'turn.txt'], "--chunk '-1' is no whole number above 0."],
+    [['--chunk', 'x', 'turn.txt'], "--chunk 'x' is no whole number above 0."],
+    [['--options', 'null', 'turn.txt'], '--options is no JSON object.'],
+    [['--options', '7', 'turn.txt'], '--options is no JSON object.'],
+    [['--options', '{"max_body": "1 pound"}', 'turn.txt'], 'Write it like'],
     [['--options', '{', 'turn.txt'], '--options is no JSON'],
     [['--options', '[]', 'turn.txt'], '--options is no JSON object.'],
     [['--options', '{"max_bdy": 1}', 'turn.txt'], 'Did you mean "max_body"?'],

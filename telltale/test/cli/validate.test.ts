@@ -38,6 +38,24 @@ describe('telltale validate', () => {
     expect(doubtful.out).toMatch(/1 manifest in 1 file: 0 errors, 1 warning\n$/);
   });
 
+  it('counts errors and warnings apart, and in colour where there is some', async () => {
+    const cwd = temporaryProject({
+      'bad.yml': `${AGENT}dialct: tags\nimport:\n  tools: [./none/*.yml]\n`,
+      'doubtful.yml': `${AGENT}import:\n  tools: [./none/*.yml]\n`,
+      'good.yml': AGENT,
+    });
+    const last = async (name: string, colour: boolean) =>
+      (await validate([name], { cwd, colour })).out.split('\n').at(-2);
+    expect(await last('bad.yml', false)).toBe('1 manifest in 1 file: 1 error, 1 warning');
+    expect(await last('good.yml', false)).toBe('1 manifest in 1 file: no errors');
+    const [bad, doubtful, good] = [
+      await last('bad.yml', true),
+      await last('doubtful.yml', true),
+      await last('good.yml', true),
+    ];
+    expect([bad, doubtful, good].map((line) => /\[(\d+)m/.exec(line ?? '')?.[1])).toEqual(['31', '33', '32']);
+  });
+
   it('prints one JSON value with --json', async () => {
     const cwd = temporaryProject({ 'a.yml': `${AGENT}---\n${TOOL}aproval: never\n` });
     const { code, out, err } = await validate(['--json', 'a.yml'], { cwd });
@@ -48,7 +66,21 @@ describe('telltale validate', () => {
       warnings: 0,
       documents: 2,
       files: 1,
-      projects: [{ manifests: [{ id: 'Agent/a', file: join(cwd, 'a.yml'), line: 2 }] }],
+      projects: [
+        {
+          root: cwd,
+          manifests: [
+            {
+              id: 'Agent/a',
+              kind: 'Agent',
+              name: 'a',
+              file: join(cwd, 'a.yml'),
+              line: 2,
+              hash: expect.stringMatching(/^[\w:-]{16,}$/),
+            },
+          ],
+        },
+      ],
       diagnostics: [
         {
           severity: 'error',

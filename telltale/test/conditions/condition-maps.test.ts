@@ -466,6 +466,7 @@ describe('a lone field that reads like an operator', () => {
     [{ a: { eq: { b: 1 } } }],
     [{ a: { in: [1] } }],
     [{ a: { tag: 3 } }],
+    [{ a: { get: 3 } }],
     [{ a: {} }],
     [{ a: { limits: { turns: 3 } } }],
     [{ a: { $phase: 3 } }],

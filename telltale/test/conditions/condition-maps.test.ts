@@ -364,6 +364,13 @@ describe('what is wrong is reported with its path and a remedy, all at once', ()
   });
 });
 
+describe('a name that is odd, but no operator', () => {
+  it.each(['x>=', '>=x', ' phase', '$phase', 'Gte x'])('%j is a field', (name) => {
+    expect(holds({ [name]: 1 }, { [name]: 1 })).toBe(true);
+    expect(holds({ [name]: 1 }, { [name]: 2 })).toBe(false);
+  });
+});
+
 describe('the size of a condition map', () => {
   const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) });
   const wide = (fields: number) => Object.fromEntries(Array.from({ length: fields }, (_, i) => [`f${i}`, i]));

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 
 /** A slider and a box to tick take no letters: the page's keys work beside their own. */
 const TYPED_IN = 'input:not([type="range"], [type="checkbox"]), textarea, select, [contenteditable="true"]';
@@ -19,7 +19,8 @@ const isForControl = (event: KeyboardEvent): boolean =>
 export function useKeys(onKey: (key: string) => boolean, { first = false } = {}): void {
   const latest = useRef(onKey);
   latest.current = onKey;
-  useEffect(() => {
+  // With the page itself, not a moment after it: who sees it may press a key.
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       if (!isForControl(event) && latest.current(event.key)) event.preventDefault();
     };

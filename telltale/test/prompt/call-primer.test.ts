@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { stepPrimer, toolsPrimer } from '../../src/prompt/calls/call-primer.ts';
 import { callTools } from '../../src/prompt/calls/call-tools.ts';
@@ -40,8 +41,8 @@ describe('metadata in a native call', () => {
     const schema = metadataSchema({ metadata } as Parameters<typeof metadataSchema>[0]);
     expect(schema).toMatchObject({ type: 'object', additionalProperties: false });
     const properties = schema.properties as Record<string, Record<string, unknown>>;
-    const bare = Object.entries(properties).map(([name, { description: _, ...rest }]) => [name, rest]);
-    expect(Object.fromEntries(bare)).toEqual({
+    const set = Object.entries(properties).map(([name, { anyOf }]) => [name, (anyOf as unknown[])[0]]);
+    expect(Object.fromEntries(set)).toEqual({
       status: { type: 'string', enum: ['IDLE', 'BUSY'] },
       level: { enum: [1, 'two'] },
       title: { type: 'string', maxLength: 9 },
@@ -55,12 +56,31 @@ describe('metadata in a native call', () => {
     expect(properties.title?.description).toMatch(/^Takes .*\^a.*\.$/);
   });
 
+  it('may be null in each field, which resets it, and nothing else that the field may not be', () => {
+    const fields = {
+      status: { values: ['IDLE', 'BUSY'] },
+      share: { type: 'number', min: 0, max: 1 },
+      shape: { type: 'object', schema: { required: ['a'] } },
+    };
+    const takes = new Ajv2020().compile(metadataSchema(agentWith({ metadata: { fields } })));
+    expect(takes({ status: null, share: null, shape: null })).toBe(true);
+    expect(takes({ status: 'BUSY', share: 0.5, shape: { a: 1 } })).toBe(true);
+    expect([{ status: 'AWAY' }, { share: 2 }, { shape: {} }].some((update) => takes(update))).toBe(false);
+  });
+
   it('has the references of a schema lead to where it stands', () => {
     const schema = { $defs: { a: { type: 'string' } }, anyOf: [{ $ref: '#/$defs/a' }, { type: 'number' }] };
     const agent = agentWith({ metadata: { fields: { shape: { type: 'object', schema } } } });
     expect(metadataSchema(agent, '#/properties/metadata')).toMatchObject({
       properties: {
-        shape: { anyOf: [{ $ref: '#/properties/metadata/properties/shape/$defs/a' }, { type: 'number' }] },
+        shape: {
+          anyOf: [
+            {
+              anyOf: [{ $ref: '#/properties/metadata/properties/shape/anyOf/0/$defs/a' }, { type: 'number' }],
+            },
+            { type: 'null' },
+          ],
+        },
       },
     });
   });
@@ -122,7 +142,10 @@ describe('the tools of a native dialect', () => {
     });
     const [step] = callTools(agent, [], createCallNames([]), false);
     expect(step?.parameters.properties).toMatchObject({
-      metadata: { properties: { done: { type: 'boolean' } }, description: expect.stringContaining('null') },
+      metadata: {
+        properties: { done: { anyOf: [{ type: 'boolean' }, { type: 'null' }] } },
+        description: expect.stringContaining('null'),
+      },
       context_updates: { properties: { mine: { type: 'number', description: 'A count.' }, free: {} } },
     });
     expect(JSON.stringify(step)).not.toContain('theirs');

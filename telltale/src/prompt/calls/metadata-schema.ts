@@ -25,7 +25,9 @@ export function metadataSchema({ metadata }: AgentManifest, place = '#'): JsonOb
     const start = field.default === undefined ? '' : ` Default: ${JSON.stringify(field.default)}.`;
     const told = field.description === undefined ? '' : `${field.description.trim()} `;
     const description = `${told}Takes ${describeField(field)}.${start}`;
-    return [name, { ...fieldSchema(field, `${place}/properties/${name}`, 0), description }] as const;
+    const set = fieldSchema(field, `${place}/properties/${name}/anyOf/0`, 0);
+    // Some providers let a model write nothing but what the schema allows, so the reset has to stand in it.
+    return [name, { anyOf: [set, { type: 'null' }], description }] as const;
   });
   return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false };
 }

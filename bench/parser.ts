@@ -3,7 +3,7 @@ import { cut, cutUnevenly } from './parsing/chunks.ts';
 import type { Contestant } from './parsing/contestant.ts';
 import { fingerprint } from './parsing/fingerprint.ts';
 import { floor } from './parsing/floor.ts';
-import { htmlparser2 } from './parsing/htmlparser2.ts';
+import { htmlparser2, htmlparser2Defaults } from './parsing/htmlparser2.ts';
 import { describeMachine } from './parsing/machine.ts';
 import { minimalMachine } from './parsing/minimal-machine.ts';
 import { minimalWithBodies } from './parsing/minimal-with-bodies.ts';
@@ -59,6 +59,7 @@ const contestants = [
   minimalWithBodies,
   ours,
   htmlparser2,
+  htmlparser2Defaults,
   saxLoose,
   saxes,
   parse5SaxParser,

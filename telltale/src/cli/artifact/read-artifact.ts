@@ -7,6 +7,7 @@ import { GENESIS } from '../../targets/artifacts/genesis.ts';
 import { readDraft } from '../../targets/artifacts/read-drafts.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../usage.ts';
+import { checkedManifests } from '../validate/checked-manifests.ts';
 
 export interface ReadArtifact {
   readonly draft: ArtifactDraft;
@@ -40,14 +41,8 @@ export async function readArtifact(
       others: { read: async () => undefined },
     };
   }
-  const { validateManifests } = await import('../../manifest/validate-manifests.ts');
-  const { env, cwd, signal } = io;
-  const checked = await validateManifests([path], { env, cwd, signal });
-  if (!checked.ok) {
-    const { printJson, printText } = await import('../validate/print-result.ts');
-    await (options.json === true ? printJson(checked, io.stdout) : printText(checked, io.stderr));
-    return undefined;
-  }
+  const checked = await checkedManifests(path, io, options);
+  if (checked === undefined) return undefined;
   const drafts: ArtifactDraft[] = [];
   for (const loaded of checked.projects.flatMap(({ manifests }) => manifests)) {
     const draft = await readDraft(loaded);

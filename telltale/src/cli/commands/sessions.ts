@@ -1,5 +1,4 @@
 import type { Store, StreamInfo } from '../../store/store.ts';
-import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
@@ -8,12 +7,10 @@ import { type ListedSession, sessionTrees } from '../session/session-trees.ts';
 import { shownLocation, storeExists, storeLocation } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { streamJson } from '../session/stream-json.ts';
+import { printStreams } from '../session/stream-table.ts';
 import { withSessions } from '../session/with-runtime.ts';
-import { brief } from '../view/brief.ts';
-import { agoText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
-import { paintStatus, STATUSES, shownStatus } from '../view/status.ts';
-import { type Column, tableLines } from '../view/table.ts';
+import { STATUSES, shownStatus } from '../view/status.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 interface Options {
@@ -27,7 +24,6 @@ interface Options {
 const DEFAULT_LIMIT = 20;
 /** Sessions that are looked through for those with a status. */
 const MAX_SEARCHED = 10_000;
-const MAX_TITLE = 200;
 
 const EXAMPLES = `
 Statuses: ${STATUSES.join(', ')}. "interrupted" is one
@@ -106,45 +102,16 @@ async function listEnough(store: Store, limit: number): Promise<readonly StreamI
   }
 }
 
-const COLUMNS: readonly Column[] = [
-  { title: 'SESSION' },
-  { title: 'AGENT' },
-  { title: 'STATUS' },
-  { title: 'STARTED' },
-  { title: 'EVENTS', align: 'right' },
-  { title: 'PID', align: 'right' },
-  { title: 'INPUT', gives: true },
-];
-const STATUS_COLUMN = 2;
-
 async function print(
   found: readonly ListedSession[],
   areMore: boolean,
   location: string,
   io: Io,
 ): Promise<void> {
-  const { stdout, clock } = io;
-  if (found.length === 0) {
-    await stdout.write(
+  if (found.length === 0)
+    return io.stdout.write(
       `No sessions in ${shownLocation(location)}. Start one with: telltale run MANIFEST "what to do"\n`,
     );
-    return;
-  }
-  const paint = paletteFor(stdout);
-  const rows = found.map(({ info, depth }) => [
-    `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${brief(info.stream, MAX_TITLE)}`,
-    brief(info.name, MAX_TITLE),
-    shownStatus(info),
-    agoText(clock.now() - info.createdAt),
-    String(info.head),
-    info.owner === undefined ? '' : String(info.owner.pid),
-    brief(info.title, MAX_TITLE),
-  ]);
-  const lines = tableLines(COLUMNS, rows, {
-    columns: stdout.columns,
-    paint: (text, row, column) =>
-      row === -1 ? paint.dim(text) : column === STATUS_COLUMN ? paintStatus(text, text, paint) : text,
-  });
-  const more = areMore ? [paint.dim('There are more: --limit N shows them.')] : [];
-  await stdout.write(`${[...lines, ...more].join('\n')}\n`);
+  const rows = found.map(({ info, depth }) => ({ info, depth, last: info.title }));
+  await printStreams({ titles: ['SESSION', 'AGENT', 'INPUT'], rows, areMore }, io);
 }

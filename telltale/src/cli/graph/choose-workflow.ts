@@ -5,6 +5,7 @@ import type { LoadedManifest } from '../../manifest/project/project.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../usage.ts';
+import { checkedManifests } from '../validate/checked-manifests.ts';
 
 /**
  * The workflow of a file: one that stands in it or that it imports. Where the file is wrong, all of its mistakes are
@@ -16,16 +17,12 @@ export async function chooseWorkflow(
   io: Io,
   options: { readonly json?: true },
 ): Promise<WorkflowManifest | undefined> {
-  const { validateManifests } = await import('../../manifest/validate-manifests.ts');
-  const { env, cwd, signal } = io;
-  const checked = await validateManifests([path], { env, cwd, signal });
-  if (!checked.ok) {
-    const { printJson, printText } = await import('../validate/print-result.ts');
-    await (options.json === true ? printJson(checked, io.stdout) : printText(checked, io.stderr));
-    return undefined;
-  }
+  const checked = await checkedManifests(path, io, options);
+  if (checked === undefined) return undefined;
   const all = checked.projects.flatMap(({ manifests }) => manifests.flatMap(workflowIn));
-  const own = all.filter(({ file }) => resolve(file) === resolve(cwd, path)).map(({ workflow }) => workflow);
+  const own = all
+    .filter(({ file }) => resolve(file) === resolve(io.cwd, path))
+    .map(({ workflow }) => workflow);
   const known = all.map(({ workflow }) => workflow);
   if (name !== undefined) {
     const found = [...own, ...known].find((each) => each.name === name);

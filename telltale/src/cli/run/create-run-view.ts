@@ -2,7 +2,6 @@ import type { ObservedEvent } from '../../events/event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
-import { startProgress } from '../progress.ts';
 import { closingLines } from '../view/closing-lines.ts';
 import type { Debug } from '../view/debug.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
@@ -11,7 +10,7 @@ import { plainRunLine } from '../view/plain-run-lines.ts';
 import { resultText } from '../view/result-text.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
-import { STOPPING } from './tell-slow-stop.ts';
+import { startSilentProgress } from './silent-progress.ts';
 
 /** The view that a mode stands for. */
 export async function createRunView(mode: RunMode, io: Io, debug: Debug = {}): Promise<RunView> {
@@ -83,27 +82,17 @@ function quietView(io: Io): RunView {
 /** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
 function silentView(io: Io, print: (result: SessionResult) => string): RunView {
   let turn = 0;
-  const doing = () => (turn === 0 ? 'Starting…' : `Running, turn ${turn}…`);
-  const start = () => startProgress(io, () => (io.signal.aborted ? STOPPING : doing()));
-  let leave = start();
+  const progress = startSilentProgress(io, () => (turn === 0 ? 'Starting…' : `Running, turn ${turn}…`));
   return {
+    ...progress,
     async show(event) {
       turn = event.turn;
     },
     recall: () => {},
     note: async () => {},
     async end(result) {
-      await leave();
+      await progress.leave();
       await io.stdout.write(print(result));
-    },
-    leave: () => leave(),
-    async aside(ask) {
-      await leave();
-      try {
-        return await ask();
-      } finally {
-        leave = start();
-      }
     },
   };
 }

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { CommandContext } from '../command.ts';
 import { usage } from '../usage.ts';
+import { checkedManifests } from '../validate/checked-manifests.ts';
 
 /**
  * The agent of a manifest. Where the manifest is wrong, all of its mistakes are printed as `telltale validate` does, and
@@ -23,13 +24,7 @@ export async function loadForRun(
     });
   } catch (thrown) {
     io.signal.throwIfAborted();
-    const [{ validateManifests }, { printJson, printText }] = await Promise.all([
-      import('../../manifest/validate-manifests.ts'),
-      import('../validate/print-result.ts'),
-    ]);
-    const checked = await validateManifests([path], { env: io.env, cwd: io.cwd, signal: io.signal });
-    if (checked.ok) throw thrown;
-    await (options.json === true ? printJson(checked, io.stdout) : printText(checked, io.stderr));
+    if ((await checkedManifests(path, io, options)) !== undefined) throw thrown;
     return undefined;
   }
 }

@@ -1,48 +1,17 @@
-import type { StepStatus } from '../../events/run-state.ts';
-import { displayWidth } from '../../manifest/display-width.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief, briefFields } from './brief.ts';
-import { clip } from './columns.ts';
-import { spanText } from './figures.ts';
+import { GIVEN_SHARE, MARKS, progressLine, timeText } from './progress-line.ts';
 import { isStepOver, type StepView } from './step-log.ts';
-
-interface Mark {
-  readonly sign: string;
-  readonly paint: keyof Palette;
-}
-
-const MARKS: Readonly<Record<StepStatus, Mark>> = {
-  running: { sign: '▶', paint: 'cyan' },
-  retrying: { sign: '↻', paint: 'yellow' },
-  completed: { sign: '✓', paint: 'green' },
-  failed: { sign: '✗', paint: 'red' },
-  skipped: { sign: '–', paint: 'dim' },
-  cancelled: { sign: '–', paint: 'yellow' },
-  interrupted: { sign: '!', paint: 'yellow' },
-  compensated: { sign: '↶', paint: 'yellow' },
-};
-
-const INPUT_SHARE = 0.4;
 
 /** One step on one line: how it stands, with what it was given, for how long, and what came of it. */
 export function stepLine(view: StepView, columns: number, now: number, paint: Palette): string {
-  const { sign, paint: colour } = MARKS[view.status];
-  const name = brief(view.step, columns - 2);
-  const ms = view.ms ?? (isStepOver(view) || view.startedAt === undefined ? undefined : now - view.startedAt);
-  const time = [view.attempt > 1 ? `try ${view.attempt}` : '', ms === undefined ? '' : spanText(ms)];
+  const mark = MARKS[view.status];
+  const isOver = isStepOver(view);
   const note = view.note === undefined || view.note === null ? '' : brief(view.note, columns);
-  const parts: readonly (readonly [text: string, colour?: keyof Palette])[] = [
-    [briefFields(view.input ?? {}, Math.floor(columns * INPUT_SHARE)), 'dim'],
-    [time.filter((part) => part !== '').join(', ')],
-    [note, isStepOver(view) && view.status !== 'completed' ? colour : 'dim'],
-  ];
-  let left = columns - 2 - displayWidth(name);
-  let line = `${paint[colour](sign)} ${name}`;
-  for (const [text, tint] of parts) {
-    const shown = clip(text, left - 2);
-    if (shown === '' || left < 3) continue;
-    line += `  ${tint === undefined ? shown : paint[tint](shown)}`;
-    left -= displayWidth(shown) + 2;
-  }
-  return line;
+  const parts = [
+    { text: briefFields(view.input ?? {}, Math.floor(columns * GIVEN_SHARE)), colour: 'dim' },
+    { text: timeText(view, isOver, now) },
+    { text: note, colour: isOver && view.status !== 'completed' ? mark.paint : 'dim' },
+  ] as const;
+  return progressLine(mark, brief(view.step, columns - 2), parts, columns, paint);
 }

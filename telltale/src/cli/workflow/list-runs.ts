@@ -1,5 +1,4 @@
 import type { StreamInfo } from '../../store/store.ts';
-import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
@@ -7,12 +6,10 @@ import { findStream } from '../session/find-session.ts';
 import { readStatuses } from '../session/read-statuses.ts';
 import { shownLocation, storeExists, storeLocation } from '../session/store-location.ts';
 import { streamJson } from '../session/stream-json.ts';
+import { printStreams } from '../session/stream-table.ts';
 import { withSessions } from '../session/with-runtime.ts';
-import { brief } from '../view/brief.ts';
-import { agoText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
-import { paintStatus, shownStatus } from '../view/status.ts';
-import { type Column, tableLines } from '../view/table.ts';
+import { shownStatus } from '../view/status.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 export interface ListOptions {
@@ -26,7 +23,6 @@ export interface ListOptions {
 export const DEFAULT_LIMIT = 20;
 /** Runs that are looked through for those that are asked for. */
 const MAX_SEARCHED = 10_000;
-const MAX_CELL = 200;
 /** A session's, but for `stalled`, which only an agent can be. */
 export const RUN_STATUSES = [
   'running',
@@ -63,44 +59,16 @@ export async function listRuns(options: ListOptions, context: CommandContext): P
   return EXIT.ok;
 }
 
-const COLUMNS: readonly Column[] = [
-  { title: 'RUN' },
-  { title: 'WORKFLOW' },
-  { title: 'STATUS' },
-  { title: 'STARTED' },
-  { title: 'EVENTS', align: 'right' },
-  { title: 'PID', align: 'right' },
-  { title: 'OF', gives: true },
-];
-const STATUS_COLUMN = 2;
-
 async function print(
   found: readonly StreamInfo[],
   areMore: boolean,
   location: string,
-  { stdout, clock }: Io,
+  io: Io,
 ): Promise<void> {
-  if (found.length === 0) {
-    await stdout.write(
+  if (found.length === 0)
+    return io.stdout.write(
       `No workflow runs in ${shownLocation(location)}. Start one with: telltale workflow run MANIFEST WORKFLOW\n`,
     );
-    return;
-  }
-  const paint = paletteFor(stdout);
-  const rows = found.map((info) => [
-    brief(info.stream, MAX_CELL),
-    brief(info.name, MAX_CELL),
-    shownStatus(info),
-    agoText(clock.now() - info.createdAt),
-    String(info.head),
-    info.owner === undefined ? '' : String(info.owner.pid),
-    brief(info.parent ?? '', MAX_CELL),
-  ]);
-  const lines = tableLines(COLUMNS, rows, {
-    columns: stdout.columns,
-    paint: (text, row, column) =>
-      row === -1 ? paint.dim(text) : column === STATUS_COLUMN ? paintStatus(text, text, paint) : text,
-  });
-  const more = areMore ? [paint.dim('There are more: --limit N shows them.')] : [];
-  await stdout.write(`${[...lines, ...more].join('\n')}\n`);
+  const rows = found.map((info) => ({ info, last: info.parent ?? '' }));
+  await printStreams({ titles: ['RUN', 'WORKFLOW', 'OF'], rows, areMore }, io);
 }

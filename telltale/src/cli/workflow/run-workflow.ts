@@ -8,6 +8,7 @@ import { readVars } from '../run/read-vars.ts';
 import { runMode } from '../run/run-mode.ts';
 import { openEarly } from '../session/open-early.ts';
 import { usage } from '../usage.ts';
+import { checkedManifests } from '../validate/checked-manifests.ts';
 import { readObject } from './read-json.ts';
 import { type WorkRunOptions, workRun } from './work-run.ts';
 
@@ -70,13 +71,7 @@ async function loadForWorkflow(
   } catch (thrown) {
     signal.throwIfAborted();
     if (thrown instanceof RuntimeError && thrown.code === 'no_agent') throw noAgent(path);
-    const [{ validateManifests }, { printJson, printText }] = await Promise.all([
-      import('../../manifest/validate-manifests.ts'),
-      import('../validate/print-result.ts'),
-    ]);
-    const checked = await validateManifests([path], { env, cwd, signal });
-    if (checked.ok) throw thrown;
-    await (options.json === true ? printJson(checked, io.stdout) : printText(checked, io.stderr));
+    if ((await checkedManifests(path, io, options)) !== undefined) throw thrown;
     return undefined;
   }
 }

@@ -2,8 +2,8 @@ import type { RunEvent } from '../../events/run-event.ts';
 import type { RunResult } from '../../session/runs/run-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
-import { startProgress } from '../progress.ts';
 import type { RunMode } from '../run/run-mode.ts';
+import { startSilentProgress } from '../run/silent-progress.ts';
 import { STOPPING } from '../run/tell-slow-stop.ts';
 import { createTerminalFrames } from '../run/terminal-frames.ts';
 import { clip } from '../view/columns.ts';
@@ -88,26 +88,16 @@ function liveView(io: Io, debug: Debug): WorkflowView {
 /** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
 function silentView(io: Io, print: (result: RunResult) => string): WorkflowView {
   let step = '';
-  const doing = () => (step === '' ? 'Starting…' : `At ${step}…`);
-  const start = () => startProgress(io, () => (io.signal.aborted ? STOPPING : doing()));
-  let leave = start();
+  const progress = startSilentProgress(io, () => (step === '' ? 'Starting…' : `At ${step}…`));
   return {
+    ...progress,
     async show(event) {
       if (event.type === 'step.started') step = event.step;
     },
     recall: () => {},
     async end(result) {
-      await leave();
+      await progress.leave();
       await io.stdout.write(print(result));
-    },
-    leave: () => leave(),
-    async aside(ask) {
-      await leave();
-      try {
-        return await ask();
-      } finally {
-        leave = start();
-      }
     },
   };
 }

@@ -5,7 +5,7 @@ import { isPlainObject, ownProperty } from '../own-property.ts';
 import { itemAt, itemsOf } from './access.ts';
 import { begin, type Run } from './frame.ts';
 import { type CelFunction, FUNCTIONS, METHODS } from './functions.ts';
-import { MACRO_NAMES } from './macro.ts';
+import { isCel, MACRO_NAMES, macroUse } from './macro.ts';
 import { Refusal } from './refusal.ts';
 import type { Scope } from './scope.ts';
 import { searchWith } from './text-functions.ts';
@@ -18,7 +18,7 @@ export function compileCall(node: CallNode, scope: Scope): Run {
   if (name === 'matches') throw refusedMatches(at);
   if (node.op === 'call' && name === 'has') return compileHas(node, scope);
   const known = node.op === 'call' ? FUNCTIONS.get(name) : METHODS.get(name);
-  if (known === undefined) throw unknownFunction(name, at, node.op);
+  if (known === undefined) throw wrongMacro(node, name, at) ?? unknownFunction(name, at, node.op);
   if (!known.arity.includes(args.length)) throw wrongArguments(name, known, args.length, at);
   const [subject, pattern] = operands;
   if (
@@ -116,6 +116,13 @@ const refusedMatches = (at: number) =>
     'Write text.regex("…") instead: the same test with RE2 patterns, whose time is bounded.',
   );
 
+/** A macro that could not be read as one has the wrong arguments. */
+function wrongMacro(node: CallNode, name: string, at: number): Refusal | undefined {
+  if (node.op === 'call' || (name === 'bind' && !isCel(node.args[1]))) return undefined;
+  const use = macroUse(name);
+  return use === undefined ? undefined : new Refusal('wrong_arguments', use.takes, at, use.hint);
+}
+
 function unknownFunction(name: string, at: number, op: 'call' | 'rcall'): Refusal {
   const [here, there] = op === 'call' ? [FUNCTIONS, METHODS] : [METHODS, FUNCTIONS];
   const own = [...here.keys(), ...(op === 'call' ? ['has'] : MACRO_NAMES)];
@@ -127,13 +134,6 @@ function unknownFunction(name: string, at: number, op: 'call' | 'rcall'): Refusa
       : there.has(name) || name === 'has'
         ? `Write ${op === 'call' ? `x.${name}()` : `${name}(x)`}.`
         : `Known: ${own.map(written).join(', ')}.`;
-  if (op === 'rcall' && MACRO_NAMES.includes(name))
-    return new Refusal(
-      'wrong_arguments',
-      `${name}() takes a variable and a test.`,
-      at,
-      `Write list.${name}(item, item > 1).`,
-    );
   return new Refusal('unknown_function', `There is no function ${written(name)}.`, at, hint);
 }
 

@@ -1,4 +1,5 @@
 import type { ParseError } from '@marcbachmann/cel-js';
+import { macroUse } from './macro.ts';
 import { Refusal } from './refusal.ts';
 
 const TOKENS: ReadonlyMap<string, string> = new Map([
@@ -64,7 +65,15 @@ export function syntaxError(error: ParseError, source: string): Refusal {
   const offset = Math.min(error.range?.start ?? 0, source.length);
   const limit = /^Exceeded (\w+) \((\d+)\)/.exec(error.summary);
   if (limit !== null) return tooComplex(limit[1] ?? '', limit[2] ?? '', offset);
+  if (error.code === 'invalid_macro_argument') return wrongVariable(error, offset);
   return new Refusal('syntax', `${describe(error, source, offset)}.`, offset, hintFor(error, source, offset));
+}
+
+/** The first argument of a macro is not a name. */
+function wrongVariable({ summary }: ParseError, offset: number): Refusal {
+  const name = /^(\w+)\(var/.exec(summary)?.[1] ?? 'bind';
+  const { takes, hint } = macroUse(name) ?? { takes: summary, hint: undefined };
+  return new Refusal('wrong_arguments', `${takes} The variable is a plain name.`, offset, hint);
 }
 
 function describe(error: ParseError, source: string, offset: number): string {

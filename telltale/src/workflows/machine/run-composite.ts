@@ -98,7 +98,8 @@ async function tryOnce(
   if (branch.stopped !== undefined) walk.sweep(inside, branch.stopped);
   if (place.branch.stopped !== undefined)
     return outcome.kind === 'completed' ? outcome : notBegun(place.branch);
-  const late = deadline !== undefined && walk.clock.now() >= deadline;
+  // By the clock alone only where the log has it cancelled already: one that is set back must not undo what a timer said.
+  const late = branch.stopped === OUT_OF_TIME || (deadline !== undefined && walk.clock.now() >= deadline);
   if (outcome.kind !== 'cancelled' || !late) return outcome;
   return {
     kind: 'failed',

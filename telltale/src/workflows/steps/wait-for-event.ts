@@ -33,7 +33,10 @@ export async function prepareEventWait(
       // Taken as soon as it is seen: several waits hear of the same signal at once.
       const look = () => {
         const found = journal.state.signals.find((signal) => !taken.has(signal.seq) && fits(signal));
-        if (found !== undefined) taken.add(found.seq);
+        if (found === undefined) return undefined;
+        taken.add(found.seq);
+        // One that is stopped before its end is on the log has taken nothing.
+        call.signal.addEventListener('abort', () => taken.delete(found.seq), { once: true });
         return found;
       };
       const fits = (signal: Signal) => {

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import type { RunEvent } from '../../src/events/run-event.ts';
+import type { Json } from '../../src/kernel/json.ts';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createScope } from '../../src/workflows/create-scope.ts';
+import { runMachine } from '../../src/workflows/machine/run-machine.ts';
+import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
+import type { LeafEdges } from '../../src/workflows/steps/leaf-edges.ts';
+import { begin, fakeJournal, workflowOf } from './fake-run.ts';
+
+/** A walk over steps that only wait; what it takes of the world is a log and a clock. */
+function walking(steps: readonly object[]) {
+  const clock = createSimulatedClock();
+  const workflow = workflowOf({ steps });
+  const journal = fakeJournal(clock);
+  begin(journal);
+  const scope = createScope({ state: journal.state, workflow });
+  const decisions = {} as LeafEdges['decisions'];
+  const edges: Partial<LeafEdges> = { workflow, journal, clock, scope, decisions };
+  const leaves = createLeaves(edges as LeafEdges);
+  const end = runMachine({
+    ...{ workflow, journal, leaves, decisions, scope, clock },
+    random: () => 0,
+    signal: new AbortController().signal,
+    onParked: () => 'hold',
+  });
+  const signal = (name: string, data: Json = null) =>
+    journal.append({ type: 'signal.received', event: 'custom', data: { name, data }, from: 'test' });
+  const ended = (): readonly string[] =>
+    journal.events.flatMap((event: RunEvent) =>
+      event.type === 'step.completed' || event.type === 'step.cancelled'
+        ? [`${event.type.slice('step.'.length)} ${event.step}`]
+        : [],
+    );
+  return { clock, end, signal, ended };
+}
+
+const wait = (name: string, wanted: string) => ({
+  ...{ name, type: 'wait', event: 'custom' },
+  match: { name: wanted },
+});
+
+describe('a signal', () => {
+  it('that a wait has seen while another branch wins is not lost: the next wait has it', async () => {
+    const ways = new Set<string>();
+    for (let ticks = 0; ticks < 30; ticks++) {
+      const run = walking([
+        { name: 'first', type: 'race', branches: [[wait('a', 'go')], [wait('b', 'stop')]] },
+        wait('c', 'stop'),
+      ]);
+      await run.clock.advance(0);
+      run.signal('go');
+      for (let tick = 0; tick < ticks; tick++) await undefined;
+      run.signal('stop');
+      await run.clock.advance(0);
+      const ended = run.ended();
+      ways.add(ended.join(', '));
+      if (ended.includes('completed first/b')) continue;
+      expect(ended).toEqual(['completed first/a', 'cancelled first/b', 'completed first', 'completed c']);
+      expect(await run.end).toMatchObject({ kind: 'completed', output: { data: { name: 'stop' } } });
+    }
+    expect(ways.size).toBe(2);
+  });
+});

@@ -55,6 +55,9 @@ export interface ReadyLeaf {
   run(call: LeafCall): Promise<Json>;
 }
 
+/** Told whether it may be done again where a crash left it in doubt, and the time that its target has by itself. */
+export type BeginUndo = (repeatable: boolean, timeoutMs?: number) => Promise<void>;
+
 /** What steps do. The machine knows when; this knows what. */
 export interface Leaves {
   /**
@@ -64,12 +67,7 @@ export interface Leaves {
   ready(place: LeafPlace): ReadyLeaf | Promise<ReadyLeaf>;
   /**
    * Undoes a completed step by its `compensate`; one with steps inside may have it as well. Nothing is called before
-   * `begin` resolves, which is told whether it may be done again where a crash left it in doubt.
+   * `begin` resolves.
    */
-  compensate(
-    place: UndoPlace,
-    output: Json,
-    signal: AbortSignal,
-    begin: (repeatable: boolean) => Promise<void>,
-  ): Promise<void>;
+  compensate(place: UndoPlace, output: Json, signal: AbortSignal, begin: BeginUndo): Promise<void>;
 }

@@ -86,6 +86,8 @@ export interface Scripts {
   readonly repeatable?: (name: string) => boolean;
   /** Who needs a slot of this name before it begins. */
   readonly enter?: (name: string) => ReadyLeaf['enter'];
+  /** The time that what undoes a step has by itself. */
+  readonly undoMs?: number;
   readonly compensate?: (address: string, output: Json, locals: JsonObject) => void | Promise<void>;
   readonly tests?: Readonly<Record<string, boolean | ((at: string) => boolean)>>;
   readonly decide?: (test: string, at: string) => boolean;
@@ -141,7 +143,7 @@ export function createStage(
             },
           }),
     async compensate({ address, locals }, output, _signal, begin) {
-      await begin(scripts.repeatable?.('undo') ?? true);
+      await begin(scripts.repeatable?.('undo') ?? true, scripts.undoMs);
       undone.push(address);
       await scripts.compensate?.(address, output, locals);
     },

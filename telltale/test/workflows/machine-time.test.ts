@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createStage, step, untilAborted } from './machine-stage.ts';
+import { GRACE_MS } from '../../src/workflows/machine/limits.ts';
+import { boom, createStage, step, untilAborted } from './machine-stage.ts';
 
 describe('a time-out', () => {
   it('of a step with steps inside is its failure, also where the clock of the machine is set back meanwhile', async () => {
@@ -32,5 +33,41 @@ describe('a time-out', () => {
       'started after',
       'completed after',
     ]);
+  });
+
+  it('of what undoes a step is its own, else that of its target: the others are undone all the same', async () => {
+    const undoable = { compensate: { type: 'tool', target: 'undo', parameters: {} } };
+    const timed = { compensate: { ...undoable.compensate, timeout: { ms: 2_000 } } };
+    const stage = createStage([step('a', undoable), step('b', undoable), step('c', timed), step('d')], {
+      steps: { d: () => boom() },
+      undoMs: 5_000,
+      compensate: (address) => (address === 'a' ? undefined : new Promise(() => undefined)),
+    });
+    const end = stage.run();
+    await stage.clock.advance(2_000 + GRACE_MS + 5_000 + GRACE_MS);
+    expect(await end).toMatchObject({ kind: 'failed', step: 'd' });
+    expect(stage.journal.events.filter(({ type }) => type === 'step.compensated')).toMatchObject([
+      { step: 'c', error: { code: 'timeout', message: expect.stringContaining('2 s') } },
+      { step: 'b', error: { code: 'timeout', message: expect.stringContaining('5 s') } },
+      { step: 'a' },
+    ]);
+    expect(stage.clock.pending).toBe(0);
+  });
+
+  it('does not run out while a run that undoes its steps is let go of: it is undone by whoever goes on', async () => {
+    const undoable = { compensate: { type: 'tool', target: 'undo', parameters: {} } };
+    const steps = [step('a', undoable), step('b')];
+    const scripts = { steps: { b: () => boom() }, undoMs: 5_000 };
+    const owner = new AbortController();
+    const first = createStage(steps, { ...scripts, compensate: () => new Promise(() => undefined) });
+    const end = first.run({ signal: owner.signal });
+    await first.clock.advance(1_000);
+    owner.abort();
+    await first.clock.advance(GRACE_MS);
+    expect(await end).toEqual({ kind: 'stopped' });
+    expect(first.short().at(-1)).toBe('compensating a');
+    const again = createStage(steps, scripts, { events: first.journal.events });
+    expect(await again.run()).toMatchObject({ kind: 'failed', step: 'b' });
+    expect(again.undone).toEqual(['a']);
   });
 });

@@ -276,11 +276,15 @@ test('a call that needs approval and a slot takes the slot once a person has ans
   expect(run.typed('step.started')).toHaveLength(2);
 });
 
-test('what undoes a step takes a slot of the tool that it calls, ahead of the word that it begins', async () => {
+test('what undoes a step has the time of the tool that it calls, and a slot ahead of the word that it begins', async () => {
   const story: string[] = [];
   const run = await given({
     agent: 'import: { tools: [./undo.yml] }',
-    files: moduleTool('undo', 'export const run = () => { throw new Error("no") }', 'max_parallel: 1'),
+    files: moduleTool(
+      'undo',
+      'export const run = () => { throw new Error("no") }',
+      'max_parallel: 1\ntimeout: 5s',
+    ),
     steps: [
       {
         name: 'a',
@@ -301,10 +305,10 @@ test('what undoes a step takes a slot of the tool that it calls, ahead of the wo
     { step: run.stepNamed('a'), address: 'a', locals: {} },
     null,
     new AbortController().signal,
-    async () => void story.push('begin'),
+    async (_repeatable, timeoutMs) => void story.push(`begin, with ${timeoutMs} ms`),
   );
   expect((await failure(undone)).code).toBe('tool_failed');
-  expect(story).toEqual(['take', 'begin', 'free']);
+  expect(story).toEqual(['take', 'begin, with 5000 ms', 'free']);
 });
 
 test('a call that a person refuses fails, and says who and why', async () => {

@@ -1,12 +1,14 @@
 import { stepName } from '../../events/reduce-run.ts';
 import type { StepState } from '../../events/run-state.ts';
 import type { Json } from '../../kernel/json.ts';
+import type { ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
+import type { BeginUndo, UndoPlace } from '../leaf.ts';
 import type { Locals } from '../scope.ts';
 import { attempt } from './attempt.ts';
-import type { Branch } from './branch.ts';
-import { undoInterrupted } from './failures.ts';
+import { type Branch, createBranch } from './branch.ts';
+import { timedOut, undoInterrupted } from './failures.ts';
 import { itemsOnLog } from './items-of.ts';
 import { stepsByName } from './steps-by-name.ts';
 import { LET_GO, type Walk } from './walk.ts';
@@ -31,23 +33,50 @@ export async function undo(walk: Walk, workflow: WorkflowManifest, released: Bra
       walk.write({ type: 'step.compensated', step: known.step, error }, known.cause);
       continue;
     }
-    const begin = async (repeatable: boolean) => {
-      walk.write({ type: 'step.compensating', step: known.step, repeatable }, known.cause);
-      await walk.journal.flushed(); // also of what it is undone for
-    };
-    const place = { step, address: known.step, locals: localsAt(walk, known.step, steps) };
-    const tried = await attempt(walk, {
-      address: known.step,
-      branch: released,
-      timeoutMs: step.compensate?.timeout?.ms,
-      triedAt: walk.clock.now(),
-      mayPark: false,
-      run: (signal) => walk.leaves.compensate(place, known.output ?? null, signal, begin).then(() => null),
-    });
-    if (tried.kind === 'stopped') throw LET_GO;
-    const error = tried.kind === 'failed' ? { error: tried.error.toJSON() } : {};
-    walk.write({ type: 'step.compensated', step: known.step, ...error }, known.cause);
+    const error = await undoOne(
+      walk,
+      { step, address: known.step, locals: localsAt(walk, known.step, steps) },
+      known,
+      released,
+    );
+    walk.write(
+      { type: 'step.compensated', step: known.step, ...(error === undefined ? {} : { error }) },
+      known.cause,
+    );
   }
+}
+
+/** What went wrong, if anything did. As a step it has the time that it says, else the time of what it calls. */
+async function undoOne(
+  walk: Walk,
+  place: UndoPlace,
+  known: StepState,
+  released: Branch,
+): Promise<ErrorJson | undefined> {
+  const { address, step } = place;
+  const ownMs = step.compensate?.timeout?.ms;
+  const branch = createBranch(released);
+  let disarm: (() => void) | undefined;
+  let late: RuntimeError | undefined;
+  const begin: BeginUndo = async (repeatable, timeoutMs) => {
+    walk.write({ type: 'step.compensating', step: address, repeatable }, known.cause);
+    await walk.journal.flushed(); // also of what it is undone for
+    if (ownMs !== undefined || timeoutMs === undefined) return;
+    disarm = walk.clock.after(timeoutMs, () => {
+      late = timedOut(address, timeoutMs);
+      branch.stop(late.message);
+    });
+  };
+  const tried = await attempt(walk, {
+    ...{ address, branch, timeoutMs: ownMs },
+    triedAt: walk.clock.now(),
+    mayPark: false,
+    run: (signal) => walk.leaves.compensate(place, known.output ?? null, signal, begin).then(() => null),
+  });
+  disarm?.();
+  branch.close();
+  if (released.stopped !== undefined && tried.kind === 'stopped') throw LET_GO;
+  return (tried.kind === 'failed' ? tried.error : tried.kind === 'stopped' ? late : undefined)?.toJSON();
 }
 
 const ROUND_OF_ITEMS = /^([^~!#@[\]]+)(~\d+)?(?:!\d+)?\[(\d+)\]$/;

@@ -1,8 +1,10 @@
 import type { Json } from '../../kernel/json.ts';
-import type { LeafCall, LeafPlace, UndoPlace } from '../leaf.ts';
+import { withTimeout } from '../../targets/access/with-timeout.ts';
+import type { BeginUndo, LeafCall, LeafPlace, UndoPlace } from '../leaf.ts';
 import { prepareAgentStep, prepareWorkflowStep } from './call-below.ts';
 import type { LeafContext, StepOf } from './leaf-edges.ts';
 import { prepareLlm } from './llm-step.ts';
+import { stepWhat } from './resolve-in-step.ts';
 import { prepareTool } from './tool-step.ts';
 
 type CallType = 'tool' | 'relic' | 'agent' | 'workflow' | 'llm';
@@ -15,7 +17,7 @@ export async function compensate(
   { step, address, locals }: UndoPlace,
   output: Json,
   signal: AbortSignal,
-  begin: (repeatable: boolean) => Promise<void>,
+  begin: BeginUndo,
   context: LeafContext,
 ): Promise<void> {
   if (step.compensate === undefined) return;
@@ -30,17 +32,26 @@ export async function compensate(
   const { state } = context.journal;
   const free = await ready.enter?.(signal);
   try {
-    await begin(ready.repeatable);
+    await begin(ready.repeatable, ready.timeoutMs);
     signal.throwIfAborted();
-    await ready.run({
-      ...place,
-      input: ready.input,
-      attempt: 1,
+    // A time of its own is kept by who undoes; else that of the target counts, as for any call of it.
+    const ms = step.compensate.timeout === undefined ? ready.timeoutMs : undefined;
+    await withTimeout(
       signal,
-      idempotencyKey: `${state.id}:${place.address}`,
-      cause: state.steps.get(address)?.cause ?? state.started,
-      park: cannotWait,
-    });
+      ms && ms / 1000,
+      `${target}, which undoes ${stepWhat(place)}`,
+      context.clock,
+      (within) =>
+        ready.run({
+          ...place,
+          input: ready.input,
+          attempt: 1,
+          signal: within,
+          idempotencyKey: `${state.id}:${place.address}`,
+          cause: state.steps.get(address)?.cause ?? state.started,
+          park: cannotWait,
+        }),
+    );
   } finally {
     free?.();
   }

@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import type { HookRecord } from '../../events/hook-record.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
 import type { InvokeRecord } from '../../kernel/invoke-record.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
 import { isGenesis } from '../../targets/artifacts/genesis.ts';
@@ -177,15 +178,19 @@ export const changesText = (
     .map(([field, { from, to }]) => `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`)
     .join(', ') || 'as before';
 
-/** What set a trigger off: the fields that changed, or what there is beside what the event itself says. */
+/** What set a trigger off: the fields that changed, else what they are; and what the event does not say itself. */
 export function seenText({ seen }: Pick<EventOf<'trigger.fired'>, 'seen'>, columns: number): string {
   const { type: _type, trigger: _trigger, workflow: _workflow, as: _as, at: _at, fields, ...rest } = seen;
-  const isMap = fields !== null && typeof fields === 'object' && !Array.isArray(fields);
-  const changes = Object.entries(isMap ? fields : {}).map(([field, change]) => {
-    const { from = null, to = null } = (change ?? {}) as JsonObject;
-    return `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`;
+  const named = Object.entries(isJsonObject(fields) ? fields : {}).map(([field, change]) => {
+    const { from = null, to = null } = isJsonObject(change) ? change : {};
+    return { field: safe(field), from, to };
   });
-  return [...changes, briefFields(rest, columns)].filter((part) => part !== '').join(', ');
+  const changed = named.filter(({ from, to }) => !isDeepStrictEqual(from, to));
+  const told =
+    changed.length > 0
+      ? changed.map(({ field, from, to }) => `${field} ${brief(from, columns)} → ${brief(to, columns)}`)
+      : named.map(({ field, to }) => `${field} ${brief(to, columns)}`);
+  return [...told, briefFields(rest, columns)].filter((part) => part !== '').join(', ');
 }
 
 /** What to do, or else the place: a tool's own error says where it was thrown in its cause. */

@@ -39,7 +39,7 @@ const named = <Type extends string>(type: Type, what: string) =>
       action: nonEmptyText('What it is asked to do, where it can do several things.').optional(),
     },
     { target: 'In a feed it is "name".', [type]: 'In a feed it is "name".' },
-  ).describe(`What a ${what} answers.`);
+  ).describe(`What the ${what} answers.`);
 
 const FEED_SOURCES = {
   internal: source(

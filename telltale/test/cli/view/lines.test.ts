@@ -10,6 +10,7 @@ import { tableLines } from '../../../src/cli/view/table.ts';
 import type { EventBody } from '../../../src/events/event.ts';
 import { fold } from '../../../src/events/reduce.ts';
 import { frameOf } from '../../../src/kernel/call-frames.ts';
+import type { JsonObject } from '../../../src/kernel/json.ts';
 import { displayWidth } from '../../../src/manifest/display-width.ts';
 import { plainPalette as paint } from '../../../src/manifest/palette.ts';
 import {
@@ -22,6 +23,15 @@ import {
   started,
   turnStarted,
 } from '../event-list.ts';
+
+const fired = (fields: JsonObject): EventBody => ({
+  type: 'trigger.fired',
+  trigger: 'docs#0',
+  workflow: 'docs',
+  run: 'run_1',
+  seen: { type: 'metadata_match', trigger: 'docs#0', workflow: 'docs', at: 0, as: 'enter', fields },
+  chain: ['docs'],
+});
 
 describe('a log', () => {
   it('is a line for each event: seq, seconds, type, what it says', () => {
@@ -135,6 +145,22 @@ describe('an event in words', () => {
     ['t, due 1970-01-01T00:00:01.000Z', { type: 'timer.set', id: 't', due: 1000 }],
     ['t, due 1e+300', { type: 'timer.set', id: 't', due: 1e300 }],
     ['t', { type: 'timer.fired', id: 't' }],
+    [
+      'docs#0 starts run_1: status IDLE → CODING, context null → {"phase":"x"}',
+      fired({
+        status: { from: 'IDLE', to: 'CODING' },
+        urgent: { from: false, to: false },
+        context: { from: null, to: { phase: 'x' } },
+        tags: { from: ['a'], to: ['a'] },
+      }),
+    ],
+    [
+      'docs#0 starts run_1: status CODING, context {"phase":"x"}',
+      fired({
+        status: { from: 'CODING', to: 'CODING' },
+        context: { from: { phase: 'x' }, to: { phase: 'x' } },
+      }),
+    ],
     ['note {"a":1}', { type: 'custom', name: 'note', data: { a: 1 } }],
     ['notify: All is well.', { type: 'custom', name: 'notify', data: { message: 'All is well.' } }],
     [

@@ -80,7 +80,9 @@ function branchSection(branch: Shape, common: readonly string[], prefix = ''): s
   if (branch.properties === undefined)
     return `- ${typeLabel(branch)}${branch.description === undefined ? '' : `: ${branch.description}`}\n`;
   const type = branch.properties.type;
-  const title = type?.const ?? type?.default ?? Object.keys(branch.properties)[0];
+  // A type without a value of its own is one that programs register, by a name with a colon in it.
+  const title =
+    type === undefined ? Object.keys(branch.properties)[0] : (type.const ?? type.default ?? 'acme:NAME');
   const { type: _, ...properties } = branch.properties;
   const own = Object.fromEntries(Object.entries(properties).filter(([key]) => !common.includes(key)));
   const says = [branch.description, ...rules(branch)].filter((line) => line !== undefined).join(' ');
@@ -114,7 +116,9 @@ function nested(properties: Readonly<Record<string, Shape>>, prefix: string): st
 
 /** The maps that a property may be one of, told apart by their first key: `module`, `command`, … */
 const mapChoices = (shape: Shape): readonly Shape[] =>
-  (shape.anyOf ?? shape.oneOf ?? []).filter(({ properties }) => properties !== undefined);
+  (shape.anyOf ?? shape.oneOf ?? shape.items?.anyOf ?? []).filter(
+    ({ properties }) => properties !== undefined,
+  );
 
 function innerMap(shape: Shape): readonly [Shape | undefined, string] {
   if (shape.properties !== undefined) return [shape, ''];

@@ -44,6 +44,10 @@ async function waiting(steps = STEPS, turns = 2) {
   return { cwd, tell, begun, session, lead: `${session}~lead` };
 }
 
+/** The type of each line, and the first word behind it. */
+const typesOf = (out: string): readonly string[] =>
+  out.split('\n').map((line) => line.split(/ +/).slice(0, 2).join(' '));
+
 describe('a session that is led', () => {
   it(
     'says what its run waits for and how to answer; show, why and the tab key know of both',
@@ -51,6 +55,12 @@ describe('a session that is led', () => {
       const { tell, begun, session, lead } = await waiting();
       const [, review = ''] = /(rev_\w+)/.exec(begun.out) ?? [];
       expect(begun.code).toBe(3);
+      expect(typesOf(begun.out).slice(0, 3)).toEqual([
+        `session.started ${session}`,
+        'step.completed mark',
+        'task.given look:',
+      ]);
+      expect(begun.out).not.toMatch(/^step\.\S+ +look/m);
       expect(begun.err.split('\n')).toEqual([
         `waiting: The session waits for review ${review}.`,
         '  allow asks: Go on? [approve / reject]',
@@ -86,6 +96,12 @@ describe('a session that is led', () => {
       );
       const ended = await tell('resume', session);
       expect(ended).toMatchObject({ code: 0, err: '' });
+      expect(typesOf(ended.out).slice(0, 4)).toEqual([
+        'session.resumed by',
+        'step.completed allow',
+        'task.over look',
+        'task.given tell:',
+      ]);
       expect(ended.out).toMatch(/^task\.over +look$/m);
       expect(ended.out).toMatch(/^task\.given +tell: Tell of it\.$/m);
     },
@@ -101,6 +117,28 @@ describe('a session that is led', () => {
       expect(existsSync(join(cwd, 'undone'))).toBe(true);
       expect((await tell('reviews', 'approve', review)).code).toBe(1);
       expect((await tell('resume', session)).out).toMatch(/^session\.cancelled by workflow/m);
+    },
+    SLOW,
+  );
+
+  it(
+    'says which step of its run failed and what was undone, before it fails itself',
+    async () => {
+      const failing = STEPS.replace(
+        /- \{ name: look.*$/s,
+        '- { name: check, type: script, command: [sh, -c, "exit 3"] }\n',
+      );
+      const { begun, session, lead } = await waiting(failing);
+      expect(begun.code).toBe(1);
+      expect(typesOf(begun.out).slice(1, 5)).toEqual([
+        'step.completed mark',
+        'step.failed check',
+        'step.compensated mark',
+        'session.failed workflow_failed:',
+      ]);
+      expect(begun.err).toContain(
+        `  → See what happened: telltale workflow show ${lead}\n  → See: telltale logs ${session}\n`,
+      );
     },
     SLOW,
   );

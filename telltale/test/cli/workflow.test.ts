@@ -432,6 +432,21 @@ describe('a run beside sessions', () => {
     );
   });
 
+  it('whose result is long says it in one row of a terminal', async () => {
+    const live = () => ({ events: SET_OFF, result: {} });
+    const done = runEventList([
+      [0, runStarted()],
+      [1, { type: 'workflow.completed', output: 'x'.repeat(300) }],
+    ]);
+    const fake = { live, runs: [done], working: { runs: [RUN], idle: Promise.resolve() } };
+    const { out } = await command(['run', 'a.yml', 'Go'], fake, { terminal: true, columns: 80 });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are left out.
+    const rows = out.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').split('\n');
+    const row = rows.find((line) => line.includes('⚙ ✓ release completed: xxx'));
+    expect(row).toHaveLength(79);
+    expect(row).toMatch(/x…$/);
+  });
+
   it('shows each decision of the session and of its runs with --debug invoke', async () => {
     const asked = WAITING_RUN.find(({ type }) => type === 'invoke');
     const { seq: _seq, at: _at, run: _run, cause: _cause, ...body } = asked ?? DONE[0]!;

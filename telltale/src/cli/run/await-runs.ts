@@ -1,5 +1,6 @@
 import { readRun } from '../../engine/read-run.ts';
 import type { RunState } from '../../events/run-state.ts';
+import { displayWidth } from '../../manifest/display-width.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
@@ -20,8 +21,9 @@ export interface AwaitRunsOptions {
   readonly storeFlag: string | undefined;
 }
 
-/** Columns of what a run brought: its log has the rest. */
+/** Columns of what a run brought, where no terminal says how many there are: its log has the rest. */
 const SAID = 200;
+const DEFAULT_COLUMNS = 80;
 
 /**
  * Waits for the workflows of a session that are still at work when it has ended, and says what becomes of them. Those
@@ -53,14 +55,23 @@ export async function awaitRuns(
   }
   if (!isTold) return;
   const paint = paletteFor(output);
+  const columns = output.isTerminal ? (output.columns ?? DEFAULT_COLUMNS) - 1 : undefined;
   const lines: string[] = [];
   for (const run of all.keys())
     if ((await store.info(run)) !== undefined)
-      lines.push(lineOf(await readRun(store, run), storeFlag, paint));
+      lines.push(lineOf(await readRun(store, run), { storeFlag, paint, columns }));
   if (lines.length > 0) await output.write(`${lines.join('\n')}\n`);
 }
 
-function lineOf(state: RunState, storeFlag: string | undefined, paint: Palette): string {
+interface LineOptions {
+  readonly storeFlag: string | undefined;
+  readonly paint: Palette;
+  /** Of the terminal; undefined where there is none. */
+  readonly columns: number | undefined;
+}
+
+/** What a run brought is cut to one row; what there is to do about it is whole. */
+function lineOf(state: RunState, { storeFlag, paint, columns }: LineOptions): string {
   const { id, workflow, status, output = null, error, waiting } = state;
   const name = harmlessLine(workflow);
   const resume =
@@ -68,8 +79,11 @@ function lineOf(state: RunState, storeFlag: string | undefined, paint: Palette):
       ? 'it is gone with its store, which was in memory'
       : `go on with: telltale workflow resume ${id}${storeFlag}`;
   switch (status) {
-    case 'completed':
-      return `${paint.green('⚙ ✓')} ${name} completed${output === null ? '' : `: ${brief(output, SAID)}`}`;
+    case 'completed': {
+      const said = `⚙ ✓ ${name} completed: `;
+      const room = columns === undefined ? SAID : Math.max(1, columns - displayWidth(said));
+      return `${paint.green('⚙ ✓')} ${name} completed${output === null ? '' : `: ${brief(output, room)}`}`;
+    }
     case 'failed':
       return `${paint.red('⚙ ✗')} ${name} failed: ${error === undefined ? 'no reason was given' : errorText(error)} (${id})`;
     case 'cancelled':

@@ -7,6 +7,7 @@ import { namingStore } from '../session/store-location.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
+import { remedyLines } from '../view/remedy-lines.ts';
 import { waitingLines } from '../workflow/waiting-lines.ts';
 import type { Followed } from './follow-session.ts';
 import type { RunMode } from './run-mode.ts';
@@ -94,7 +95,10 @@ export async function conclude(
       lines.push(
         `${red(bold(result.status))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
         dim(`  session ${session}${turn === 0 ? '' : `, turn ${turn}`}`),
-        `  ${cyan('→')} ${[namingStore(harmlessLine(error?.hint ?? ''), storeFlag ?? ''), follow('logs', 'See')].filter((part) => part !== '').join(' ')}`,
+        ...remedyLines(
+          namingStore(harmlessLine(error?.hint ?? ''), storeFlag ?? ''),
+          follow('logs', 'See'),
+        ).map((line) => `  ${cyan('→')} ${line}`),
       );
       break;
   }

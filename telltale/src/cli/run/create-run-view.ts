@@ -1,4 +1,5 @@
 import type { ObservedEvent } from '../../events/event.ts';
+import type { RunEvent } from '../../events/run-event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
@@ -28,6 +29,7 @@ export async function createRunView(mode: RunMode, io: Io, debug: Debug = {}): P
         show: (event) => io.stdout.write(eventJson(event)),
         recall: () => {},
         note: (event) => io.stdout.write(eventJson(event)),
+        lead: async () => {},
         end: async () => {},
         leave: async () => {},
         aside: (ask) => ask(),
@@ -49,12 +51,21 @@ function plainView({ stdout }: Io, debug: Debug): RunView {
       const line = plainRunLine(event, event.run, debug);
       if (line !== undefined) await stdout.write(`${line}\n`);
     },
+    async lead(event) {
+      // A task begins and ends on the session's own log, and which step is one shows only at its end.
+      if (event.type === 'step.started' || isTaskEnd(event)) return;
+      const line = plainRunLine(event);
+      if (line !== undefined) await stdout.write(`${line}\n`);
+    },
     end: (result, overlap) =>
       stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
     leave: async () => {},
     aside: (ask) => ask(),
   };
 }
+
+/** Whether a step is over that an agent worked on. */
+const isTaskEnd = (event: RunEvent): boolean => event.type === 'step.completed' && event.notes !== undefined;
 
 /** Prints what a run comes to, or each answer of a chat. */
 function quietView(io: Io): RunView {
@@ -90,6 +101,7 @@ function silentView(io: Io, print: (result: SessionResult) => string): RunView {
     },
     recall: () => {},
     note: async () => {},
+    lead: async () => {},
     async end(result) {
       await progress.leave();
       await io.stdout.write(print(result));

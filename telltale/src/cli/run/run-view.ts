@@ -11,6 +11,8 @@ export interface RunView {
   recall(event: ObservedEvent): void;
   /** An event of a workflow run that the session set off, where somebody wants to see those. */
   note(event: RunEvent): Promise<void>;
+  /** An event of the run that leads the session, about a step that is the run's own. */
+  lead(event: RunEvent): Promise<void>;
   /** After the last event. */
   end(result: SessionResult, overlap: Overlap): Promise<void>;
   /** Ends it where there is no result to show. */

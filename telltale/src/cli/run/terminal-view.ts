@@ -54,6 +54,11 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
       screen.note(event);
       frames.changed();
     },
+    async lead(event) {
+      if (hasEnded) return;
+      screen.lead(event);
+      frames.changed();
+    },
     async end(result, overlap) {
       hasEnded = true;
       await frames.leave();

@@ -18,6 +18,7 @@ import { type Followed, followSession } from './follow-session.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 import { tellSlowStop } from './tell-slow-stop.ts';
+import { watchLead } from './watch-lead.ts';
 import { watchRuns } from './watch-runs.ts';
 
 export interface WorkOptions extends ModeOptions {
@@ -76,16 +77,18 @@ export async function workSession(
       if (begun === undefined || begun === 'nothing said') return;
       const { session, seen, chat } = begun;
       const lead = chat === undefined ? {} : { chat: chat.lead };
+      const led = watchLead(runtime.store, session.id, view, seen > 0);
       const stopWatching = debug.invoke
         ? watchRuns(runtime.store, session.id, (event) => noteInvoke(event, view), io)
         : async () => {};
       try {
-        outcome.followed = await followSession(session, io, { view, seen, ...lead });
+        outcome.followed = await followSession(session, io, { view: led.view, seen, ...lead });
         const { status } = outcome.followed.result;
         if (status === 'waiting') outcome.lead = await waitingLead(runtime.store, session.id);
         if (status !== 'interrupted')
           await awaitRuns(runtime, session.id, outcome.followed.runs, io, { mode, storeFlag: flag });
       } finally {
+        await led.stop();
         await stopWatching();
       }
     });

@@ -6,6 +6,7 @@ import { type ActionView, createActionLog, isOver } from './action-log.ts';
 import { createChangingLines } from './changing-lines.ts';
 import { clip } from './columns.ts';
 import type { Debug } from './debug.ts';
+import { createLeadLines } from './lead-lines.ts';
 import { noteLine } from './note-line.ts';
 import { runNote } from './run-note.ts';
 import { createRunProgress } from './run-progress.ts';
@@ -29,6 +30,8 @@ export interface LiveScreen {
   recall(event: ObservedEvent): void;
   /** Takes in an event of a workflow run that the session set off. */
   note(event: RunEvent): void;
+  /** Takes in an event of the run that leads the session. */
+  lead(event: RunEvent): void;
   /** The lines as of now. Each line is `done` once, in one frame. */
   frame(now: number): Frame;
   /** All that is left, for good. */
@@ -62,6 +65,7 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
   const speech = createSpeech();
   const streamed = { thoughts: new Set<number>(), response: 0 };
   const progress = createRunProgress();
+  const leadLines = createLeadLines(paint);
 
   const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
   const rowLine = ({ voice, depth, text }: Row): string => {
@@ -129,6 +133,7 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
 
   const follow = (event: ObservedEvent) => {
     progress.follow(event);
+    leadLines.follow(event);
     if (event.type !== 'turn.started') return;
     streamed.thoughts.clear();
     streamed.response = 0;
@@ -147,6 +152,10 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
       const line = runNote(event, width() - MARGIN.length, paint, debug);
       if (line !== undefined) lines.line(MARGIN + line);
     },
+    lead(event) {
+      const line = leadLines.take(event, width() - MARGIN.length);
+      if (line !== undefined) lines.line(MARGIN + line);
+    },
     recall(event) {
       follow(event);
       const action = actions.take(event);
@@ -160,7 +169,10 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
       const done = lines.take(now, most);
       const live = [...lines.live(now)];
       if (speech.open !== undefined) live.push(rowLine(speech.open));
-      live.push(status?.() ?? paint.dim(clip(progress.line(now, actions.running().length), width() - ECHO)));
+      live.push(
+        status?.() ??
+          paint.dim(clip(progress.line(now, actions.running().length, leadLines.running()), width() - ECHO)),
+      );
       return { done, live };
     },
     finish(now) {

@@ -10,7 +10,8 @@ export const spinner = (now: number): string => SPINNER[Math.floor(now / SPIN_MS
 /** What a run is doing at this moment, in one moving line. */
 export interface RunProgress {
   follow(event: ObservedEvent): void;
-  line(now: number, running: number): string;
+  /** `steps`: of the run that leads it, those that are the run's own. */
+  line(now: number, running: number, steps?: readonly string[]): string;
 }
 
 export function createRunProgress(): RunProgress {
@@ -27,11 +28,13 @@ export function createRunProgress(): RunProgress {
         isSpeaking = true;
       } else if (event.type === 'turn.completed' || event.type === 'turn.failed') isSpeaking = false;
     },
-    line(now, running) {
+    line(now, running, steps = []) {
       const parts = [
         turn === 0 ? 'starting' : `turn ${turn}`,
         ...(isSpeaking ? ['the model is speaking'] : []),
         ...(running > 0 ? [`${countText(running, 'action')} running`] : []),
+        ...(steps.length === 1 ? [`step ${steps[0]}`] : []),
+        ...(steps.length > 1 ? [`${countText(steps.length, 'step')} running`] : []),
         ...(startedAt === undefined ? [] : [spanText(now - startedAt)]),
       ];
       return `${spinner(now)} ${parts.join(' · ')}`;

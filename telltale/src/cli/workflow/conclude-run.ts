@@ -8,6 +8,7 @@ import { namingStore } from '../session/store-location.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
+import { remedyLines } from '../view/remedy-lines.ts';
 import type { FollowedRun } from './follow-workflow.ts';
 import { waitingLines } from './waiting-lines.ts';
 
@@ -76,7 +77,10 @@ export async function concludeRun(
       lines.push(
         `${red(bold('failed'))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
         dim(`  run ${run}`),
-        `  ${cyan('→')} ${[namingStore(harmlessLine(error?.hint ?? ''), storeFlag ?? ''), follow('show', 'See')].filter((part) => part !== '').join(' ')}`,
+        ...remedyLines(
+          namingStore(harmlessLine(error?.hint ?? ''), storeFlag ?? ''),
+          follow('show', 'See'),
+        ).map((line) => `  ${cyan('→')} ${line}`),
       );
       break;
   }

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLiveScreen } from '../../../src/cli/view/live-screen.ts';
 import { createPainter } from '../../../src/cli/view/painter.ts';
-import type { ObservedEvent } from '../../../src/events/event.ts';
+import type { EventBody, ObservedEvent } from '../../../src/events/event.ts';
+import type { RunEventBody } from '../../../src/events/run-event.ts';
 import { displayWidth } from '../../../src/manifest/display-width.ts';
 import { plainPalette } from '../../../src/manifest/palette.ts';
 import {
@@ -17,6 +18,7 @@ import {
   thoughtDelta,
   turnStarted,
 } from '../event-list.ts';
+import { runEventList, stepCompleted, stepStarted } from '../run-event-list.ts';
 import { createTerminal } from '../terminal.ts';
 
 interface Shown {
@@ -52,6 +54,41 @@ function watch(
   );
   return { after, end: terminal.lines() };
 }
+
+describe('the live view of a session that is led', () => {
+  const screenOf = () => createLiveScreen({ paint: plainPalette, size: () => ({ columns: 80, rows: 24 }) });
+  const given = (step: string) =>
+    eventList([[0, { type: 'task.given', task: `ses_x~lead:${step}#1`, prompt: 'Look.' } as EventBody]])[0]!;
+
+  it('says at the bottom which step of the run is at work, and leaves out the task in hand', () => {
+    const screen = screenOf();
+    const [build, look, done] = runEventList([
+      [0, stepStarted('ship@1/build', { command: ['make'] })],
+      [0, stepStarted('look', { prompt: 'Look.' })],
+      [9, stepCompleted('ship@1/build', 'made')],
+    ]);
+    screen.lead(build!);
+    expect(screen.frame(BEGAN).live.at(-1)).toContain('step ship@1/build');
+    screen.lead(look!);
+    expect(screen.frame(BEGAN).live.at(-1)).toContain('2 steps running');
+    screen.show(given('look'));
+    expect(screen.frame(BEGAN).live.at(-1)).toContain('step ship@1/build');
+    screen.lead(done!);
+    const { done: left, live } = screen.frame(BEGAN);
+    expect(live.at(-1)).not.toContain('step');
+    expect(left).toEqual(['  ✓ ship@1/build  command=["make"]  40 ms  made']);
+  });
+
+  it('has no line for a step that its agent completed', () => {
+    const screen = screenOf();
+    const events = runEventList([
+      [0, stepStarted('look', { prompt: 'Look.' })],
+      [9, { ...stepCompleted('look', 'seen'), notes: 'Looked at it.' } as RunEventBody],
+    ]);
+    for (const event of events) screen.lead(event);
+    expect(screen.finish(BEGAN)).toEqual([]);
+  });
+});
 
 describe('the live view', () => {
   it('shows a run whose log is replayed', () => {

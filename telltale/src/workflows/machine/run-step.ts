@@ -32,10 +32,7 @@ export function runStep(
 ): Outcome | Promise<Outcome> {
   const known = walk.state.steps.get(address);
   const ended = known === undefined ? undefined : endOnLog(known);
-  if (ended !== undefined) {
-    noteChoice(place.visit, step, address, ended);
-    return ended;
-  }
+  if (ended !== undefined) return ended; // what a `transition` has chosen, its state was told before
   if (place.branch.stopped !== undefined) return notBegun(place.branch);
   if (known !== undefined) return perform(walk, step, address, place);
   // Most steps have no condition: what need not be waited for is not, here and below.

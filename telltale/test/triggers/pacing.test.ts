@@ -123,6 +123,54 @@ describe('pacing', () => {
     expect(paceOf({ concurrency }, { state: { runs: [run(1)] } })).toEqual({ kind: 'fire' });
   });
 
+  it('what was delayed needs room when its time has come; what had its turn needs none', () => {
+    const concurrency = { max: 1, whenBusy: 'skip' } as const;
+    const state = { runs: [run(1)] };
+    expect(paceOf({ concurrency }, { stage: 'later', state })).toMatchObject({ reason: 'busy' });
+    expect(paceOf({ concurrency }, { stage: 'queued', state, holds: false })).toEqual({ kind: 'fire' });
+  });
+
+  it('runs of other workflows take no room', () => {
+    const concurrency = { max: 1, whenBusy: 'skip' } as const;
+    const other = { ...run(1), workflow: 'another' };
+    expect(paceOf({ concurrency }, { state: { runs: [other] } })).toEqual({ kind: 'fire' });
+    expect(paceOf({ concurrency }, { state: { runs: [other, run(2)] } })).toMatchObject({
+      message: '"w" has 1 run under way (run_2), and the trigger allows 1.',
+    });
+    const more = { runs: [run(1), run(2)] };
+    expect(paceOf({ concurrency: { max: 2, whenBusy: 'skip' } }, { state: more })).toMatchObject({
+      message: '"w" has 2 runs under way (run_1, run_2), and the trigger allows 2.',
+    });
+  });
+
+  it('at the end of a session nothing can wait for its turn, nor take that of another', () => {
+    for (const whenBusy of ['skip', 'queue', 'replace'] as const)
+      expect(
+        paceOf({ concurrency: { max: 1, whenBusy } }, { isEnding: true, state: { runs: [run(1)] } }),
+      ).toMatchObject({ kind: 'suppress', reason: 'busy', message: expect.stringMatching(/at its end/) });
+  });
+
+  it('a cooldown counts from the last firing there was or will be, and says which', () => {
+    const cooled = (state: Partial<SessionState>) => {
+      const found = paceOf({ cooldownMs: 5_000 }, { state });
+      return found.kind === 'suppress' ? found.message : found.kind;
+    };
+    const fired = { triggers: [{ trigger: 'w#0', times: 1, at: 400 }] };
+    const queued = {
+      ...waits('queued', 'queued:1', 9_999),
+      data: waitingData({ trigger: 'w#0', stage: 'queued', as: 'enter', seen: {}, chain: ['w'], since: 700 }),
+    };
+    const its = '; its cooldown is 5 s.';
+    expect(cooled(fired)).toBe(`"w#0" fired 600 ms ago${its}`);
+    expect(cooled({ ...fired, timers: [queued] })).toBe(`"w#0" has waited for its turn for 300 ms${its}`);
+    expect(cooled({ ...fired, timers: [waits('later', 'later:1', 4_000), queued] })).toBe(
+      `"w#0" is to fire in 3 s${its}`,
+    );
+    expect(cooled({ triggers: [{ trigger: 'w#1', times: 1, at: 900 }] })).toBe('fire');
+    const quiet = { ...waits('quiet', '', 2_000), id: timerId('w#0') };
+    expect(cooled({ timers: [quiet] })).toBe('fire');
+  });
+
   it('a thousand may wait, and one more is told that it cannot', () => {
     const timers = Array.from({ length: MAX_WAITING }, (_, n) => waits('queued', `queued:${n}`, 9_999));
     const queue = { concurrency: { max: 1, whenBusy: 'queue' } } as const;

@@ -1,21 +1,14 @@
 import fc from 'fast-check';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
+import { child, error, id, json, lifeBody, reactionBody, taskBody, usage } from './arbitrary-bodies.ts';
 
 const SESSION = 'ses_test';
 
-const error = fc.record({
-  code: fc.constantFrom('timeout', 'tool_failed'),
-  message: fc.string(),
-  retryable: fc.boolean(),
-});
-const usage = fc.record({ input: fc.nat(1000), output: fc.nat(1000) });
-const child = fc.record({ session: fc.constantFrom('ses_a', 'ses_b'), seq: fc.nat(9) });
-const id = fc.constantFrom('a1', 'a2', 'a3', 'fetch', 'x-1', 'foreach_1');
-/** As it comes back from JSON, which knows no -0. */
-const json = fc.json({ maxDepth: 2 }).map((text) => JSON.parse(text) as never);
-
 /** Any event in any order: the fold is total, so even logs that no session writes must fold. */
 const body: fc.Arbitrary<EventBody> = fc.oneof(
+  { arbitrary: taskBody, weight: 6 },
+  { arbitrary: reactionBody, weight: 5 },
+  { arbitrary: lifeBody, weight: 6 },
   fc.record({
     type: fc.constant('session.started' as const),
     agent: fc.constant('coder'),

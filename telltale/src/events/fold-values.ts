@@ -18,10 +18,11 @@ const isOfWorkflow = (by: string): boolean => by.startsWith(WORKFLOW_WRITER);
 
 export function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
   state.signs.unset = false;
-  if (event.by !== SEED_WRITER) state.metadataUpdates++;
+  const isSeed = event.by === SEED_WRITER;
+  if (!isSeed) state.metadataUpdates++;
   const fields = Object.entries(event.changes) as [string, { to: Json }][];
   // What was said already is an update, but no sign that anything goes on.
-  if (fields.length > 0 && !isOfChild(event.by) && event.run === undefined) {
+  if (fields.length > 0 && !isSeed && !isOfChild(event.by) && event.run === undefined) {
     state.signs.tags = true;
     state.signs.deeds = true;
     if (state.task !== undefined) state.task.fresh = true;

@@ -82,6 +82,7 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
       return;
     case 'cancel':
       await scheduler.cancel(`The session was cancelled: ${reason.reason}`);
+      if (context.hooks !== undefined) await context.hooks.settled();
       closeTurn(context, promptTokens, 'cancelled', 'The session was cancelled.');
       log.append(
         { type: 'session.cancelled', reason: reason.reason, by: reason.by },

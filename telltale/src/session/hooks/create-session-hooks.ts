@@ -95,7 +95,9 @@ export function createSessionHooks(edges: SessionHookEdges): SessionHooks | unde
 
   const settled = async () => {
     while (telling.size > 0) await Promise.all(telling);
-    if (failure !== undefined) throw failure;
+    const thrown = failure;
+    failure = undefined; // once: whoever ends the session for it waits here, too
+    if (thrown !== undefined) throw thrown;
   };
   return {
     before: !hooks.has('before_action')

@@ -1,0 +1,96 @@
+import { expect, onTestFinished } from 'vitest';
+import type { SessionEvent } from '../../src/events/event.ts';
+import type { Json } from '../../src/kernel/json.ts';
+import type { Model } from '../../src/models/model.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { defineTool } from '../../src/session/define/define-tool.ts';
+import type { Session, StartOptions } from '../../src/session/runtime-types.ts';
+import { scripted } from '../../src/testing/scripted.ts';
+
+export const FINAL = '<response>Done.</response>';
+export const call = (id: string, name: string, mode = 'async') =>
+  `<action id="${id}" mode="${mode}">{"name":"${name}"}</action>`;
+
+export type Is = (event: SessionEvent) => boolean;
+export const isType =
+  (type: string, turn?: number): Is =>
+  (event) =>
+    event.type === type && (turn === undefined || event.turn === turn);
+export const isSaid =
+  (text: string): Is =>
+  (event) =>
+    event.type === 'model.output' && event.text.includes(text);
+export const of = (events: readonly SessionEvent[], ...types: readonly string[]) =>
+  events.filter(({ type }) => types.includes(type));
+export const seen = (session: Session, type: string) =>
+  new Promise<void>((resolve) => {
+    const forget = session.subscribe((event) => {
+      if (event.type !== type) return;
+      forget();
+      resolve();
+    });
+  });
+
+/** The tool "slow", which may be called again. Where it is held, a call ends when it is told to. */
+export interface Slow {
+  calls: number;
+  isHeld: boolean;
+  gives: Json;
+  end(): void;
+}
+
+/** Ends the call of "slow" once it is made. */
+export async function endSlow(slow: Slow): Promise<void> {
+  await expect.poll(() => slow.calls).toBe(1);
+  slow.end();
+}
+
+interface Lived {
+  readonly agent?: Omit<Parameters<typeof defineAgent>[0], 'name'>;
+  readonly start?: Partial<StartOptions>;
+  readonly isHeld?: boolean;
+  readonly during?: (session: Session, slow: Slow) => Promise<void>;
+}
+
+/** Runs a session to its end; `behind` takes its log up where that had come to, as after a kill. */
+export async function lived(turns: readonly string[] | Model, given: Lived = {}) {
+  const slow: Slow = { calls: 0, isHeld: given.isHeld === true, gives: 'at last', end: () => {} };
+  const echo = defineTool({ name: 'echo', run: () => 'said' });
+  const late = defineTool({ name: 'late', start: 'on_turn_end', run: () => 'late' });
+  const held = defineTool({
+    ...{ name: 'slow', idempotent: true },
+    run: () => {
+      if (!slow.isHeld) return slow.gives;
+      slow.calls++;
+      return new Promise<Json>((resolve) => {
+        slow.end = () => resolve(slow.gives);
+      });
+    },
+  });
+  const agent = await defineAgent({ name: 'tester', tools: [echo, late, held], ...given.agent });
+  const runtime = await createRuntime({ store: 'memory' });
+  onTestFinished(() => runtime.close());
+  const model = Array.isArray(turns) ? scripted(turns) : (turns as Model);
+  const first = runtime.start(agent, { input: 'Go.', model, ...given.start });
+  await given.during?.(first as Session, slow);
+  await first.result;
+  const events = await runtime.events(first.id);
+  const behind = async (
+    is: Is,
+    then: readonly string[],
+    during?: (session: Session) => Promise<void>,
+    from = first.id,
+  ) => {
+    slow.calls = 0;
+    const { seq } = (await runtime.events(from)).findLast(is) as SessionEvent;
+    const id = await runtime.fork(from, seq);
+    const asked = scripted(then);
+    const session = await runtime.resume(id, { agent, model: asked });
+    await during?.(session as Session);
+    const result = await session.result;
+    const all = await runtime.events(id);
+    return { id, result, all, since: all.filter((event) => event.seq > seq), prompts: asked.prompts };
+  };
+  return { events, behind, slow };
+}

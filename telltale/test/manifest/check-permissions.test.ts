@@ -27,6 +27,8 @@ describe('what an agent imports and may not use is a warning with its place and 
   it.each([
     ['{ shell: deny }', 'builtin:shell', 'shell'],
     ['{ shell: { allow: [], ask: [] } }', 'builtin:shell', 'shell'],
+    ['{ shell: { deny: ["*"] } }', 'builtin:shell', 'shell'],
+    ['{ network: { ask: ["*"], deny: ["*"] } }', 'builtin:http_fetch', 'network'],
     ['{ network: [] }', 'builtin:http_fetch', 'network'],
     ['{ paths: [] }', 'builtin:filesystem', 'paths'],
     ['{ paths: deny }', 'builtin:git', 'paths'],
@@ -45,22 +47,59 @@ describe('what an agent imports and may not use is a warning with its place and 
     ]);
   });
 
-  it('a folder that the tool names', async () => {
-    const [only] = await found('{ paths: ["."] }', './tool.yml', command('../elsewhere'));
-    expect(only).toContain('warning | not_permitted | tool.yml:4 | The folder "../elsewhere" lies outside');
+  it.each([
+    ['{ network: ["localhost:9090"] }', 'http://localhost:8080/', 'localhost:8080'],
+    ['{ network: ["api.example.com:8443"] }', 'https://API.example.com/x', 'api.example.com'],
+    ['{ network: { allow: ["*"], deny: ["*.example.com"] } }', 'https://a.example.com', 'a.example.com'],
+    [
+      '{ network: { allow: ["*"], deny: ["http://api.example.com:80/x"] } }',
+      'http://api.example.com',
+      'api.example.com',
+    ],
+    ['{ network: ["*.example.com"] }', 'https://example.com/', 'example.com'],
+    ['{ network: ["*.example.com"] }', 'https://anexample.com/', 'anexample.com'],
+    ['{ network: ["example.com"] }', 'https://a.example.com/', 'a.example.com'],
+    ['{ network: { ask: ["*"], deny: ["*"] } }', 'https://a.example.com/', 'a.example.com'],
+  ])('%s and the address %s', async (permissions, url, host) => {
+    const [only, ...others] = await found(permissions, './tool.yml', http(url));
+    expect(only).toContain(`The agent "a" may not reach the host "${host}".`);
+    expect(others).toEqual([]);
+  });
+
+  it.each([
+    ['{ paths: ["."] }', '../elsewhere'],
+    ['{ paths: { allow: ["."], deny: [secret] } }', 'secret/keys'],
+  ])('%s and the folder %s', async (permissions, folder) => {
+    const [only, ...others] = await found(permissions, './tool.yml', command(folder));
+    expect(only).toBe(
+      `warning | not_permitted | tool.yml:4 | The folder "${folder}" lies outside what the agent "a" may touch. | Add it to "permissions: { paths }" of agent.yml; in the sandbox it can only be read.`,
+    );
+    expect(others).toEqual([]);
   });
 });
 
 it.each([
   ['{ shell: ask }', '"builtin:shell"', ''],
   ['{ shell: { allow: ["git *"], deny: ["*"] } }', '"builtin:shell"', ''],
+  ['{ shell: { ask: ["git *"], deny: ["*"] } }', '"builtin:shell"', ''],
   ['{ network: ask }', '"builtin:http_fetch"', ''],
   ['{ network: { ask: ["*"] } }', './tool.yml', http('https://x.example.com/')],
   ['{ network: ["*.example.com"] }', './tool.yml', http('https://x.example.com/')],
   ['{ network: ["localhost:8080"] }', './tool.yml', http('http://localhost:8080/a')],
+  ['{ network: ["https://API.example.com/v1?x"] }', './tool.yml', http('https://api.example.com')],
+  ['{ network: ["*.example.com:443"] }', './tool.yml', http('https://a.b.example.com')],
+  [
+    '{ network: { allow: [api.example.com], deny: ["api.example.com:8443"] } }',
+    './tool.yml',
+    http('https://api.example.com'),
+  ],
+  ['{ network: { allow: [api.example.com], deny: ["*"] } }', './tool.yml', http('https://api.example.com')],
+  ['{ network: ["::1", bücher.de] }', './tool.yml', http('http://[::0001]:8080/')],
+  ['{ network: ["::1", bücher.de] }', './tool.yml', http('http://xn--bcher-kva.de/')],
   ['{ network: [] }', './tool.yml', http('https://{host}/x')],
   ['{ paths: ["."] }', './tool.yml', command('sub')],
   ['{ paths: ["."] }', './tool.yml', command('{dir}')],
+  ['{ paths: { allow: ["../*/x"], deny: ["./*.key"] } }', './tool.yml', command('../elsewhere/x')],
   ['{ paths: { allow: ["."], ask: [../elsewhere] } }', './tool.yml', command('../elsewhere/x')],
 ])('%s with %s %s is as it should be', async (permissions, imports, tool) => {
   expect(

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { portOf, urlNeed } from '../../targets/access/need.ts';
+import { portOf } from '../../manifest/permissions/host-entry.ts';
+import { urlNeed } from '../../targets/access/need.ts';
 import type { Target, TargetKind } from '../../targets/target.ts';
 import { unknownTarget } from '../../targets/unknown-target.ts';
 import type { Feed } from '../feed.ts';

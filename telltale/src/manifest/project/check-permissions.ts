@@ -1,10 +1,12 @@
 import { dirname, resolve } from 'node:path';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
 import { isInside } from '../files/project-root.ts';
+import { decide, isShut, readRules } from '../permissions/decide.ts';
+import { bareHost, namesHost, portOf, readHostEntry } from '../permissions/host-entry.ts';
 import { quoted } from '../printable.ts';
 import { type DocumentNode, documentNode } from '../schema/checks/document-node.ts';
 import type { AgentManifest } from '../schema/kinds.ts';
-import { EVERYTHING, type Rules } from '../schema/permissions.ts';
+import type { Rules } from '../schema/permissions.ts';
 import { KIND_OF_LIST } from './project.ts';
 import type { ImportLink, ProjectDocument } from './project-document.ts';
 
@@ -38,12 +40,8 @@ export function checkPermissions(
   });
 }
 
-/** Whether nothing of its kind can ever be used. */
-const isShut = ({ allow, ask }: Rules): boolean => allow.length === 0 && ask.length === 0;
-
 function uselessBuiltin(name: string, { paths, network, shell }: Permissions): Finding | undefined {
-  if (name === 'shell' && (isShut(shell) || (shell.deny.includes(EVERYTHING) && shell.allow.length === 0)))
-    return useless(name, 'shell', 'shell: ask');
+  if (name === 'shell' && isShut(shell)) return useless(name, 'shell', 'shell: ask');
   if (name === 'http_fetch' && isShut(network)) return useless(name, 'network', 'network: [api.example.com]');
   if ((name === 'filesystem' || name === 'git') && isShut(paths))
     return useless(name, 'paths', 'paths: ["."]');
@@ -67,36 +65,29 @@ function checkTool(tool: ProjectDocument, agent: ProjectDocument, permissions: P
   );
 }
 
-/** The host of an address that no parameter has a part in; undefined where one has. */
-function hostIn(url: string | undefined): string | undefined {
-  const host = /^https?:\/\/([^/?#]*)/i.exec(url ?? '')?.[1];
-  if (host === undefined || /[{}$@]/.test(host)) return undefined;
-  return host.toLowerCase();
+/** The host of an address that no parameter has a part in, with its port if it names one; undefined where one has. */
+function hostIn(url: string | undefined): URL | undefined {
+  const origin = /^https?:\/\/[^/?#]*/i.exec(url ?? '')?.[0];
+  if (origin === undefined || /[{}$@]/.test(origin)) return undefined;
+  return URL.parse(origin) ?? undefined;
 }
 
-function isNamed(host: string, { allow, ask, deny }: Rules): boolean {
-  const names = (entry: string) => {
-    const own = entry
-      .toLowerCase()
-      .replace(/^[a-z][a-z0-9+.-]*:\/\//, '')
-      .replace(/[/?#].*$/s, '');
-    const name = host.replace(/:\d+$/, '');
-    return (
-      own === EVERYTHING || own === host || own === name || own.startsWith(`${name}:`) || isBelow(own, name)
-    );
-  };
-  return !deny.some((entry) => entry !== EVERYTHING && names(entry)) && [...allow, ...ask].some(names);
+/** As a request to it would be judged. */
+function isNamed(url: URL, network: Rules): boolean {
+  const [host, port] = [bareHost(url.hostname), portOf(url)];
+  const { decision } = decide(readRules(network, readHostEntry), (entry) => namesHost(entry, host, port));
+  return decision !== 'deny';
 }
-
-const isBelow = (entry: string, name: string): boolean =>
-  entry.startsWith('*.') && name.endsWith(entry.replace(/:\d+$/, '').slice(1));
 
 /** Whether a folder that only the manifest names lies in what is permitted; wildcards are given the benefit of doubt. */
-function isPermitted(cwd: string | undefined, agent: ProjectDocument, { allow, ask }: Rules): boolean {
+function isPermitted(cwd: string | undefined, agent: ProjectDocument, { allow, ask, deny }: Rules): boolean {
   if (cwd === undefined || /[{}$]/.test(cwd)) return true;
   const folder = dirname(agent.file);
   const place = resolve(folder, cwd);
-  return [...allow, ...ask].some((entry) => /[*?]/.test(entry) || isInside(place, resolve(folder, entry)));
+  const isWild = (entry: string) => /[*?]/.test(entry);
+  const holds = (entry: string) => isInside(place, resolve(folder, entry));
+  if (deny.some((entry) => !isWild(entry) && holds(entry))) return false;
+  return [...allow, ...ask].some((entry) => isWild(entry) || holds(entry));
 }
 
 const warning = (message: string, hint: string): Finding => ({
@@ -112,7 +103,7 @@ const useless = (name: string, key: string, example: string) =>
     `Write "permissions: { ${example} }", or leave the tool out.`,
   );
 
-const hostShut = (host: string, agent: ProjectDocument) =>
+const hostShut = ({ host }: URL, agent: ProjectDocument) =>
   warning(
     `The agent ${quoted(agent.name ?? '?')} may not reach the host ${quoted(host)}.`,
     `Add it to "permissions: { network }" of ${agent.label}.`,

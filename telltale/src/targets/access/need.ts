@@ -1,4 +1,5 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { portOf } from '../../manifest/permissions/host-entry.ts';
 import type { Need, Target } from '../target.ts';
 import type { PermittedHosts } from './permitted-hosts.ts';
 import type { PermittedPaths } from './permitted-paths.ts';
@@ -43,8 +44,6 @@ export function urlNeed(
 }
 
 /** The port of an http or https address, as digits. */
-export const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80');
-
 /** One need for several, each of which may be absent. */
 export function together(...needs: readonly (Need | undefined)[]): Need | undefined {
   const [first, ...others] = needs.filter((need) => need !== undefined);

@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { listed } from '../../manifest/permissions/decide.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { listed } from './decide.ts';
 
 export const badPath = (path: string, why: string) =>
   new RuntimeError('bad_parameters', `The path ${JSON.stringify(clip(path))} ${why}.`, {

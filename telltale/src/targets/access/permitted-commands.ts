@@ -1,7 +1,7 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { type Decision, mayAsk, named, restOf } from '../../manifest/permissions/decide.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { type Decision, mayAsk, named, restOf } from './decide.ts';
 import { namesCommand, roughCommands, simpleCommand } from './simple-command.ts';
 
 /** Command lines of the tool `shell`, by `permissions.shell`. */

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { decide, listed, mayAsk, readRules } from '../../manifest/permissions/decide.ts';
+import { bareHost, fitsPort, namesHost, readHostEntry } from '../../manifest/permissions/host-entry.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { decide, listed, mayAsk, readRules } from './decide.ts';
 
 /**
  * How a host is permitted: `named` (private addresses too) or by a wildcard (`*`, `*.example.com`: public
@@ -28,14 +29,14 @@ export interface PermittedHosts {
 
 /** Entries are `host`, `host:port`, `[::1]:port`, `*.domain`, `*`; an address with a scheme stands for its host. */
 export function createPermittedHosts(rules: Rules): PermittedHosts {
-  const read = readRules(rules, readEntry);
+  const read = readRules(rules, readHostEntry);
   const judge = (host: string, port: string) => {
     const name = bareHost(host);
     const { decision, by } = decide(read, (entry) => namesHost(entry, name, port));
     if (decision === 'deny' && by !== undefined) throw hostDenied(name, port);
     if (decision === 'deny') throw hostNotPermitted(name, port, rules.allow);
     // In each list a name of its own counts for more than a wildcard.
-    const exact = read.entries[decision].some((entry) => entry.host === name && fits(entry, port));
+    const exact = read.entries[decision].some((entry) => entry.host === name && fitsPort(entry, port));
     return { name, decision, exact };
   };
   return {
@@ -50,7 +51,7 @@ export function createPermittedHosts(rules: Rules): PermittedHosts {
     },
     denies(address, port) {
       const name = bareHost(address.replace(/^::ffff:(?=[\d.]+$)/i, '')); // IPv4 inside IPv6
-      return read.entries.deny.some((entry) => entry.host === name && fits(entry, port));
+      return read.entries.deny.some((entry) => entry.host === name && fitsPort(entry, port));
     },
     grantFor(host, port) {
       const { name, decision } = judge(host, port);
@@ -60,38 +61,6 @@ export function createPermittedHosts(rules: Rules): PermittedHosts {
 }
 
 const hostGrant = (host: string, port: string): string => `host ${host}:${port}`;
-
-interface Entry {
-  readonly host: string;
-  readonly port: string | undefined;
-}
-
-function readEntry(entry: string): Entry {
-  const host = entry.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/[/?#].*$/s, '');
-  const [, bracketed, bracketedPort] = /^\[([^\]]*)\](?::(\d+))?$/.exec(host) ?? [];
-  if (bracketed !== undefined) return { host: bareHost(bracketed), port: bracketedPort };
-  const [, name, port] = /^([^:]*):(\d+)$/.exec(host) ?? [];
-  return name === undefined ? { host: bareHost(host), port: undefined } : { host: bareHost(name), port };
-}
-
-/**
- * As addresses name it: in lower case, `xn--` for other letters, an IP address in its usual form, without the brackets of
- * one of IPv6 or the dot at the end of a full name.
- */
-export function bareHost(host: string): string {
-  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
-  const address = `http://${name.includes(':') ? `[${name}]` : name}`; // ::0001 is ::1, 2130706433 is 127.0.0.1
-  const known = /[/?#@\\]/.test(name) || !URL.canParse(address) ? name : new URL(address).hostname;
-  return known.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-}
-
-const fits = ({ port: own }: Entry, port: string): boolean => own === undefined || own === port;
-
-const namesHost = (entry: Entry, host: string, port: string): boolean =>
-  fits(entry, port) && (entry.host === host || isWildcardFor(entry.host, host));
-
-const isWildcardFor = (pattern: string, host: string): boolean =>
-  pattern === '*' || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)));
 
 const shown = (host: string, port: string) => `The host "${clip(host, 200)}" (port ${port})`;
 

@@ -2,8 +2,15 @@ import { stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { parse, relative, resolve, sep } from 'node:path';
 import { isInside } from '../../manifest/files/project-root.ts';
+import {
+  type Decision,
+  decide,
+  mayAsk,
+  named,
+  type ReadRules,
+  restOf,
+} from '../../manifest/permissions/decide.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
-import { type Decision, decide, mayAsk, named, type ReadRules, restOf } from './decide.ts';
 import { follow } from './follow.ts';
 import { askedPath, badPath, deniedPath, outsidePaths, ownPath } from './path-errors.ts';
 import { folded, isPattern, matchesPattern, splitPattern } from './path-pattern.ts';

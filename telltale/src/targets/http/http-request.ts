@@ -1,8 +1,8 @@
 import type { Agent, IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { portOf } from '../access/need.ts';
-import { bareHost, type PermittedHosts } from '../access/permitted-hosts.ts';
+import { bareHost, portOf } from '../../manifest/permissions/host-entry.ts';
+import type { PermittedHosts } from '../access/permitted-hosts.ts';
 import { stopped } from '../access/stopped.ts';
 import { thrownMessage } from '../output/thrown-message.ts';
 import { checkedLookup, checkLiteral, type Resolver } from './checked-lookup.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { portOf } from '../../manifest/permissions/host-entry.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import { portOf } from '../access/need.ts';
 import type { PermittedHosts } from '../access/permitted-hosts.ts';
 import { childEnvironment } from '../process/child-environment.ts';
 import type { TargetEdges } from '../target-edges.ts';

@@ -1,4 +1,4 @@
-import { EVERYTHING, type Rules } from '../../manifest/schema/permissions.ts';
+import { EVERYTHING, type Rules } from '../schema/permissions.ts';
 
 export type Decision = 'allow' | 'ask' | 'deny';
 
@@ -39,6 +39,10 @@ export function decide<Entry>(
   }
   return { decision: rest };
 }
+
+/** Whether all is denied, whatever it is. */
+export const isShut = (rules: Rules): boolean =>
+  restOf(rules) === 'deny' && named(rules.allow).length === 0 && named(rules.ask).length === 0;
 
 /** Whether any call can come to `ask`. */
 export const mayAsk = ({ ask }: Rules): boolean => ask.length > 0;

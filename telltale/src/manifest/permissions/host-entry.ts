@@ -1,0 +1,36 @@
+/** An entry of `permissions.network`: `host`, `host:port`, `[::1]:port`, `*.domain`; an address with a scheme stands for its host. */
+export interface HostEntry {
+  readonly host: string;
+  readonly port: string | undefined;
+}
+
+export function readHostEntry(entry: string): HostEntry {
+  const host = entry.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/[/?#].*$/s, '');
+  const [, bracketed, bracketedPort] = /^\[([^\]]*)\](?::(\d+))?$/.exec(host) ?? [];
+  if (bracketed !== undefined) return { host: bareHost(bracketed), port: bracketedPort };
+  const [, name, port] = /^([^:]*):(\d+)$/.exec(host) ?? [];
+  return name === undefined ? { host: bareHost(host), port: undefined } : { host: bareHost(name), port };
+}
+
+/**
+ * As addresses name it: in lower case, `xn--` for other letters, an IP address in its usual form, without the brackets of
+ * one of IPv6 or the dot at the end of a full name.
+ */
+export function bareHost(host: string): string {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  const address = `http://${name.includes(':') ? `[${name}]` : name}`; // ::0001 is ::1, 2130706433 is 127.0.0.1
+  const known = /[/?#@\\]/.test(name) || !URL.canParse(address) ? name : new URL(address).hostname;
+  return known.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+}
+
+export const fitsPort = ({ port: own }: HostEntry, port: string): boolean =>
+  own === undefined || own === port;
+
+/** `host` as `bareHost` gives it, `port` as digits. */
+export const namesHost = (entry: HostEntry, host: string, port: string): boolean =>
+  fitsPort(entry, port) && (entry.host === host || isWildcardFor(entry.host, host));
+
+const isWildcardFor = (pattern: string, host: string): boolean =>
+  pattern === '*' || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)));
+
+export const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80');

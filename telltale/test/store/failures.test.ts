@@ -1,5 +1,7 @@
+import { existsSync, symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { describeFailure, isOfOneStatement } from '../../src/store/sqlite/thread/describe-failure.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const system = (code: string) => Object.assign(new Error(code), { code });
 const sqlite = (errcode: number) =>
@@ -35,4 +37,19 @@ test('a value too big or a broken constraint is one statement’s own fault, a f
     false,
     false,
   ]);
+});
+
+test('an I/O error where nothing more can be written is a full disk, and nothing is left of the attempt', async () => {
+  const folder = await temporaryFolder();
+  try {
+    const path = folder.path('store.db');
+    symlinkSync('/dev/full', `${path}-probe`);
+    expect(describeFailure(path, 100, sqlite(7)).code).toBe('store_failed');
+    expect(describeFailure(path, 100, sqlite(778))).toMatchObject({ code: 'store_full', retryable: true });
+    expect(existsSync(`${path}-probe`)).toBe(false);
+    expect(describeFailure(path, 100, sqlite(778)).code).toBe('store_failed');
+    expect(existsSync(`${path}-probe`)).toBe(false);
+  } finally {
+    await folder.remove();
+  }
 });

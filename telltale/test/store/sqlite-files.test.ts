@@ -109,7 +109,17 @@ describe('a file that is not a store', () => {
 
   test('a folder is refused as foreign', async () => {
     mkdirSync(path);
-    expect((await refusal()).code).toBe('store_foreign');
+    expect(await refusal()).toMatchObject({
+      code: 'store_foreign',
+      message: `${path} is a folder, not a store of telltale.`,
+    });
+  });
+
+  test('a device is refused as foreign', async () => {
+    expect(await refusal({ path: '/dev/null' })).toMatchObject({
+      code: 'store_foreign',
+      message: '/dev/null is no ordinary file, not a store of telltale.',
+    });
   });
 
   test('an empty file becomes a store', async () => {

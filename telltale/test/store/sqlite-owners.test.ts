@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { append, outcome } from './appending.ts';
 import { eventually, PATIENT } from './eventually.ts';
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 const open = (pid = process.pid): Store => {
-  const store = openInlineStore({ path, pid });
+  const store = openInlineStore({ path, pid, lockTimeoutMs: 20 });
   stores.push(store);
   return store;
 };
@@ -108,4 +108,48 @@ test('what another program writes into the place of the socket is never rung at 
   await store.send('s', { kind: 'steer', from: 'tester', body: 1 });
   await store.acquire('s');
   expect(existsSync(path)).toBe(true);
+});
+
+test('the heart of an owner beats every ten seconds, and goes on beating when it could not be written', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    await open().create('s', HEAD);
+    const beatAt = () => Number(meddle('SELECT beat_at FROM owners')[0]?.beat_at);
+    meddle('UPDATE owners SET beat_at = 0');
+    vi.advanceTimersByTime(9_000);
+    expect(beatAt()).toBe(0);
+    const db = new DatabaseSync(path);
+    db.exec('BEGIN IMMEDIATE');
+    vi.advanceTimersByTime(2_000);
+    db.exec('ROLLBACK');
+    db.close();
+    expect(beatAt()).toBe(0);
+    vi.advanceTimersByTime(10_000);
+    expect(Math.abs(Date.now() - beatAt())).toBeLessThan(10_000);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a store that owns nothing has no heart that beats, and one that was closed neither', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    const store = openInlineStore({ path });
+    expect(await store.list()).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+    await store.create('s', HEAD);
+    expect(vi.getTimerCount()).toBe(2);
+    await store.close();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a stream whose owner is noted nowhere can be taken', async () => {
+  await open().create('s', HEAD);
+  meddle('DELETE FROM owners');
+  const store = open();
+  expect(await store.info('s')).not.toHaveProperty('owner');
+  expect((await store.acquire('s')).epoch).toBe(2);
 });

@@ -28,14 +28,15 @@ export interface ProcessViewOptions {
   readonly pidExists?: (pid: number) => boolean;
 }
 
-export function createProcessView(options: ProcessViewOptions): ProcessView {
-  const boot = readQuietly(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
-  const space = readQuietly(() => readlinkSync('/proc/self/ns/pid'));
+/** `proc` is where the kernel shows its processes. */
+export function createProcessView(options: ProcessViewOptions, proc = '/proc'): ProcessView {
+  const boot = readQuietly(() => readFileSync(`${proc}/sys/kernel/random/boot_id`, 'utf8').trim());
+  const space = readQuietly(() => readlinkSync(`${proc}/self/ns/pid`));
   const hasProc = boot !== undefined && space !== undefined;
-  const pid = options.pid ?? Number(readQuietly(() => readlinkSync('/proc/self')) ?? 0);
+  const pid = options.pid ?? Number(readQuietly(() => readlinkSync(`${proc}/self`)) ?? 0);
   const self: ProcessIdentity = {
     pid,
-    startedAt: startTicks(pid) ?? options.processStartedAt ?? 0,
+    startedAt: startTicks(proc, pid) ?? options.processStartedAt ?? 0,
     place: hasProc ? `${boot}/${space}` : hostname(),
   };
 
@@ -47,14 +48,14 @@ export function createProcessView(options: ProcessViewOptions): ProcessView {
       // This process lives, of course; but the store of it that owned the stream may have broken down.
       if (other === self.pid) return startedAt === self.startedAt && isBeating;
       if (!hasProc) return isBeating && (options.pidExists?.(other) ?? true);
-      return startTicks(other) === startedAt;
+      return startTicks(proc, other) === startedAt;
     },
   };
 }
 
 /** When a process began, in ticks since the boot; undefined if it is gone, or a zombie, or there is no /proc. */
-function startTicks(pid: number): number | undefined {
-  const stat = readQuietly(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+function startTicks(proc: string, pid: number): number | undefined {
+  const stat = readQuietly(() => readFileSync(`${proc}/${pid}/stat`, 'utf8'));
   // The second field, the command in brackets, may itself hold spaces and brackets.
   const [state, ...rest] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   return state === undefined || state === 'Z' || state === 'X' ? undefined : Number(rest[18]);

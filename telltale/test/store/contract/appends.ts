@@ -24,22 +24,28 @@ export function appendsContract(contract: Contract): void {
         events: ['{"n":1}', '{"n":2}'],
         writes: [{ table: 't', key: 'k', value: 'with it' }],
       });
-      const second = append(writer, { expectedSeq: 2, events: ['{"n":3}'], status: 'waiting' });
+      const second = append(writer, { expectedSeq: 2, events: ['{"n":3}'] });
+      const third = append(writer, {
+        expectedSeq: 3,
+        events: ['{"n":4}'],
+        status: 'waiting',
+        writes: [{ table: 't', key: 'k', value: 'behind it' }],
+      });
       let woken = 0;
       writer.onWake(() => woken++);
       const sent = store.send('s', { kind: 'steer', from: 'user', body: 'left' });
       const [info, inbox, read] = await Promise.all([store.info('s'), writer.inbox(), store.read('s')]);
-      expect(info).toMatchObject({ ...SESSION, status: 'waiting', head: 3, owner: { epoch: 1 } });
+      expect(info).toMatchObject({ ...SESSION, status: 'waiting', head: 4, owner: { epoch: 1 } });
       expect(inbox).toMatchObject([{ id: await sent, body: 'left' }]);
-      expect(read).toEqual(['{"n":1}', '{"n":2}', '{"n":3}']);
-      await Promise.all([made, first, second]);
+      expect(read).toEqual(['{"n":1}', '{"n":2}', '{"n":3}', '{"n":4}']);
+      await Promise.all([made, first, second, third]);
       expect(woken).toBeGreaterThan(0);
-      expect(await store.tables.get('t', 'k')).toBe('with it');
-      await append(writer, { expectedSeq: 3, events: ['{"n":4}'], consumed: [await sent] });
-      writer.snapshot(4, 'four');
+      expect(await store.tables.get('t', 'k')).toBe('behind it');
+      await append(writer, { expectedSeq: 4, events: ['{"n":5}'], consumed: [await sent] });
+      writer.snapshot(5, 'five');
       await writer.release();
-      expect(await other.snapshots('s')).toEqual([{ seq: 4, body: 'four' }]);
-      expect(await other.acquire('s')).toMatchObject({ epoch: 2, head: 4 });
+      expect(await other.snapshots('s')).toEqual([{ seq: 5, body: 'five' }]);
+      expect(await other.acquire('s')).toMatchObject({ epoch: 2, head: 5 });
     });
 
     test('a stream that is begun where there is one is refused, and with it every append of its writer', async () => {
@@ -52,9 +58,14 @@ export function appendsContract(contract: Contract): void {
         events: ['{"by":"second"}'],
         writes: [{ table: 't', key: 'k', value: 'second' }],
       });
+      const next = outcome(writer, {
+        expectedSeq: 1,
+        events: ['{"by":"second"}'],
+        writes: [{ table: 't', key: 'k', value: 'second' }],
+      });
       const neighbour = append(owner, { expectedSeq: 0, events: ['{"by":"first"}'] });
       await expect(made).rejects.toMatchObject(refused);
-      expect(await first).toMatchObject(refused);
+      expect(await Promise.all([first, next])).toMatchObject([refused, refused]);
       expect(await outcome(writer, { expectedSeq: 0, events: ['{}'] })).toMatchObject(refused);
       await neighbour;
       await writer.release();

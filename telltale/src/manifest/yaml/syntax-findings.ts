@@ -49,6 +49,16 @@ function explain(
     finding: { severity: 'error', code: 'yaml_syntax', message, hint },
     span: where,
   });
+  const noKey = (where: Span): PlacedFinding => {
+    const word = text.slice(where.start, where.end);
+    if (/:(?:\s|$)/.test(word))
+      return at(
+        `${quoted(word)} does not begin with a key.`,
+        'Write one name before the ":", in quotes if it holds signs.',
+        where,
+      );
+    return at(`${quoted(word)} is no key: it has no ":".`, keyHint(word), where);
+  };
   const reference = FLOW_CODES.has(error.code) ? referenceNear(text, start) : undefined;
   if (reference !== undefined)
     return at(
@@ -70,17 +80,22 @@ function explain(
       return at('A tab is used for indentation.', 'YAML indents with spaces only: replace each tab by two.');
     case 'MULTILINE_IMPLICIT_KEY':
     case 'BLOCK_AS_IMPLICIT_KEY': {
+      // Of one below a key whose value is due, the parser names the place behind that key.
+      const blank = /^\s*/.exec(text.slice(start, start + 200))?.[0].length ?? 0;
+      const entry = lineSpan(text, start + blank);
+      if (/^-\s/.test(text.slice(entry.start, entry.end + 1)))
+        return at(
+          'An entry of a list stands where a key is expected.',
+          'Indent it below the key that it belongs to, or take the dash away.',
+          entry,
+        );
       if (also.size > 1)
         return at(
           'This value goes on over the next line, and that line looks like a key.',
           'Indent the next line like this one, or put a text of several lines behind ">" or "|".',
           lineSpan(text, start),
         );
-      if (error.code === 'MULTILINE_IMPLICIT_KEY') {
-        const first = lineSpan(text, start);
-        const word = text.slice(first.start, first.end);
-        return at(`${quoted(word)} is no key: it has no ":".`, keyHint(word), first);
-      }
+      if (error.code === 'MULTILINE_IMPLICIT_KEY') return noKey(lineSpan(text, start));
       return at(
         'There are two keys on one line.',
         'Put the value in quotes, or the second key on a line of its own.',
@@ -103,11 +118,7 @@ function explain(
         const opened = openQuote(document, start);
         return at('The quote that is opened here is not closed.', 'Add the closing quote.', opened ?? span);
       }
-      if (error.message.startsWith('Implicit map keys')) {
-        const key = lineSpan(text, Math.max(0, start - 1));
-        const word = text.slice(key.start, key.end);
-        return at(`${quoted(word)} is no key: it has no ":".`, keyHint(word), key);
-      }
+      if (error.message.startsWith('Implicit map keys')) return noKey(lineSpan(text, start));
       if (error.message.startsWith('Comments must'))
         return at('A comment needs a space before its "#".', 'Add a space, or put the text in quotes.');
       return at(`${clip(error.message)}.`, 'Mend the YAML here.');

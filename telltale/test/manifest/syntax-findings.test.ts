@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { loadManifests } from '../../src/manifest/load-manifests.ts';
+import { temporaryProject } from './temporary-project.ts';
+
+const AGENT = 'kind: Agent\nname: a\n';
+
+/** `line:column marked: message | hint` of each finding in what stands behind the first two lines. */
+async function found(text: string): Promise<readonly string[]> {
+  const cwd = temporaryProject({ 'a.yml': AGENT + text });
+  const { diagnostics } = await loadManifests(['a.yml'], { env: {}, cwd });
+  return diagnostics.map(({ code, line, column, excerpt, message, hint }) => {
+    expect(code).toBe('yaml_syntax');
+    const marked = excerpt?.text.slice(excerpt.caretFrom, excerpt.caretFrom + excerpt.caretLength);
+    return `${line}:${column} ${marked}: ${message} | ${hint}`;
+  });
+}
+
+const COMMA = 'A comma is missing. | Put a "," between the entries inside [ ] or { }.';
+const ENTRY =
+  'An entry of a list stands where a key is expected. | Indent it below the key that it belongs to, or take the dash away.';
+const REFERENCE =
+  'Inside { } and [ ] a ${…} must be in quotes. | Put it in quotes (then it is text), or write the key on a line of its own.';
+const SIGNS = 'Put the text in quotes, as in { jsonpath: "$.items[*].name" }.';
+
+describe('a line without a colon is shown with what to write', () => {
+  it.each([
+    ['as the last of the file', 'tokens\n', '3:1 tokens', 'Write "tokens: …", or delete the line.'],
+    ['as the last of the file, not ended', 'tokens', '3:1 tokens', 'Write "tokens: …", or delete the line.'],
+    ['before others', 'tokens\nversion: "1"\n', '3:1 tokens', 'Write "tokens: …", or delete the line.'],
+    ['in a map', 'limits:\n  turns 5\n  tokens: 3\n', '4:3 turns 5', 'Write "turns: 5".'],
+    ['as the last of a map', 'limits:\n  turns: 5\n  tokens 3 4\n', '5:3 tokens 3 4', 'Write "tokens: 3 4".'],
+    [
+      'in a map of a list',
+      'import:\n  tools:\n    - a: 1\n      b\n',
+      '6:7 b',
+      'Write "b: …", or delete the line.',
+    ],
+    ['of several words', 'foo.bar baz\n', '3:1 foo.bar baz', 'Write "foo.bar baz: …", or delete the line.'],
+  ])('%s', async (_where, text, place, hint) => {
+    const word = place.slice(place.indexOf(' ') + 1);
+    expect(await found(text)).toEqual([`${place}: "${word}" is no key: it has no ":". | ${hint}`]);
+  });
+
+  it('unless it has one, and no key before it', async () => {
+    expect(await found('*: 1\n')).toEqual([
+      '3:1 *: 1: "*: 1" does not begin with a key. | Write one name before the ":", in quotes if it holds signs.',
+    ]);
+    expect((await found('"a" b: 1\n'))[0]).toMatch(/^3:1 "a" b: 1: .* does not begin with a key/);
+  });
+});
+
+describe('an entry of a list where a key is expected is called that', () => {
+  it.each([
+    ['behind keys', '- x\n', '3:1 - x'],
+    ['before keys', '- x\nversion: "1"\n', '3:1 - x'],
+    ['that is empty', '-\n', '3:1 -'],
+    ['indented less than the key that it belongs to', 'import:\n  tools:\n- ./a.yml\n', '5:1 - ./a.yml'],
+    ['behind a value', 'version: "1"\n- x\n', '4:1 - x'],
+  ])('%s', async (_where, text, place) => {
+    expect(await found(text)).toEqual([`${place}: ${ENTRY}`]);
+  });
+
+  it('while a dash without a space is text', async () => {
+    expect((await found('-x\n'))[0]).toContain('"-x" is no key');
+  });
+});
+
+describe('what is not closed is pointed at where it is opened', () => {
+  it.each([
+    ['a map', 'limits: { turns: 5\nversion: "1"\n', '3:9 {', 'map', '}'],
+    [
+      'a map around others that are',
+      'metadata:\n  fields: { a: { type: string }\n  scope: session\n',
+      '4:11 {',
+      'map',
+      '}',
+    ],
+    ['a list', 'import:\n  tools: [a, b\nversion: "1"\n', '4:10 [', 'list', ']'],
+    [
+      'a list with others in it that are',
+      'import: [[a], [b], {c: [d]}\nversion: "1"\n',
+      '3:9 [',
+      'list',
+      ']',
+    ],
+    ['a list in a map', 'limits: { x: [1, {a: 2}, 3\nversion: "1"\n', '3:14 [', 'list', ']'],
+  ])('%s', async (_what, text, place, what, bracket) => {
+    expect((await found(text))[0]).toBe(
+      `${place}: The ${what} that begins here is not closed. | Add a "${bracket}".`,
+    );
+  });
+
+  it.each([
+    ['double', 'description: "a\nversion: 1\n', '3:14 "'],
+    ['single', "description: 'a\nversion: 1\n", "3:14 '"],
+    ['single, with an escaped one at the end', "description: 'it''\n", "3:14 '"],
+  ])('a %s quote', async (_which, text, place) => {
+    expect((await found(text))[0]).toBe(
+      `${place}: The quote that is opened here is not closed. | Add the closing quote.`,
+    );
+  });
+});
+
+describe('inside { } and [ ]', () => {
+  it.each([
+    ['a reference', 'limits: { turns: ${TURNS} }\n', `3:18 \${TURNS}: ${REFERENCE}`],
+    ['a reference behind text', 'import: { tools: [./${DIR}/x.yml] }\n', `3:21 \${DIR}: ${REFERENCE}`],
+    ['a reference that is not closed', 'limits: { turns: ${TURNS', `3:18 \${: ${REFERENCE}`],
+    [
+      'a bracket in a text',
+      'limits: { x: $.items[*] }\n',
+      `3:21 [: Inside { } and [ ] a text that holds a "[" must be in quotes. | ${SIGNS}`,
+    ],
+    [
+      'a brace in a text',
+      'limits: { x: a{b }\n',
+      `3:15 {: Inside { } and [ ] a text that holds a "{" must be in quotes. | ${SIGNS}`,
+    ],
+    ['two entries without a comma', 'limits: { turns: 5 tokens: 3 }\n', `3:18 5 tokens: 3 }: ${COMMA}`],
+  ])('%s is named', async (_what, text, first) => {
+    expect((await found(text))[0]).toBe(first);
+  });
+});
+
+describe('other slips', () => {
+  it.each([
+    [
+      'two keys on one line',
+      'description: a: b\n',
+      '3:14 a: There are two keys on one line. | Put the value in quotes, or the second key on a line of its own.',
+    ],
+    [
+      'a comment that sticks to a value',
+      'description: "a"# b\n',
+      '3:17 # b: A comment needs a space before its "#". | Add a space, or put the text in quotes.',
+    ],
+    [
+      'a sign that begins nothing',
+      'description: @x\n',
+      '3:14 @: A value may not begin with "@". | Put the value in quotes.',
+    ],
+    [
+      'an escape that is none',
+      'description: "\\q"\n',
+      '3:15 \\q: "\\q" is no escape of a double-quoted text. | Write "\\\\" for a backslash, or put the text in single quotes.',
+    ],
+    [
+      'a tab',
+      'limits:\n\tturns: 1\n',
+      '4:1  : A tab is used for indentation. | YAML indents with spaces only: replace each tab by two.',
+    ],
+    [
+      'a line that is indented differently',
+      'limits:\n    turns: 1\n  tokens: 3\n',
+      '5:3 tokens: 3: This line is indented differently from the ones it belongs to. | Let all keys of one map, and all dashes of one list, begin in the same column.',
+    ],
+    [
+      'a value that goes on in the next line',
+      'description: x\n  y: z\n',
+      '3:14 x: This value goes on over the next line, and that line looks like a key. | Indent the next line like this one, or put a text of several lines behind ">" or "|".',
+    ],
+  ])('%s', async (_what, text, first) => {
+    expect((await found(text))[0]).toBe(first);
+  });
+
+  it('a key that is longer than any', async () => {
+    expect((await found(`${'k'.repeat(1_100)}: 1\n`))[0]).toContain(
+      'A key is longer than 1,024 characters. | Is a quote not closed, or a line break missing?',
+    );
+    await expect(found(`${'k'.repeat(1_000)}: 1\n`)).rejects.toThrow('unknown_key');
+  });
+
+  it('are at most eight, one for each line', async () => {
+    expect(await found('"\\q\\q": 1\n'.repeat(20))).toHaveLength(8);
+  });
+});

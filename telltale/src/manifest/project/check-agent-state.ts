@@ -9,12 +9,14 @@ import {
 } from '../schema/checks/check-condition-values.ts';
 import { fieldViolation } from '../schema/checks/check-field-value.ts';
 import { APPROVAL_DECIDES, checkGuardedVariables } from '../schema/checks/check-guarded-variables.ts';
+import { checkRewritableGuards, guardsOf } from '../schema/checks/check-rewritable-guards.ts';
 import { checkRequiredKeys } from '../schema/checks/check-tasks.ts';
 import { declaredVariables } from '../schema/checks/check-variables.ts';
 import { type DocumentNode, documentNode, errorAt } from '../schema/checks/document-node.ts';
 import { stepLists } from '../schema/checks/workflow-steps.ts';
 import type { AgentScope } from './agent-scope.ts';
 import { checkAgentReferences, checkAgentTest } from './check-agent-names.ts';
+import { checkLeadingReads } from './check-leading-reads.ts';
 import type { ProjectDocument } from './project-document.ts';
 
 /**
@@ -81,6 +83,8 @@ function checkAgainst(workflow: DocumentNode, { agent }: AgentScope): readonly I
     }),
     ...steps.flatMap((step) => checkAgentReferences(step, metadata, variables)),
     ...checkGuards(workflow, manifest, steps),
+    ...checkRewritableGuards(guardsOf(workflow, steps), manifest),
+    ...checkLeadingReads(workflow, manifest, steps),
   ];
 }
 

@@ -8,6 +8,7 @@ import { checkMetadata } from './check-metadata.ts';
 import { checkModels } from './check-models.ts';
 import { checkNames } from './check-names.ts';
 import { checkNotifications } from './check-notifications.ts';
+import { checkRewritableGuards, hookGuards } from './check-rewritable-guards.ts';
 import { checkUnique } from './check-unique.ts';
 import { checkVariables, type DeclaredVariable, declaredVariables, triggersOf } from './check-variables.ts';
 import { type DocumentNode, warningAt } from './document-node.ts';
@@ -50,6 +51,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     ...checkUnique(mcpServers, 'MCP servers'),
     ...checkGuardedVariables([agent.at('permissions')], 'a permission', variables),
     ...checkHooks(agent.at('hooks')),
+    ...checkRewritableGuards(hookGuards(agent), agent),
     ...checkInternalActions(agent.at('internal_actions')),
     ...checkNotifications(agent.at('notifications')),
   ];

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Feed, FeedSource } from '../../src/feeds/feed.ts';
 import { comesFrom } from '../../src/feeds/feed-graph.ts';
 import { sourceText } from '../../src/feeds/list-feeds.ts';
+import type { Json } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { benchOf, every, failing, feed, inShort, params } from './feed-bench.ts';
 
@@ -118,17 +119,23 @@ describe('what the log knows of a feed', () => {
 });
 
 describe('params', () => {
-  it('that refer to a part which is not there fail the feed, and say so', async () => {
+  it('have what they refer to in them; what nobody knows stays as it is written', async () => {
     const lookup = (name: string) => (name === 'user' ? { name: 'ann' } : undefined);
-    const bench = benchOf([feed('a', params('a', { who: '$user.gone' }))], { lookup });
+    const asked = { who: '$user.name', part: '$user.gone', price: '$5' };
+    const bench = benchOf([feed('a', params('a', asked))], { lookup });
+    bench.give('a', 1);
+    await bench.turn();
+    expect(bench.calls).toMatchObject([{ params: { ...asked, who: 'ann' } }]);
+  });
+
+  it('that cannot be filled in fail the feed, and ask no source', async () => {
+    let deep: Json = '$x';
+    for (let level = 0; level < 70; level++) deep = [deep];
+    const bench = benchOf([feed('a', params('a', { deep }))]);
     bench.give('a', 1);
     const [news] = await bench.turn();
-    expect(news).toMatchObject({ error: { message: expect.stringContaining('gone') } });
+    expect(news).toMatchObject({ kind: 'failed', error: { message: expect.stringContaining('"a"') } });
     expect(bench.callsOf('a')).toBe(0);
-    const plain = benchOf([feed('b', params('b', { who: '$user.name', price: '$5' }))], { lookup });
-    plain.give('b', 1);
-    await plain.turn();
-    expect(plain.calls).toMatchObject([{ params: { who: 'ann', price: '$5' } }]);
   });
 });
 

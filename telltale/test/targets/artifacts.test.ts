@@ -340,6 +340,29 @@ describe('versions', () => {
     await seed(4);
     expect(await artifacts.read('it')).toMatchObject({ version: 3, author: 'user' });
   });
+  it('of a manifest follow it again from when somebody went back to one of them', async () => {
+    const seed = (n: number) => artifacts.seed({ name: 'it', source: source(n), methods: ['decide'] });
+    await seed(1);
+    await write('it', source(2));
+    await seed(3);
+    await artifacts.rollback('it', 2, 'user');
+    await seed(3);
+    expect(await artifacts.read('it')).toMatchObject({ version: 3, restores: 2 });
+    await artifacts.rollback('it', 1, 'user');
+    await artifacts.rollback('it', 4, 'agent:a');
+    await seed(3);
+    expect(await artifacts.read('it')).toMatchObject({ version: 6, author: 'manifest', source: source(3) });
+  });
+  it('of a manifest that somebody went back from are not brought again', async () => {
+    const seed = (n: number) => artifacts.seed({ name: 'it', source: source(n), methods: ['decide'] });
+    await seed(1);
+    await seed(2);
+    await artifacts.rollback('it', 1, 'user');
+    await seed(2);
+    expect(await artifacts.read('it')).toMatchObject({ version: 3, restores: 1, source: source(1) });
+    await seed(3);
+    expect(await artifacts.read('it')).toMatchObject({ version: 4, author: 'manifest', source: source(3) });
+  });
   it.each([
     ['export function decide( {', 'is no JavaScript'],
     ['export const other = 1', 'no function "decide"'],

@@ -39,7 +39,9 @@ export interface Artifacts {
   rollback(name: string, to: number, author: string): Promise<ArtifactVersion>;
   /**
    * A manifest's artifact is version 1, where there is none yet. Where the newest version came from a manifest, too, and
-   * this one says something else, it is a new version; what somebody else has changed since stays as it is.
+   * this one says something else, it is a new version; what somebody else has changed since stays as it is. Where they
+   * went back to a manifest's version, what manifests have not said before is a new version, too: whoever went back from
+   * something else that a manifest said does not get that again.
    */
   seed(draft: ArtifactDraft): Promise<void>;
 }

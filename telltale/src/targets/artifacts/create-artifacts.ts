@@ -62,11 +62,11 @@ export function createArtifacts({ tables, clock, check }: ArtifactsEdges): Artif
   /** Puts a version behind the newest one; undefined where `from` finds that there is nothing to put there. */
   const add = async (
     name: string,
-    from: (before: ArtifactVersion | undefined) => Content | undefined,
+    from: (before: ArtifactVersion | undefined) => Content | undefined | Promise<Content | undefined>,
   ): Promise<ArtifactVersion | undefined> => {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const head = await newest(name);
-      const content = from(head === 0 ? undefined : await load(name, head));
+      const content = await from(head === 0 ? undefined : await load(name, head));
       if (content === undefined) return undefined;
       if (head >= MAX_VERSIONS) throw tooManyVersions(name, MAX_VERSIONS);
       const version = head + 1;
@@ -85,6 +85,21 @@ export function createArtifacts({ tables, clock, check }: ArtifactsEdges): Artif
   const mustBeWritable = (name: string) => {
     if (isGenesis(name)) throw genesisFixed(name);
     if (!NAME.test(name)) throw badArtifactName(name);
+  };
+
+  /** Whether a manifest brought it, or what it puts back. */
+  const isOfManifest = async (version: ArtifactVersion): Promise<boolean> => {
+    let at: ArtifactVersion | undefined = version;
+    while (at?.restores !== undefined) at = await load(at.name, at.restores);
+    return at?.author === MANIFEST_AUTHOR;
+  };
+  /** Whether a manifest has said this before, up to that version. */
+  const wasBrought = async (content: Content, { version: head }: ArtifactVersion): Promise<boolean> => {
+    for (let version = head; version > 0; version--) {
+      const before = await load(content.name, version);
+      if (before?.author === MANIFEST_AUTHOR && says(before, content)) return true;
+    }
+    return false;
   };
 
   return {
@@ -118,10 +133,11 @@ export function createArtifacts({ tables, clock, check }: ArtifactsEdges): Artif
     async seed(draft) {
       mustBeWritable(draft.name);
       const content = contentOf(draft, MANIFEST_AUTHOR);
-      await add(draft.name, (before) => {
+      await add(draft.name, async (before) => {
         if (before === undefined) return content;
-        const isOurs = before.author === MANIFEST_AUTHOR;
-        return isOurs && !says(before, content) ? content : undefined;
+        if (before.author === MANIFEST_AUTHOR) return says(before, content) ? undefined : content;
+        const isNews = (await isOfManifest(before)) && !(await wasBrought(content, before));
+        return isNews ? content : undefined;
       });
     },
   };

@@ -85,6 +85,9 @@ function numbered(bodies: readonly EventBody[]): readonly SessionEvent[] {
 /** An end of its action closes a review, too: a session withdraws it before, which a log of any events does not. */
 const ENDS = /^action\.(?:completed|failed|skipped|cancelled|interrupted)$/;
 
+const count = (log: readonly SessionEvent[], type: string) =>
+  log.filter((event) => event.type === type).length;
+
 function agreesWithState(log: readonly SessionEvent[]): void {
   const state = fold(log);
   const summary = summaryOf(log);
@@ -94,9 +97,15 @@ function agreesWithState(log: readonly SessionEvent[]): void {
     ...{ seq: state.seq, updatedAt: state.at, startedAt: state.startedAt, metadata: state.metadata },
     ...{ input_tokens: input, output_tokens: output },
     runs: state.runs.map(({ run }) => run),
+    actions: {
+      declared: count(log, 'action.declared'),
+      completed: count(log, 'action.completed'),
+      failed: count(log, 'action.failed') + count(log, 'action.interrupted'),
+    },
     reviews: openReviews(fold(log.filter(({ type }) => !ENDS.test(type)))).map(({ review }) => review),
   });
   expect(summary.cost_usd).toBeCloseTo(cost_usd, 9);
+  expect(Object.keys(summary.metadata)).toEqual(Object.keys(state.metadata));
   expect(summary.error).toEqual(state.error);
   expect(summary.chat).toBe(state.chat);
   expect(summary.result === undefined).toBe(state.result === undefined);
@@ -167,7 +176,27 @@ describe('the summary of a session', () => {
       at: 1_000 + MAX_SPANS + 5,
       seq: MAX_SPANS + 6,
     });
-    expect(summaryOf(numbered([STARTED])).bands).toEqual({ status: [{ value: 'IDLE', at: 1_000, seq: 1 }] });
+    const two = { ...STARTED, states: ['status', 'phase'] } as EventBody;
+    expect(summaryOf(numbered([two])).bands).toEqual({
+      status: [{ value: 'IDLE', at: 1_000, seq: 1 }],
+      phase: [{ value: null, at: 1_000, seq: 1 }],
+    });
+  });
+
+  it('says by whom it was called, where it was branched off, and whether it is a chat', () => {
+    const parent = { session: 'ses_above', action: 'a', agents: ['boss'] };
+    const forked = { session: 'ses_other', seq: 7 };
+    const given = { ...STARTED, parent, forked, chat: true } as EventBody;
+    expect(summaryOf(numbered([given]))).toMatchObject({ parent: 'ses_above', forked, chat: true });
+    for (const field of ['parent', 'forked', 'chat'])
+      expect(summaryOf(numbered([STARTED]))).not.toHaveProperty(field);
+  });
+
+  it('has a text as it is for a result, and another value as JSON', () => {
+    const ended = (result: string | { a: number }) =>
+      summaryOf(numbered([STARTED, { type: 'session.completed', result }])).result;
+    expect(ended('Done.')).toBe('Done.');
+    expect(ended({ a: 1 })).toBe('{"a":1}');
   });
 
   it('cuts a long input and a long result, and no character in two', () => {

@@ -126,7 +126,6 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
     const action = state.actions.get(id)?.action;
     return (
       action !== undefined &&
-      !named.has(id) &&
       !named.has(action.base ?? id) &&
       !(action.output_key !== undefined && named.has(action.output_key)) &&
       !named.has(action.name)

@@ -30,6 +30,24 @@ describe('a turn that begins', () => {
     expect({ status, turnOpen }).toEqual({ status: 'running', turnOpen: true });
   });
 
+  it.each([
+    ['a message', { type: 'message.received', from: 'user', text: 'x' }, 'messages'],
+    ['a fault', fault('bad_json'), 'faults'],
+    ['a result', done('a'), 'results'],
+    ['a change', { type: 'metadata.changed', changes: { f: { from: 1, to: 2 } }, by: 'seed' }, 'changed'],
+    ['a refusal', { type: 'metadata.rejected', errors: [{}], by: 'model' }, 'rejected'],
+    ['a break', turnFailed('overloaded'), 'broken'],
+    ['a run', { type: 'workflow.completed', run: 'r', workflow: 'w', output: 1, told: true }, 'workflows'],
+    ['a variable', { type: 'variable.changed', name: 'v', from: 1, to: 2, by: 'seed' }, 'variables'],
+    ['a task', { type: 'task.given', task: 't', prompt: 'x' }, 'task'],
+    ['a feed', { type: 'feed.updated', id: 'f', value: 1, tokens: 1, loaded_at: 1, told: true }, 'feeds'],
+  ] as [string, EventBody, string][])('takes along news of one kind alone: %s', (_what, event, kind) => {
+    const { turns, news } = folded(STARTED, declared('a'), TURN, event, TURN);
+    expect(turns[1]?.news).toHaveProperty(kind, expect.anything());
+    expect([turns[1]?.news[kind as 'messages']].flat()).not.toEqual([]);
+    expect([news[kind as 'messages'] ?? []].flat()).toEqual([]);
+  });
+
   it('shows what runs: not what nobody waits for, and no <foreach>', () => {
     const { turns } = folded(
       STARTED,

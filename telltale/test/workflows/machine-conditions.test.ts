@@ -2,6 +2,8 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Step } from '../../src/manifest/schema/steps/step.ts';
+import type { LeafCall } from '../../src/workflows/leaf.ts';
 import { boom, createStage, parking, type Stage, step, untilAborted } from './machine-stage.ts';
 
 const skipped = ({ journal }: Stage) =>
@@ -201,6 +203,68 @@ describe('undoing', () => {
       ['outer[1]/inner[0]/a', { n: 2, m: 'x' }],
       ['outer[0]/inner[0]/a', { n: 1, m: 'x' }],
     ]);
+  });
+
+  it('sees in a catch what was caught, also after a restart', async () => {
+    const seen: unknown[] = [];
+    const compensate = (address: string, _: unknown, locals: object) => void seen.push([address, locals]);
+    const guarded = (body: readonly Step[]) => [
+      step('each', {
+        ...{ type: 'foreach', in: ['x'], as: 'n' },
+        body: [
+          step('t', {
+            ...{ type: 'try', body, finally: [step('c', undoable)], retry: { max: 1, backoff: { ms: 1 } } },
+            catch: [step('all', { type: 'parallel', branches: [[step('mend', undoable)]] }), step('once')],
+          }),
+        ],
+      }),
+      step('end'),
+    ];
+    const steps = guarded([
+      step('a', { on_error: 'continue' }),
+      step('b'),
+      step('d', { condition: 'always' }),
+    ]);
+    const scripts = {
+      steps: {
+        ...{ a: () => boom('handled'), b: () => boom('caught'), d: () => boom('later'), end: () => boom() },
+        once: ({ address }: LeafCall) => (address.includes('!2') ? 'fine' : boom('again')),
+      },
+      compensate,
+    };
+    const stage = createStage(steps, scripts);
+    const end = stage.run();
+    await stage.clock.advance(1);
+    await end;
+    const error = expect.objectContaining({ code: 'caught' });
+    const expected = ['each[0]/t!2/c', 'each[0]/t!2/all/mend', 'each[0]/t/c', 'each[0]/t/all/mend'].map(
+      (address) => [address, address.endsWith('mend') ? { n: 'x', error } : { n: 'x' }],
+    );
+    expect(seen).toEqual(expected);
+    const failed = stage.short().indexOf('failed end boom') + 2;
+    seen.length = 0;
+    await createStage(steps, { compensate }, { events: stage.journal.events.slice(0, failed) }).run();
+    expect(seen).toEqual(expected);
+  });
+
+  it('sees in the catch of a graph the first failure in the order of the list', async () => {
+    const seen: unknown[] = [];
+    const body = [step('a', { needs: [] }), step('b', { needs: [] })];
+    const stage = createStage(
+      [step('t', { type: 'try', body, catch: [step('mend', undoable)] }), step('end')],
+      {
+        steps: {
+          async a() {
+            for (let tick = 0; tick < 20; tick++) await undefined;
+            return boom('slow');
+          },
+          ...{ b: () => boom('quick'), end: () => boom() },
+        },
+        compensate: (_address, _output, locals) => void seen.push(locals),
+      },
+    );
+    await stage.run();
+    expect(seen).toEqual([{ error: expect.objectContaining({ code: 'slow' }) }]);
   });
 
   it('goes back in the order of the ends, not of the beginnings, and is on the log before it is done', async () => {

@@ -1,15 +1,13 @@
 import { stepName } from '../../events/reduce-run.ts';
 import type { StepState } from '../../events/run-state.ts';
-import type { Json } from '../../kernel/json.ts';
 import type { ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { BeginUndo, UndoPlace } from '../leaf.ts';
-import type { Locals } from '../scope.ts';
 import { attempt } from './attempt.ts';
 import { type Branch, createBranch } from './branch.ts';
 import { timedOut, undoInterrupted } from './failures.ts';
-import { itemsOnLog } from './items-of.ts';
+import { localsAt } from './locals-at.ts';
 import { stepsByName } from './steps-by-name.ts';
 import { LET_GO, type Walk } from './walk.ts';
 
@@ -35,7 +33,7 @@ export async function undo(walk: Walk, workflow: WorkflowManifest, released: Bra
     }
     const error = await undoOne(
       walk,
-      { step, address: known.step, locals: localsAt(walk, known.step, steps) },
+      { step, address: known.step, locals: localsAt(walk.state.steps, known.step, steps) },
       known,
       released,
     );
@@ -77,22 +75,4 @@ async function undoOne(
   branch.close();
   if (released.stopped !== undefined && tried.kind === 'stopped') throw LET_GO;
   return (tried.kind === 'failed' ? tried.error : tried.kind === 'stopped' ? late : undefined)?.toJSON();
-}
-
-const ROUND_OF_ITEMS = /^([^~!#@[\]]+)(~\d+)?(?:!\d+)?\[(\d+)\]$/;
-
-/** The items of the `foreach` steps that an address passes through. */
-function localsAt(walk: Walk, address: string, steps: ReadonlyMap<string, Step>): Locals {
-  const locals: Record<string, Json> = {};
-  let at = 0;
-  for (let slash = address.indexOf('/'); slash !== -1; slash = address.indexOf('/', at)) {
-    const [, name = '', visit = '', index] = ROUND_OF_ITEMS.exec(address.slice(at, slash)) ?? [];
-    const step = steps.get(name);
-    if (step?.type === 'foreach') {
-      const items = itemsOnLog(walk.state.steps.get(address.slice(0, at) + name + visit), step);
-      locals[step.as] = items?.[Number(index)] ?? null;
-    }
-    at = slash + 1;
-  }
-  return locals;
 }

@@ -109,9 +109,7 @@ export function createTokens(
       const row = await tables.get(NAMES, name);
       if (row === undefined) return false;
       const { hash } = row as unknown as TokenRow;
-      fresh.delete(hash);
-      usedAt.delete(name);
-      return tables.exchange(
+      const isRevoked = await tables.exchange(
         [{ table: NAMES, key: name, value: row }],
         [
           { table: NAMES, key: name, value: undefined },
@@ -119,6 +117,10 @@ export function createTokens(
           { table: USES, key: name, value: undefined },
         ],
       );
+      // Behind the write: who called meanwhile had it looked up once more.
+      fresh.delete(hash);
+      usedAt.delete(name);
+      return isRevoked;
     },
     async check(token) {
       if (!TOKEN.test(token)) return undefined;

@@ -15,6 +15,12 @@ export function createTokenWatch(tokens: Pick<Tokens, 'check'>, clock: Pick<Cloc
   const open = new Map<string, Set<ServerResponse>>();
   let disarm: (() => void) | undefined;
 
+  const arm = () => {
+    disarm ??= clock.after(LOOK_MS, () => {
+      disarm = undefined;
+      void look();
+    });
+  };
   const look = async (): Promise<void> => {
     await Promise.all(
       [...open].map(async ([token, responses]) => {
@@ -26,7 +32,7 @@ export function createTokenWatch(tokens: Pick<Tokens, 'check'>, clock: Pick<Cloc
         if (isRevoked) for (const response of responses) response.destroy();
       }),
     );
-    disarm = open.size === 0 ? undefined : clock.after(LOOK_MS, () => void look());
+    if (open.size > 0) arm();
   };
 
   return {
@@ -34,7 +40,7 @@ export function createTokenWatch(tokens: Pick<Tokens, 'check'>, clock: Pick<Cloc
       if (response.destroyed) return;
       const responses = open.get(token) ?? new Set();
       open.set(token, responses.add(response));
-      disarm ??= clock.after(LOOK_MS, () => void look());
+      arm();
       response.once('close', () => {
         responses.delete(response);
         if (responses.size > 0 || open.get(token) !== responses) return;

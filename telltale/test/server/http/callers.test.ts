@@ -88,6 +88,43 @@ describe('tokens', () => {
     expect((await ask('/things', { headers: bearer(runner) })).status).toBe(401);
   });
 
+  it('that were revoked here are refused from then on, also where somebody called meanwhile', async () => {
+    const clock = createSimulatedClock();
+    const store = createMemoryStore({ clock });
+    const writing = deferred();
+    const slow = {
+      tables: {
+        ...store.tables,
+        exchange: async (...asked: Parameters<typeof store.tables.exchange>) => {
+          if (asked[1].every(({ value }) => value === undefined)) await writing.promise;
+          return store.tables.exchange(...asked);
+        },
+      },
+    };
+    const tokens = createTokens(slow, clock);
+    const { token } = await tokens.create('ann', 'read');
+    const revoking = tokens.revoke('ann');
+    await Promise.resolve();
+    expect(await tokens.check(token)).toEqual({ name: 'ann', role: 'read' });
+    writing.resolve();
+    expect(await revoking).toBe(true);
+    expect(await tokens.check(token)).toBeUndefined();
+    expect(await tokens.revoke('ann')).toBe(false);
+    expect(await tokens.revoke('no name')).toBe(false);
+  });
+
+  it('are as many as a list shows', async () => {
+    const { tokens } = await withTokens();
+    await Promise.all(Array.from({ length: 997 }, (_, n) => tokens.create(`t${n}`, 'read')));
+    await expect(tokens.create('more', 'read')).rejects.toMatchObject({
+      code: 'tokens_full',
+      hint: expect.stringContaining('telltale token list'),
+    });
+    expect(await tokens.list()).toHaveLength(1_000);
+    await tokens.revoke('t5');
+    await tokens.create('more', 'read');
+  });
+
   it('that were revoked end the streams that were opened with them, and no others', async () => {
     const clock = createSimulatedClock();
     const streaming: Mount = (app) => {
@@ -200,6 +237,26 @@ describe('requests', () => {
     expect(await isAlive()).toBe(true);
     await clock.advance(2_000);
     expect((await ask('/things')).status).toBe(200);
+  });
+
+  it('with a token are counted by it, wherever they come from, and others are not kept from theirs', async () => {
+    const clock = createSimulatedClock();
+    const { ask, edges } = await openStage({ clock, mount: things, limits: { perSecond: 0.5, burst: 2 } });
+    const [ann, bob] = await Promise.all([
+      edges.tokens.create('ann', 'read'),
+      edges.tokens.create('bob', 'read'),
+    ]);
+    const status = async (token: string) => (await ask('/things', { headers: bearer(token) })).status;
+    expect([await status(ann.token), await status(ann.token)]).toEqual([200, 200]);
+    const refused = await ask('/things', { headers: bearer(ann.token) });
+    expect([refused.status, refused.headers.get('retry-after'), await codeOf(refused)]).toEqual([
+      429,
+      '2',
+      'rate_limited',
+    ]);
+    expect(await status(bob.token)).toBe(200);
+    await clock.advance(2_000);
+    expect(await status(ann.token)).toBe(200);
   });
 
   it('to hooks are counted by address, whatever else they bring, and fill no audit', async () => {

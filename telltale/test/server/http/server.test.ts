@@ -214,6 +214,7 @@ describe('the console', () => {
     const same = await ask('/index.html', { headers: { 'if-none-match': `"x", W/${etag}` } });
     expect([same.status, await same.text(), same.headers.get('etag')]).toEqual([304, '', etag]);
     expect((await ask('/', { headers: { 'if-none-match': '"x"' } })).status).toBe(200);
+    expect((await ask('/', { headers: { 'if-none-match': ' * ' } })).status).toBe(304);
     const head = await ask('/icon.svg', { method: 'HEAD' });
     expect([head.status, head.headers.get('content-length'), head.headers.get('content-type')]).toEqual([
       200,
@@ -373,10 +374,41 @@ describe('other sites', () => {
     expect(made.headers.get('access-control-expose-headers')).toContain('x-telltale-session');
   });
 
+  it('that were not named get no leave where others were, and neither does what asks for none', async () => {
+    const origin = 'https://app.example.com';
+    const { ask } = await openStage({ mount: things, origins: [origin] });
+    const leave = async (headers: Record<string, string>, method = 'GET') => {
+      const answer = await ask('/things', { method, headers });
+      return [answer.status, answer.headers.get('access-control-allow-origin'), answer.headers.get('vary')];
+    };
+    for (const other of ['https://evil.example', 'https://app.example.com.evil.example', 'null'])
+      expect(await leave({ origin: other })).toEqual([200, null, 'origin']);
+    expect(await leave({})).toEqual([200, null, 'origin']);
+    const preflight = { 'access-control-request-method': 'POST' };
+    expect((await leave({ ...preflight, origin: 'https://evil.example' }, 'OPTIONS')).slice(0, 2)).toEqual([
+      403,
+      null,
+    ]);
+    expect(await leave({ ...preflight, origin }, 'OPTIONS')).toEqual([204, origin, 'origin']);
+    // No preflight, though it comes from there: a request like others.
+    expect((await leave({ origin }, 'OPTIONS'))[0]).toBe(405);
+    expect(await leave({ ...preflight, origin })).toEqual([200, origin, 'origin']);
+  });
+
   it('are named as people write them, and not by what no browser sends', async () => {
     const { post } = await openStage({ mount: things, origins: ['HTTPS://App.example.com/'] });
     expect((await post('/things', {}, { origin: 'https://app.example.com' })).status).toBe(201);
-    for (const bad of ['app.example.com', 'https://app.example.com/page', '*', 'null'])
+    for (const bad of [
+      'app.example.com',
+      'https://app.example.com/page',
+      'https://app.example.com/?q',
+      'https://app.example.com/#x',
+      'https://ann@app.example.com',
+      'ftp://app.example.com',
+      'xhttp://app.example.com',
+      '*',
+      'null',
+    ])
       await expect(openStage({ origins: [bad] })).rejects.toMatchObject({
         ...{
           code: 'usage',

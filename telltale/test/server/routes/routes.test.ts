@@ -314,6 +314,34 @@ describe('what is started under an Idempotency-Key', () => {
   });
 });
 
+describe('open reviews', () => {
+  it('come oldest first, part by part, each once, also where more of them come meanwhile', async () => {
+    const ask = async () => {
+      const { id } = await client.startRun({ agent: 'asker', workflow: 'ask' });
+      return eventually(async () => {
+        const { items } = await client.reviews({ session: id });
+        expect(items).toHaveLength(1);
+        return items[0]!.review;
+      });
+    };
+    const asked = [await ask(), await ask()];
+    const whole = (await client.reviews({ limit: 200 })).items;
+    expect(whole.map(({ at }) => at)).toEqual(whole.map(({ at }) => at).toSorted((a, b) => a - b));
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await client.reviews({ limit: 1, ...(cursor === undefined ? {} : { cursor }) });
+      expect(page.items.length).toBeLessThanOrEqual(1);
+      seen.push(...page.items.map(({ review }) => review));
+      if (seen.length === 1) asked.push(await ask());
+      cursor = page.next;
+    } while (cursor !== undefined);
+    expect(seen).toEqual([...whole.map(({ review }) => review), asked[2]]);
+    for (const review of asked) await client.answerReview(review, { choice: 'hold', note: 'Not now.' });
+    expect(await client.review(asked[0] ?? '')).toMatchObject({ choice: 'hold', note: 'Not now.' });
+  });
+});
+
 describe('a session that a run leads', () => {
   it('waits for what the run waits for, and goes on with the answer', async () => {
     const { id } = await start('led');

@@ -47,6 +47,34 @@ describe('telltale inspect', () => {
       expect(out).toContain(line);
   });
 
+  it('says of an agent what stands in its own file, and of that whose it is', async () => {
+    const folder = temporaryProject({
+      'agent.yml': `kind: Agent
+name: solo
+model: scripted:x.yml
+import: { tools: [builtin:clock] }
+permissions: { artifacts: [read, write], environment: [CI] }
+---
+kind: Tool
+name: ring
+implementation: { command: [echo] }
+---
+kind: Workflow
+name: nightly
+steps: [{ name: s, type: notify, message: x }]
+`,
+    });
+    const { out } = await inspect(['agent', 'solo'], folder);
+    expect(out).toContain('tools        builtin:clock\n               ring, in its file\n');
+    expect(out).toContain('workflows    nightly, in its file\n');
+    expect(out).toContain('artifacts read, write\n               environment CI\n');
+    expect(JSON.parse((await inspect(['agent', 'solo', '--json'], folder)).out)[0].beside).toEqual([
+      { kind: 'Tool', name: 'ring' },
+      { kind: 'Workflow', name: 'nightly' },
+    ]);
+    expect((await inspect(['tool', 'ring'], folder)).out).toContain('used by      solo\n');
+  });
+
   it('says of an agent what is kept in front of it, and what it remembers', async () => {
     const folder = temporaryProject({
       'agent.yml': `kind: Agent

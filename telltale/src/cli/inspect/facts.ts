@@ -1,9 +1,12 @@
 import { relative } from 'node:path';
 import { sourceText } from '../../feeds/list-feeds.ts';
+import { KIND_OF_LIST } from '../../manifest/project/project.ts';
 import type { AgentManifest, Manifest } from '../../manifest/schema/kinds.ts';
 import { countText, spanText } from '../view/figures.ts';
 import type { Thing } from './known-things.ts';
 import { operationsIn, parametersIn, type ShownParameter } from './operations.ts';
+
+type Beside = NonNullable<Thing['beside']>;
 
 /** A label and what there is to say under it, a line each. */
 export type Fact = readonly [label: string, lines: readonly string[]];
@@ -13,7 +16,7 @@ export function factsOf(thing: Thing, cwd: string): readonly Fact[] {
   const facts: Fact[] = [
     ['', thing.description === undefined ? [] : thing.description.trim().split('\n')],
     ['file', thing.file === undefined ? ['built in'] : [`${near(thing.file, cwd)}:${thing.line ?? 1}`]],
-    ...(thing.manifest === undefined ? [] : ownFacts(thing.manifest)),
+    ...(thing.manifest === undefined ? [] : ownFacts(thing.manifest, thing.beside ?? [])),
     ...parameterFacts(thing),
     ['used by', thing.usedBy.length === 0 ? [] : [thing.usedBy.join(', ')]],
     ['problem', thing.problem === undefined ? [] : [thing.problem]],
@@ -44,10 +47,10 @@ function parameterFacts({ parameters, kind }: Thing): readonly Fact[] {
 const parameterLine = ({ name, type, required, description }: ShownParameter): string =>
   `${name}${required ? '' : '?'}: ${type}${description === '' ? '' : ` – ${description}`}`;
 
-function ownFacts(manifest: Manifest): readonly Fact[] {
+function ownFacts(manifest: Manifest, beside: Beside): readonly Fact[] {
   switch (manifest.kind) {
     case 'Agent':
-      return agentFacts(manifest);
+      return agentFacts(manifest, beside);
     case 'Tool':
       return [
         ['runs', [implementationText(manifest.implementation)]],
@@ -81,7 +84,7 @@ function ownFacts(manifest: Manifest): readonly Fact[] {
   }
 }
 
-function agentFacts(agent: AgentManifest): readonly Fact[] {
+function agentFacts(agent: AgentManifest, beside: Beside): readonly Fact[] {
   const { limits, metadata, permissions } = agent;
   const { import: imports } = agent;
   const fields = Object.entries(metadata.fields).map(([name, field]) => {
@@ -92,7 +95,10 @@ function agentFacts(agent: AgentManifest): readonly Fact[] {
   const imported = (['tools', 'relics', 'agents', 'workflows', 'artifacts'] as const).map(
     (list): Fact => [
       list,
-      imports[list].map((entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry))),
+      [
+        ...imports[list].map((entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry))),
+        ...beside.filter(({ kind }) => kind === KIND_OF_LIST[list]).map(({ name }) => `${name}, in its file`),
+      ],
     ],
   );
   return [
@@ -112,6 +118,11 @@ function agentFacts(agent: AgentManifest): readonly Fact[] {
         `paths ${rulesText(permissions.paths)}`,
         `network ${rulesText(permissions.network)}`,
         `shell ${rulesText(permissions.shell)}`,
+        ...(permissions.artifacts.length === 0 ? [] : [`artifacts ${permissions.artifacts.join(', ')}`]),
+        ...(permissions.sandbox === 'auto' ? [] : [`sandbox ${permissions.sandbox}`]),
+        ...(permissions.environment.length === 0
+          ? []
+          : [`environment ${permissions.environment.join(', ')}`]),
       ],
     ],
     ['output', agent.output?.schema === undefined ? [] : ['JSON of a schema']],

@@ -21,7 +21,9 @@ export interface Thing {
   /** What an action that calls it is checked by. */
   readonly parameters?: JsonObject;
   readonly description?: string;
-  /** Agents that import it. */
+  /** Of an agent: what stands in its own file, which it has without importing it. */
+  readonly beside?: readonly Pick<Thing, 'kind' | 'name'>[];
+  /** Agents that import it, or have it in their own file. */
   readonly usedBy: readonly string[];
   /** Why more cannot be said, as for a driver that is not there. */
   readonly problem?: string;
@@ -53,9 +55,13 @@ export async function knownThings(path: string, io: Io): Promise<KnownThings> {
 async function thingOf(each: LoadedManifest, all: readonly LoadedManifest[], io: Io): Promise<Thing> {
   const { kind, name, file, line, hash, manifest } = each;
   const { description } = manifest;
-  const usedBy = all.flatMap(({ imports, name: agent }) =>
-    imports.some((entry) => entry.type === 'files' && entry.manifests.includes(each.id)) ? [agent] : [],
-  );
+  const besides = all.filter((other) => other.file === file && other !== each);
+  const usedBy = all.flatMap((other) => {
+    const isImported = other.imports.some(
+      (entry) => entry.type === 'files' && entry.manifests.includes(each.id),
+    );
+    return isImported || (other.kind === 'Agent' && besides.includes(other)) ? [other.name] : [];
+  });
   const thing = {
     kind,
     name,
@@ -64,6 +70,7 @@ async function thingOf(each: LoadedManifest, all: readonly LoadedManifest[], io:
     hash,
     manifest,
     usedBy,
+    ...(kind === 'Agent' ? { beside: besides.map((other) => ({ kind: other.kind, name: other.name })) } : {}),
     ...(description === undefined ? {} : { description }),
   };
   if (kind === 'Tool' && manifest.kind === 'Tool')

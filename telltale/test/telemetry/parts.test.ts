@@ -7,7 +7,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import type { SessionEvent } from '../../src/events/event.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
 import { stateMetrics } from '../../src/events/state-metrics.ts';
 import { ATTR, METRIC, OPERATION } from '../../src/telemetry/conventions.ts';
 import { createMetricReadings } from '../../src/telemetry/export/metric-data.ts';
@@ -23,6 +22,7 @@ import { callerIn, rootIn } from '../../src/telemetry/traces/span-ids.ts';
 import type { SpanRecord } from '../../src/telemetry/traces/span-record.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
 import { agentFolder } from '../session/run-agent.ts';
+import { madeUp } from './made-up.ts';
 import { openSink } from './otlp-sink.ts';
 import { parsePrometheus } from './parse-prometheus.ts';
 import { telemetryOf } from './story.ts';
@@ -100,6 +100,45 @@ describe('the settings', () => {
       }).traces?.ratio;
     expect(['always_on', 'parentbased_always_off'].map((sampler) => ratio(sampler))).toEqual([1, 0]);
     expect(ratio('parentbased_traceidratio', '0.25')).toBe(0.25);
+    expect([ratio('traceidratio'), ratio('traceidratio', '0'), ratio('traceidratio', '1')]).toEqual([
+      1, 0, 1,
+    ]);
+    expect([ratio('traceidratio', '-0.1'), ratio('traceidratio', '1.1'), ratio('traceidratio', 'x')]).toEqual(
+      [1, 1, 1],
+    );
+  });
+
+  it('are compressed, and sent as what came since the last time, where that is asked for', () => {
+    const asked = (env: Env) => read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', ...env });
+    expect(asked({})).toMatchObject({
+      traces: { gzip: false },
+      metrics: { gzip: false, temporality: 'cumulative' },
+    });
+    expect(
+      asked({ OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip', OTEL_EXPORTER_OTLP_METRICS_COMPRESSION: 'none' }),
+    ).toMatchObject({
+      ...{ traces: { gzip: true }, metrics: { gzip: false }, problems: [] },
+    });
+    const name = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE';
+    for (const preference of ['delta', 'Delta', 'lowmemory'])
+      expect(asked({ [name]: preference })).toMatchObject({
+        metrics: { temporality: 'delta' },
+        problems: [],
+      });
+    expect(asked({ [name]: 'cumulative' }).metrics?.temporality).toBe('cumulative');
+  });
+
+  it('take several exporters, and values as they were encoded', () => {
+    expect(read({ OTEL_METRICS_EXPORTER: 'prometheus, otlp' }).metrics?.url).toBe(
+      'http://localhost:4318/v1/metrics',
+    );
+    const { traces, resource } = read({
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_EXPORTER_OTLP_HEADERS: ' a = b%20c , =x, d , bad=%zz ',
+      OTEL_RESOURCE_ATTRIBUTES: 'service.name=mine,team=%C3%BC',
+    });
+    expect(traces?.headers).toEqual({ a: 'b c', bad: '%zz' });
+    expect(resource).toEqual({ 'service.name': 'mine', team: 'ü' });
   });
 
   it.each([
@@ -110,6 +149,16 @@ describe('the settings', () => {
     [
       'an impossible share',
       { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '7' },
+      ['telemetry_setting'],
+    ],
+    [
+      'an unknown compression',
+      { OTEL_EXPORTER_OTLP_COMPRESSION: 'zip' },
+      ['telemetry_setting', 'telemetry_setting'],
+    ],
+    [
+      'an unknown temporality',
+      { OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: 'often' },
       ['telemetry_setting'],
     ],
     [
@@ -328,35 +377,6 @@ describe('what is spent by state', () => {
   });
 });
 
-/** Events of streams that are made up, each a millisecond after the other. */
-function madeUp() {
-  let at = 1_000;
-  const seqs = new Map<string, number>();
-  const place = (stream: string) => {
-    const seq = (seqs.get(stream) ?? 0) + 1;
-    seqs.set(stream, seq);
-    return { seq, at: at++, cause: { stream, seq: 0, depth: 0 } };
-  };
-  const manifest = { path: '', hash: '', agent: 'a' };
-  return {
-    session: (session: string, body: object) =>
-      ({
-        ...{ agent: 'a', input: '', manifest, model: 'm/n' },
-        turn: 1,
-        session,
-        ...place(session),
-        ...body,
-      }) as unknown as SessionEvent,
-    run: (run: string, body: object) =>
-      ({
-        ...{ workflow: 'w', manifest, input: {}, vars: {}, origin: { chain: [], agents: [] } },
-        run,
-        ...place(run),
-        ...body,
-      }) as unknown as RunEvent,
-  };
-}
-
 describe('what costs, asks and decides', () => {
   it('is counted once: by the session that a step called, not by its run again', () => {
     const { telemetry, errors } = telemetryOf({});
@@ -494,6 +514,14 @@ describe('telemetry', () => {
     streams.close('c');
     streams.open('d', { size: 3, name: 'd' });
     expect(forgotten).toEqual(['a', 'b']);
+    // Opened anew, it counts once.
+    streams.open('d', { size: 2, name: 'd' });
+    streams.open('e', { size: 1, name: 'e' });
+    expect(forgotten).toEqual(['a', 'b']);
+    const e = streams.get('e');
+    if (e !== undefined) streams.grow(e, 5);
+    expect([forgotten, streams.get('d'), streams.get('e')?.size]).toEqual([['a', 'b', 'd'], undefined, 6]);
+    streams.close('none');
   });
 
   it('that cannot make sense of an event says so once, and goes on', () => {

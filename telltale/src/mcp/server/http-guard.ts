@@ -28,11 +28,7 @@ export function refuseRequest(
   const { host = '', origin, authorization = '' } = headers;
   if (isOwnOnly && !isLoopback(hostNameOf(`http://${host}`)))
     return { status: 403, message: 'Host is not this machine.' };
-  if (
-    origin !== undefined &&
-    hostNameOf(origin) !== hostNameOf(`http://${host}`) &&
-    !isLoopback(hostNameOf(origin))
-  )
+  if (origin !== undefined && !isOwnSite(hostNameOf(origin), hostNameOf(`http://${host}`)))
     return { status: 403, message: 'Origin is another site.' };
   if (token !== undefined && !isSame(authorization.replace(/^bearer /i, 'Bearer '), `Bearer ${token}`))
     return {
@@ -49,6 +45,9 @@ export function refuseRequest(
     };
   return undefined;
 }
+
+/** What has no name, such as `null`, is nobody's. */
+const isOwnSite = (site: string, own: string): boolean => isLoopback(site) || (site !== '' && site === own);
 
 /** As hashes: how long it takes says nothing of how much of it is right. */
 const isSame = (given: string, expected: string): boolean => timingSafeEqual(hashOf(given), hashOf(expected));

@@ -39,7 +39,7 @@ export interface Outbox {
 }
 
 export function createOutbox(tables: Tables): Outbox {
-  let moved = 0;
+  const moved = { sent: 0, dead: 0 };
   const at = (status: Status, id: string, value: Json | undefined) => ({
     table: TABLES[status],
     key: id,
@@ -51,7 +51,7 @@ export function createOutbox(tables: Tables): Outbox {
   });
   const get: Outbox['get'] = async (id, status) => asRow(await tables.get(TABLES[status], id));
   const trim = async (status: Status) => {
-    if (status === 'waiting' || ++moved % TRIM_AFTER !== 0) return;
+    if (status === 'waiting' || ++moved[status] % TRIM_AFTER !== 0) return;
     const keys = await tables.keys(TABLES[status], { limit: MAX_KEPT + 2 * TRIM_AFTER });
     for (const key of keys.slice(MAX_KEPT)) await tables.delete(TABLES[status], key);
   };

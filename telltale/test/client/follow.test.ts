@@ -186,6 +186,66 @@ describe('a stream that is followed', () => {
     await until('lost', 'lost', 'open', 'end');
   });
 
+  it('is asked for again where the server closes, was too slow for the request, or says that it may go better', async () => {
+    const closing = 'event: notice\ndata: {"kind":"closing"}\n\n';
+    const { until, told, clock } = await following([
+      sends(`${frame(1)}${closing}`, 'stay'),
+      refuses(408, 'too_slow'),
+      refuses(409, 'stream_owned', {}, true),
+      refuses(500, 'internal', { 'retry-after': 'soon' }),
+      sends(END),
+    ]);
+    await until('open', 1, 'lost');
+    expect(told[2]).toMatchObject({
+      retryInMs: 500,
+      error: { message: 'The server is closing.', retryable: true },
+    });
+    for (const wanted of [2, 3, 4]) {
+      await clock.advance(15_000);
+      await until('open', 1, ...Array.from({ length: wanted }, () => 'lost'));
+    }
+    expect(told.at(-1)).toMatchObject({ retryInMs: 4_000, error: { code: 'internal' } });
+    await clock.advance(15_000);
+    await until('open', 1, 'lost', 'lost', 'lost', 'lost', 'open', 'end');
+  });
+
+  it('passes over notices that it does not know', async () => {
+    const odd = 'event: notice\ndata: {"kind":"weather"}\n\nevent: notice\ndata: no json\n\n';
+    const { until } = await following([sends(`${odd}${frame(1)}${END}`)]);
+    await until('open', 1, 'end');
+  });
+
+  it('is asked for as its owner wants it: from where, and with what is live or without', async () => {
+    const { url, requests } = await serverThat(sends(END));
+    const client = createClient({ url });
+    const ended = (follow: (listener: (told: { readonly kind: string }) => void) => () => void) =>
+      new Promise<void>((resolve) => {
+        const stop = follow(({ kind }) => kind === 'end' && resolve());
+        onTestFinished(stop);
+      });
+    await ended((listener) => client.followSession('ses_1', listener));
+    await ended((listener) => client.followSession('ses_1', listener, { after: 4, live: false }));
+    await ended((listener) => client.followRun('run_1', listener, { live: false }));
+    await ended((listener) => client.followAll(listener));
+    expect(requests.map(({ url: path, headers }) => [path, headers['last-event-id']])).toEqual([
+      ['/sessions/ses_1/events?after=0', undefined],
+      ['/sessions/ses_1/events?live=0&after=4', '4'],
+      ['/runs/run_1/events?live=0&after=0', undefined],
+      ['/events', undefined],
+    ]);
+  });
+
+  it('of a name that there cannot be is not asked for at all', async () => {
+    const { url, requests } = await serverThat(sends(END));
+    const told: Followed<Numbered>[] = [];
+    onTestFinished(
+      createClient({ url }).followSession('..', (each) => told.push(each as Followed<Numbered>)),
+    );
+    await eventually(() => expect(told.map(({ kind }) => kind)).toEqual(['lost', 'end']));
+    expect(told[0]).toMatchObject({ error: { code: 'name_malformed' }, retryInMs: Number.POSITIVE_INFINITY });
+    expect(requests).toEqual([]);
+  });
+
   it('is over where the server has nothing more', async () => {
     const { until } = await following([(_request, response) => response.writeHead(204).end()], { after: 3 });
     await until('end');

@@ -11,6 +11,7 @@ import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import type { Runtime, StartOptions } from '../../../src/session/runtime-types.ts';
 import type { StreamWriter } from '../../../src/store/store.ts';
+import { eventually } from '../../store/eventually.ts';
 import { createPlayedRuntime, stepEvent, textEvent } from './played-runtime.ts';
 import { createSpokenModel, type SpokenModel } from './spoken-model.ts';
 import type { SseClient } from './sse-client.ts';
@@ -372,6 +373,22 @@ describe('a client that does not read', () => {
     expect([...seqs(slow), ...seqs(again)]).toEqual(upTo(1_501));
   });
 
+  it('is cut off when it does not read its notice either', async () => {
+    const clock = createSimulatedClock();
+    const runtime = await runtimeOn('memory');
+    const server = await serverOf({ runtime, clock, limits: { maxClientBytes: 64 * 1024 } });
+    const { text } = await writtenBy(runtime, 'loud');
+    await text('first');
+    const slow = await server.follow('loud');
+    await slow.until((seen) => seqs(seen).length === 1);
+    slow.pause();
+    for (let n = 2; n <= 1_500; n++) await text(big);
+    await clock.advance(31_000);
+    expect(server.streams.clients).toBe(1);
+    await clock.advance(3_000);
+    await eventually(() => expect(server.streams.clients).toBe(0));
+  });
+
   it('is cut off when all sockets together hold too much', async () => {
     const { runtime, server } = await stage('memory', {
       maxClientBytes: 512 * 1024,
@@ -544,6 +561,12 @@ describe('a store that fails', () => {
     await client.ended;
     expect(JSON.parse(client.frames.at(-1)?.data ?? '')).toMatchObject({ kind: 'failed' });
     expect(server.errors).toHaveLength(1);
+    const late = await server.follow('shaky');
+    await late.ended;
+    expect(JSON.parse(late.frames.at(-1)?.data ?? '')).toMatchObject({
+      ...{ kind: 'failed', reason: 'The log could not be read.' },
+    });
+    expect(server.errors).toHaveLength(2);
     isAway = false;
     const again = await server.follow('shaky', { after: 1 });
     await write({ type: 'session.completed', result: 1 }, 'completed');

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelSink } from '../../src/models/model.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import type { Session } from '../../src/session/runtime-types.ts';
 import { runAgent, tool } from './run-agent.ts';
 
 const files = {
@@ -128,5 +129,41 @@ describe('what a summary used', () => {
       throw broken;
     });
     expect(none).not.toHaveProperty('usage');
+  });
+});
+
+describe('a summary', () => {
+  const compact = (summarise: Parameters<typeof writing>[0], during?: (session: Session) => void) =>
+    runAgent({
+      ...{ manifest: 'import: { tools: [./tools/*.yml] }\n', files, turns: [], model: writing(summarise) },
+      ...(during === undefined ? {} : { during }),
+    });
+
+  it('of nothing but white space is a script’s, and was paid for', async () => {
+    const { of } = await compact((sink) => {
+      sink.text(' \n');
+      return { ...DONE, usage: { input: 7, output: 3 } };
+    });
+    const [compacted] = of('prompt.compacted');
+    expect(compacted?.summary).toMatch(/\S/);
+    expect(compacted?.usage).toEqual({ input: 7, output: 3 });
+    expect(of('audit')).toEqual([]);
+  });
+
+  it('that is being written when the session is cancelled stands for nothing', async () => {
+    let asked = () => {};
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const { of, result } = await compact(
+      (sink, signal) => {
+        sink.text('All so far.');
+        asked();
+        return untilCut(signal);
+      },
+      (session) => void isAsked.then(() => session.cancel('Enough.')),
+    );
+    expect(result.status).toBe('cancelled');
+    expect(of('prompt.compacted')).toEqual([]);
   });
 });

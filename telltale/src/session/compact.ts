@@ -1,3 +1,4 @@
+import { LLM_USAGE } from '../events/reduce.ts';
 import type { Usage } from '../events/turn-event.ts';
 import { shownTokens } from '../feeds/limits.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
@@ -48,13 +49,20 @@ async function compact(
   });
   if (plan === undefined) return;
   const written = await writeSummary(context, plan);
-  if (context.stop.reason !== undefined) return;
+  if (context.stop.reason !== undefined) return payFor(context, written);
   const feeds = state.feeds.size === 0 ? {} : { feed_tokens: shownTokens(contextWindow) };
   log.append(
     { type: 'prompt.compacted', through: plan.through, ...written, ...feeds },
     context.sessionOrigin(),
   );
   conversation.rebuild(state);
+}
+
+/** What a summary used that the session was stopped over: it stands for no turns, but counts. */
+function payFor(context: SessionContext, { usage, cost_usd = 0 }: Written): void {
+  if (usage === undefined) return;
+  const data = { for: 'summary', ...usage, cost_usd };
+  context.log.append({ type: 'custom', name: LLM_USAGE, data }, context.sessionOrigin());
 }
 
 interface Written {
@@ -69,7 +77,7 @@ async function writeSummary(context: SessionContext, plan: CompactionPlan): Prom
     const model = await summariser(context);
     if (model === undefined) return { summary: plainSummary };
     const { summary, usage, problem } = await askSummary(context, model, plan);
-    if (problem !== undefined) noteFailure(context, problem);
+    if (problem !== undefined && context.stop.reason === undefined) noteFailure(context, problem);
     const isWritten = problem === undefined && /\S/.test(summary);
     return {
       summary: isWritten ? summary : plainSummary,

@@ -150,7 +150,7 @@ describe('a summary', () => {
     expect(of('audit')).toEqual([]);
   });
 
-  it('that is being written when the session is cancelled stands for nothing', async () => {
+  it('that is being written when the session is cancelled stands for nothing, and is paid for', async () => {
     let asked = () => {};
     const isAsked = new Promise<void>((resolve) => {
       asked = resolve;
@@ -165,5 +165,9 @@ describe('a summary', () => {
     );
     expect(result.status).toBe('cancelled');
     expect(of('prompt.compacted')).toEqual([]);
+    expect(of('custom')).toMatchObject([{ name: 'llm.usage', data: { for: 'summary', estimated: true } }]);
+    expect(of('audit')).toEqual([]);
+    const turns = of('turn.completed').reduce((sum, { usage }) => sum + usage.output, 0);
+    expect(result.usage.output).toBeGreaterThan(turns);
   });
 });

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { encodeEvent } from '../../src/events/codec.ts';
+import type { Cause, EventBody } from '../../src/events/event.ts';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { forkSession } from '../../src/session/fork-session.ts';
+import { readEvents } from '../../src/session/read-session.ts';
+import { sendSteer } from '../../src/session/steer-session.ts';
+import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+
+const OUTSIDE = { stream: 'ses_a', seq: 0, depth: 0 };
+const asked = (review: string): EventBody => ({
+  ...{ type: 'review.requested', review, action: review, target: 'tool "x"', what: 'call it' },
+  ...{ because: 'approval: always', input: {}, grants: [] },
+});
+const fired = (run: string): EventBody => ({
+  ...{ type: 'trigger.fired', trigger: 'w#0', workflow: 'w', run, seen: {}, chain: ['w'] },
+});
+const LOG: readonly (readonly [EventBody, Cause])[] = [
+  [
+    {
+      ...{
+        type: 'session.started',
+        agent: 'coder',
+        input: 'Go.',
+        model: 'none',
+        manifest: { path: '', hash: '' },
+      },
+      parent: { session: 'ses_above', action: 'a', agents: ['boss'] },
+    },
+    { stream: 'ses_above', seq: 4, depth: 3 },
+  ],
+  [
+    { type: 'turn.started', prompt: { tokens: 1, reused_prefix: 1 } },
+    { stream: 'ses_a', seq: 1, depth: 4 },
+  ],
+  [asked('r1'), { stream: 'ses_a', seq: 2, depth: 5 }],
+  [asked('r2'), { stream: 'ses_a', seq: 2, depth: 5 }],
+  [fired('run_a'), { stream: 'ses_a', seq: 2, depth: 5 }],
+  [fired('run_b'), { stream: 'ses_a', seq: 2, depth: 5 }],
+  [{ type: 'review.resolved', review: 'r1', answer: 'approved', by: 'ann' }, OUTSIDE],
+  [
+    { type: 'workflow.completed', run: 'run_a', workflow: 'w', output: 1 },
+    { stream: 'run_a', seq: 3, depth: 6 },
+  ],
+  [
+    { type: 'response', text: 'Done.', final: true },
+    { stream: 'ses_a', seq: 2, depth: 5 },
+  ],
+];
+
+async function stage() {
+  const clock = createSimulatedClock();
+  const store = createMemoryStore({ clock });
+  const writer = await store.create('ses_a', {
+    kind: 'session',
+    name: 'coder',
+    status: 'running',
+    title: '',
+  });
+  const events = LOG.map(([body, cause], index) =>
+    encodeEvent({ seq: index + 1, at: index, session: 'ses_a', turn: index === 0 ? 0 : 1, cause }, body),
+  );
+  await new Promise<void>((resolve, reject) =>
+    writer.append({ expectedSeq: 0, events, status: 'completed' }, (error) =>
+      error === undefined ? resolve() : reject(error),
+    ),
+  );
+  await writer.release();
+  const fork = (seq: number, id = 'ses_b') => forkSession(store, 'ses_a', seq, id, clock);
+  return { store, fork };
+}
+
+describe('the log of a fork', () => {
+  it('begins as the other did, with causes in its own stream where they were in that one’s', async () => {
+    const { store, fork } = await stage();
+    expect(await fork(9)).toBe('ses_b');
+    const forked = await readEvents(store, 'ses_b');
+    const before = await readEvents(store, 'ses_a');
+    expect(forked.slice(1, 9)).toEqual(
+      before.slice(1).map((event) => ({
+        ...event,
+        session: 'ses_b',
+        cause: event.cause.stream === 'ses_a' ? { ...event.cause, stream: 'ses_b' } : event.cause,
+      })),
+    );
+    expect(forked[7]?.cause.stream).toBe('run_a');
+  });
+
+  it('says where it branched off, and works for nobody', async () => {
+    const { store, fork } = await stage();
+    await fork(9);
+    const [started] = await readEvents(store, 'ses_b');
+    expect(started).toMatchObject({ forked: { session: 'ses_a', seq: 9 }, cause: { stream: 'ses_above' } });
+    expect(started).not.toHaveProperty('parent');
+    const [audit] = (await readEvents(store, 'ses_b')).slice(9);
+    expect(audit).toMatchObject({
+      ...{ seq: 10, turn: 1, type: 'audit', who: 'fork', what: 'branched off from ses_a at 9' },
+      cause: { stream: 'ses_a', seq: 9, depth: 6 },
+    });
+    expect(await store.info('ses_b')).toMatchObject({ status: 'interrupted', head: 12, name: 'coder' });
+    expect((await store.info('ses_b'))?.owner).toBeUndefined();
+  });
+
+  it('ends what is the other’s: questions that are open, and runs under way', async () => {
+    const { store, fork } = await stage();
+    await fork(9);
+    expect((await readEvents(store, 'ses_b')).slice(10)).toMatchObject([
+      { type: 'review.resolved', review: 'r2', answer: 'withdrawn', by: 'fork' },
+      { type: 'workflow.cancelled', run: 'run_b', workflow: 'w' },
+    ]);
+    await fork(6, 'ses_c');
+    expect((await readEvents(store, 'ses_c')).slice(7).map(({ type }) => type)).toEqual([
+      ...['review.resolved', 'review.resolved', 'workflow.cancelled', 'workflow.cancelled'],
+    ]);
+  });
+
+  it.each([0, 10, 99])('cannot begin at an event that is not there: %i', async (seq) => {
+    const { store, fork } = await stage();
+    await expect(fork(seq)).rejects.toMatchObject({
+      ...{ code: 'event_unknown', message: expect.stringContaining('its last one is 9') },
+      hint: expect.any(String),
+    });
+    expect(await store.info('ses_b')).toBeUndefined();
+  });
+
+  it('is not put over another: that stays as it is', async () => {
+    const { store, fork } = await stage();
+    await fork(1);
+    await expect(fork(2)).rejects.toMatchObject({ code: 'stream_exists' });
+    expect((await readEvents(store, 'ses_b')).map(({ type }) => type)).toEqual(['session.started', 'audit']);
+  });
+});
+
+describe('a message for a session that has completed', () => {
+  it('is refused, and does not lie in its inbox', async () => {
+    const { store } = await stage();
+    await expect(sendSteer(store, 'ses_a', 'Wait.')).rejects.toMatchObject({ code: 'session_completed' });
+    expect(await store.upkeep.inbox('ses_a')).toEqual([]);
+  });
+});

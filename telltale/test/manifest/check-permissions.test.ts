@@ -165,3 +165,61 @@ describe('the ways to write a permission', () => {
     expect(diagnostics.map((each) => each.code)).toContain(code);
   });
 });
+
+describe('what is loaded without an action, so that nobody can be asked, is a warning where it is not allowed', () => {
+  const said = async (agent: string) => {
+    const folder = temporaryProject({
+      'telltale.yml': '',
+      'agent.yml': `kind: Agent\nname: a\nmodel: ollama/x\n${agent}`,
+    });
+    const { diagnostics } = await loadManifests([join(folder, 'agent.yml')], {
+      ...{ env: {}, root: folder, cwd: folder },
+    });
+    return diagnostics.map(({ severity, code, line, message }) =>
+      [severity, code, line, message].join(' | '),
+    );
+  };
+  const feed = (source: string) => `context_feeds: [{ id: f, source: { ${source} } }]\n`;
+
+  it.each([
+    ['', 'may not reach'],
+    ['permissions: { network: { ask: ["*"] } }\n', 'would have to ask for, and nobody can be asked here'],
+  ])('a feed, and an MCP server, at a host; with "%s"', async (permissions, why) => {
+    const source = feed('type: http, name: "https://x.example.com/now"');
+    expect(await said(source + permissions)).toEqual([
+      `warning | not_permitted | 4 | The feed "f" is at "x.example.com", which the agent "a" ${why}.`,
+    ]);
+    const server = 'import: { tools: [{ mcp: { name: s, url: "https://x.example.com/mcp" } }] }\n';
+    expect(await said(server + permissions)).toEqual([
+      `warning | not_permitted | 4 | The MCP server "s" is at "x.example.com", which the agent "a" ${why}.`,
+    ]);
+    const allowed = 'permissions: { network: [x.example.com] }\n';
+    expect(await said(source + server + allowed)).toEqual([]);
+  });
+
+  it('a feed that reads a file or a folder outside what may be read', async () => {
+    const outside =
+      'warning | not_permitted | 4 | The feed "f" reads "../x", which lies outside what the agent "a" may read unasked.';
+    expect(await said(feed('type: file, name: ../x'))).toEqual([outside]);
+    expect(await said(`${feed('type: repo, name: ../x')}permissions: { paths: { ask: [../x] } }\n`)).toEqual([
+      outside,
+    ]);
+    expect(await said(`${feed('type: file, name: ../x')}permissions: { paths: [../x] }\n`)).toEqual([]);
+    expect(await said(feed('type: repo'))).toEqual([]);
+  });
+
+  it('a feed that calls a tool which has to be approved', async () => {
+    const tool = '---\nkind: Tool\nname: t\napproval: always\nimplementation: { command: [date] }\n';
+    expect(await said(feed('type: tool, name: t') + tool)).toEqual([
+      'warning | not_permitted | 4 | The feed "f" calls the tool "t", which a person has to approve, and a feed cannot ask.',
+    ]);
+    expect(await said(feed('type: tool, name: t') + tool.replace('always', 'never'))).toEqual([]);
+  });
+
+  it('a tool in the file of an agent that imports nothing is looked at as any other', async () => {
+    const tool = '---\nkind: Tool\nname: t\nimplementation: { http: { url: "https://x.example.com/" } }\n';
+    expect(await said(tool)).toEqual([
+      'warning | not_permitted | 7 | The agent "a" may not reach the host "x.example.com".',
+    ]);
+  });
+});

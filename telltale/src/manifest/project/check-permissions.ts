@@ -1,12 +1,10 @@
-import { dirname, resolve } from 'node:path';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
-import { isInside } from '../files/project-root.ts';
-import { decide, isShut, readRules } from '../permissions/decide.ts';
-import { bareHost, namesHost, portOf, readHostEntry } from '../permissions/host-entry.ts';
+import { isShut } from '../permissions/decide.ts';
 import { quoted } from '../printable.ts';
 import { type DocumentNode, documentNode } from '../schema/checks/document-node.ts';
 import type { AgentManifest } from '../schema/kinds.ts';
-import type { Rules } from '../schema/permissions.ts';
+import { checkUnasked } from './check-unasked.ts';
+import { hostDecision, hostIn, isPermitted } from './permitted-places.ts';
 import { KIND_OF_LIST } from './project.ts';
 import type { ImportLink, ProjectDocument } from './project-document.ts';
 
@@ -17,12 +15,14 @@ type Permissions = AgentManifest['permissions'];
  * agent. Only of agents without a mistake of their own, whose permissions are known.
  */
 export function checkPermissions(
+  documents: readonly ProjectDocument[],
   byOwner: ReadonlyMap<ProjectDocument, readonly ImportLink[]>,
   byFile: ReadonlyMap<string, readonly ProjectDocument[]>,
 ): Diagnostic[] {
-  return [...byOwner].flatMap(([owner, links]) => {
+  return documents.flatMap((owner) => {
     const { manifest } = owner.document;
     if (manifest?.kind !== 'Agent') return [];
+    const links = byOwner.get(owner) ?? [];
     const { permissions } = manifest;
     const builtins = links.flatMap(({ entry: { list, index, what } }) => {
       const finding = what.type === 'builtin' ? uselessBuiltin(what.name, permissions) : undefined;
@@ -36,6 +36,7 @@ export function checkPermissions(
     return [
       ...builtins,
       ...[...tools].flatMap((each) => (each.kind === 'Tool' ? checkTool(each, owner, permissions) : [])),
+      ...checkUnasked(owner, [...tools], permissions),
     ];
   });
 }
@@ -54,7 +55,12 @@ function checkTool(tool: ProjectDocument, agent: ProjectDocument, permissions: P
   const cwd = implementation.at('cwd');
   const host = hostIn(url.text());
   const findings: readonly (readonly [DocumentNode, Finding | undefined])[] = [
-    [url, host === undefined || isNamed(host, permissions.network) ? undefined : hostShut(host, agent)],
+    [
+      url,
+      host === undefined || hostDecision(host, permissions.network) !== 'deny'
+        ? undefined
+        : hostShut(host, agent),
+    ],
     [
       cwd,
       isPermitted(cwd.text(), agent, permissions.paths) ? undefined : folderShut(cwd.text() ?? '', agent),
@@ -63,31 +69,6 @@ function checkTool(tool: ProjectDocument, agent: ProjectDocument, permissions: P
   return findings.flatMap(([{ path }, finding]) =>
     finding === undefined ? [] : [tool.document.diagnose({ path, at: 'value' }, finding)],
   );
-}
-
-/** The host of an address that no parameter has a part in, with its port if it names one; undefined where one has. */
-function hostIn(url: string | undefined): URL | undefined {
-  const origin = /^https?:\/\/[^/?#]*/i.exec(url ?? '')?.[0];
-  if (origin === undefined || /[{}$@]/.test(origin)) return undefined;
-  return URL.parse(origin) ?? undefined;
-}
-
-/** As a request to it would be judged. */
-function isNamed(url: URL, network: Rules): boolean {
-  const [host, port] = [bareHost(url.hostname), portOf(url)];
-  const { decision } = decide(readRules(network, readHostEntry), (entry) => namesHost(entry, host, port));
-  return decision !== 'deny';
-}
-
-/** Whether a folder that only the manifest names lies in what is permitted; wildcards are given the benefit of doubt. */
-function isPermitted(cwd: string | undefined, agent: ProjectDocument, { allow, ask, deny }: Rules): boolean {
-  if (cwd === undefined || /[{}$]/.test(cwd)) return true;
-  const folder = dirname(agent.file);
-  const place = resolve(folder, cwd);
-  const isWild = (entry: string) => /[*?]/.test(entry);
-  const holds = (entry: string) => isInside(place, resolve(folder, entry));
-  if (deny.some((entry) => !isWild(entry) && holds(entry))) return false;
-  return [...allow, ...ask].some((entry) => isWild(entry) || holds(entry));
 }
 
 const warning = (message: string, hint: string): Finding => ({

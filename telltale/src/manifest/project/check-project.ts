@@ -30,7 +30,7 @@ export function checkProject(
     ...checkCallable(documents, scopes),
     ...checkAgentState(documents, scopes),
     ...checkWorkflowCycles(documents),
-    ...checkPermissions(byOwner, byFile),
+    ...checkPermissions(documents, byOwner, byFile),
   ];
   const manifests = documents.flatMap((document) => loaded(document, byOwner.get(document) ?? [], byFile));
   return { manifests: Object.freeze(manifests), diagnostics };

@@ -11,7 +11,9 @@ export const outsidePaths = (path: string, real: string, permitted: readonly str
   new RuntimeError(
     'not_permitted',
     `The path "${clip(path, 200)}" leads to "${clip(real, 200)}", outside the permitted paths.`,
-    { hint: `Permitted: ${listed(permitted)}. The agent's manifest says so in "permissions: { paths }".` },
+    {
+      hint: `Permitted: ${listed(permitted.map((path) => JSON.stringify(path)))}. The agent's manifest says so in "permissions: { paths }".`,
+    },
   );
 
 export const deniedPath = (path: string, entry: string) =>

@@ -181,7 +181,9 @@ test('what lies outside the lists is refused; what ask names is asked for', asyn
   expect(await fs('read', { path: 'a.txt' })).toMatchObject({ content: 'a' });
   expect(asked).toEqual([`read "${join(shared, 'x.txt')}"`, 'read "private/p.txt"']);
   expect((await fails('write', { path: 'private/p.txt', content: '' })).message).toContain('refused');
-  expect((await fails('read', { path: '/etc/hostname' })).message).toContain('outside the permitted paths');
+  const outside = await fails('read', { path: '/etc/hostname' });
+  expect(outside.message).toContain('outside the permitted paths');
+  expect(outside.hint).toMatch(/^Permitted: "[^"]+"(?:, "[^"]+")*\. /);
   // A walk over what is allowed leaves out what would have to be asked for; one over what was asked for does not.
   expect(JSON.stringify(await fs('glob', { pattern: '**/*.txt' }))).not.toContain('private');
   expect(await fs('glob', { path: 'private', pattern: '*' })).toEqual({ paths: ['private/p.txt'] });

@@ -1,3 +1,4 @@
+import { bringUp } from './bring-up.ts';
 import { type LabHome, sleepMs } from './lab-home.ts';
 import type { Member } from './member.ts';
 import type { Fault, FaultKind } from './plan-faults.ts';
@@ -15,9 +16,6 @@ export interface FaultGiver {
 
 /** The clock is set by that much at the most, and by a minute at the least. */
 export const MOST_MINUTES = 8;
-/** Tries to start a process, while the database is away or its disk is full. */
-const STARTS = 60;
-const BETWEEN_STARTS_MS = 400;
 
 const OF_MEMBERS: ReadonlySet<FaultKind> = new Set(['kill', 'term', 'stop', 'clock']);
 const OF_ALL: ReadonlySet<FaultKind> = new Set(['disk-full', 'lock', 'database-fast', 'database-immediate']);
@@ -32,16 +30,6 @@ export function createFaultGiver(
   const underWay = new Set<Promise<void>>();
   /** Members and parts of the home that something is done with which must not be mixed with more of it. */
   const inHand = new Set<Member | string>();
-
-  const bringUp = async (member: Member): Promise<void> => {
-    for (let tried = 1; member.status() === 'down'; tried++)
-      try {
-        await member.start();
-      } catch (thrown) {
-        if (tried >= STARTS) throw thrown;
-        await sleepMs(BETWEEN_STARTS_MS);
-      }
-  };
 
   const act = async ({ kind, ms, detail }: Fault, member: Member): Promise<void> => {
     switch (kind) {

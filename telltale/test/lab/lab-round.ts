@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { seeded } from '../recovery/seeded.ts';
+import { bringUp } from './bring-up.ts';
 import { checkEvidence } from './check-evidence.ts';
 import { drain, type Quiet } from './drain.ts';
 import type { Evidence, Verdict } from './evidence.ts';
@@ -21,6 +22,9 @@ import { type FaultKind, type HomeKind, planFaults } from './plan-faults.ts';
 import { openPostgresHome } from './postgres-home.ts';
 import { openSqliteHome } from './sqlite-home.ts';
 import { createWorkload, RECIPES } from './workload.ts';
+
+/** Tries to start a process at the beginning: on a machine that is overloaded a database may not answer in time. */
+const FIRST_STARTS = 3;
 
 export interface RoundOptions {
   readonly seed: number;
@@ -115,7 +119,7 @@ async function openStage(
       ],
     }),
   );
-  await Promise.all(members.map((member) => member.start()));
+  await Promise.all(members.map((member) => bringUp(member, FIRST_STARTS)));
   const store = await openLabStore(home.direct, { clock: createSystemClock(), cwd: folder });
   const journal = openJournal(join(folder, JOURNAL));
   const observer = createObserver(store, journal);

@@ -116,7 +116,7 @@ describe('what a step asks for', () => {
       ],
       [
         [{ complete: NOTES('nothing') }],
-        [{ call: 'fails', run: { id: 'f1' } }],
+        [{ call: 'fails', run: { id: 'f1', mode: 'sync' } }],
         [{ complete: NOTES('a failure'), evidence: ['f1'] }],
         [
           { call: 'echo', run: { id: 'e1' } },

@@ -33,4 +33,5 @@ export const namesHost = (entry: HostEntry, host: string, port: string): boolean
 const isWildcardFor = (pattern: string, host: string): boolean =>
   pattern === '*' || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)));
 
+/** The port of an http or https address, as digits. */
 export const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80');

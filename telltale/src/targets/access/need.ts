@@ -43,7 +43,6 @@ export function urlNeed(
   };
 }
 
-/** The port of an http or https address, as digits. */
 /** One need for several, each of which may be absent. */
 export function together(...needs: readonly (Need | undefined)[]): Need | undefined {
   const [first, ...others] = needs.filter((need) => need !== undefined);

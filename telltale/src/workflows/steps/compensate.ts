@@ -1,10 +1,8 @@
 import type { Json } from '../../kernel/json.ts';
-import { withTimeout } from '../../targets/access/with-timeout.ts';
 import type { BeginUndo, LeafCall, LeafPlace, UndoPlace } from '../leaf.ts';
 import { prepareAgentStep, prepareWorkflowStep } from './call-below.ts';
 import type { LeafContext, StepOf } from './leaf-edges.ts';
 import { prepareLlm } from './llm-step.ts';
-import { stepWhat } from './resolve-in-step.ts';
 import { prepareTool } from './tool-step.ts';
 
 type CallType = 'tool' | 'relic' | 'agent' | 'workflow' | 'llm';
@@ -34,24 +32,15 @@ export async function compensate(
   try {
     await begin(ready.repeatable, ready.timeoutMs);
     signal.throwIfAborted();
-    // A time of its own is kept by who undoes; else that of the target counts, as for any call of it.
-    const ms = step.compensate.timeout === undefined ? ready.timeoutMs : undefined;
-    await withTimeout(
+    await ready.run({
+      ...place,
+      input: ready.input,
+      attempt: 1,
       signal,
-      ms && ms / 1000,
-      `${target}, which undoes ${stepWhat(place)}`,
-      context.clock,
-      (within) =>
-        ready.run({
-          ...place,
-          input: ready.input,
-          attempt: 1,
-          signal: within,
-          idempotencyKey: `${state.id}:${place.address}`,
-          cause: state.steps.get(address)?.cause ?? state.started,
-          park: cannotWait,
-        }),
-    );
+      idempotencyKey: `${state.id}:${place.address}`,
+      cause: state.steps.get(address)?.cause ?? state.started,
+      park: cannotWait,
+    });
   } finally {
     free?.();
   }

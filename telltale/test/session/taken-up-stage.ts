@@ -1,5 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
@@ -50,6 +51,7 @@ interface Lived {
   readonly agent?: Omit<Parameters<typeof defineAgent>[0], 'name'>;
   readonly start?: Partial<StartOptions>;
   readonly isHeld?: boolean;
+  readonly clock?: Clock;
   readonly during?: (session: Session, slow: Slow) => Promise<void>;
 }
 
@@ -69,7 +71,8 @@ export async function lived(turns: readonly string[] | Model, given: Lived = {})
     },
   });
   const agent = await defineAgent({ name: 'tester', tools: [echo, late, held], ...given.agent });
-  const runtime = await createRuntime({ store: 'memory' });
+  const { clock } = given;
+  const runtime = await createRuntime({ store: 'memory', ...(clock === undefined ? {} : { clock }) });
   onTestFinished(() => runtime.close());
   const model = Array.isArray(turns) ? scripted(turns) : (turns as Model);
   const first = runtime.start(agent, { input: 'Go.', model, ...given.start });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Phase, phasesAt, statusAt } from '../../../console/src/pages/session/model/action-phases.ts';
 import { filterEvents, groupsOf } from '../../../console/src/pages/session/model/event-filter.ts';
 import { changesUntil, numericFields } from '../../../console/src/pages/session/model/field-history.ts';
+import { ownLead } from '../../../console/src/pages/session/model/own-lead.ts';
 import type { LogSource } from '../../../console/src/pages/session/model/session-log.ts';
 import { createSessionModel } from '../../../console/src/pages/session/model/session-model.ts';
 import { createStateTimeline } from '../../../console/src/pages/session/model/state-timeline.ts';
@@ -506,4 +507,11 @@ describe('what the panels show', () => {
       'run_0',
     );
   });
+});
+
+it('knows the run that leads it: that of its agent, and none of whoever called it', () => {
+  const parent = { session: 'run_1', action: 'look', agents: ['a'] };
+  expect(ownLead({ id: 'ses_1', led: true })).toBe('ses_1~lead');
+  expect(ownLead({ id: 'ses_1' })).toBeUndefined();
+  expect(ownLead({ id: 'ses_1', led: true, parent })).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { ownLead } from './model/own-lead.ts';
 import { EventPanel } from './panels/event-panel.tsx';
 import { EventsPanel } from './panels/events-panel.tsx';
 import { FeedsPanel } from './panels/feeds-panel.tsx';
@@ -21,13 +22,14 @@ export interface PanelTab {
 /** The tabs of what can be looked at beside conversation and waterfall. */
 export function usePanelTabs(): readonly PanelTab[] {
   const { model, moment, selected } = useSessionView();
-  const { variables, feeds } = model.stateAt(moment.seq);
-  const runs = model.waterfall.rows.filter((row) => row.kind === 'run' && row.seq <= moment.seq).length;
+  const state = model.stateAt(moment.seq);
+  const { variables, feeds } = state;
+  const setOff = model.waterfall.rows.filter((row) => row.kind === 'run' && row.seq <= moment.seq).length;
   return [
     { id: 'state', label: 'State' },
     { id: 'variables', label: 'Variables', count: variables.size },
     { id: 'feeds', label: 'Feeds', count: feeds.size },
-    { id: 'workflows', label: 'Workflows', count: runs },
+    { id: 'workflows', label: 'Workflows', count: setOff + (ownLead(state) === undefined ? 0 : 1) },
     { id: 'events', label: 'Events', count: moment.seq },
     { id: 'event', label: selected === undefined ? 'Event' : `Event ${selected}` },
   ];

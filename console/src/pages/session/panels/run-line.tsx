@@ -3,6 +3,7 @@ import type { RunSummary } from '../../../../../telltale/src/events/run-summary.
 import { formatDuration } from '../../../format/format-duration.ts';
 import { Button } from '../../../ui/button.tsx';
 import { StatusBadge } from '../../../ui/status-badge.tsx';
+import { ownLead } from '../model/own-lead.ts';
 import type { RunRow } from '../model/waterfall-rows.ts';
 import { useSessionView } from '../session-view.ts';
 
@@ -14,8 +15,10 @@ export interface RunLineProps {
 
 /** One workflow run of the session. */
 export function RunLine({ row, summary }: RunLineProps) {
-  const { moment, isLive, select } = useSessionView();
+  const { moment, isLive, model, select } = useSessionView();
   const run = row?.run ?? summary?.id ?? '';
+  const isLead = summary !== undefined && summary.id === ownLead(model.stateAt(moment.seq));
+  const how = row?.trigger ?? summary?.trigger ?? (isLead ? 'leads the session' : 'called');
   const end = row?.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;
   const status = end?.status ?? (isLive ? (summary?.status ?? 'running') : 'running');
   const from = row?.at ?? summary?.startedAt ?? 0;
@@ -27,7 +30,7 @@ export function RunLine({ row, summary }: RunLineProps) {
       <Link href={`/runs/${encodeURIComponent(run)}`} className="font-semibold hover:underline">
         {row?.workflow ?? summary?.workflow}
       </Link>
-      <span className="text-ink-faint">{row?.trigger ?? summary?.trigger ?? 'called'}</span>
+      <span className="text-ink-faint">{how}</span>
       {where === undefined ? null : (
         <span className="text-ink-soft">
           {status === 'waiting' ? 'waits for' : 'at'} {where}

@@ -3,6 +3,7 @@ import { useLoaded } from '../../../data/use-loaded.ts';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { ErrorState } from '../../../ui/error-state.tsx';
 import { Loading } from '../../../ui/loading.tsx';
+import { ownLead } from '../model/own-lead.ts';
 import { useSessionView } from '../session-view.ts';
 import { RunLine } from './run-line.tsx';
 
@@ -25,7 +26,9 @@ export function WorkflowsPanel() {
   if (runs.kind === 'loading' && rows.length === 0) return <Loading label="Reading the runs" />;
   const summaries = runs.kind === 'ready' ? runs.value.items : [];
   const known = new Set(rows.flatMap((row) => (row.kind === 'run' ? [row.run] : [])));
-  const others = isLive ? summaries.filter((run) => !known.has(run.id)) : [];
+  // The run that leads it is there from its beginning; when others were called, their own logs say.
+  const lead = ownLead(model.stateAt(moment.seq));
+  const others = summaries.filter((run) => !known.has(run.id) && (isLive || run.id === lead));
   if (rows.length === 0 && others.length === 0)
     return (
       <EmptyState icon="workflows" title="No workflow has been set off.">

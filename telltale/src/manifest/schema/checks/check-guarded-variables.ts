@@ -76,6 +76,12 @@ function modelControlled(variables: readonly DeclaredVariable[]): ReadonlyMap<st
 const OF_A_MODEL =
   /^(?:child\.)?(?:thought|text|response|model\.output|action\.declared|metadata\.changed|metadata\.rejected|variable\.changed)$/;
 
+/** Types of triggers that an event brings about, and the key that names it. */
+const BEGINS: ReadonlyMap<string, string> = new Map([
+  ['event', 'event'],
+  ['timer_expired', 'since'],
+]);
+
 function directControl({ node, class: kind }: DeclaredVariable): string | undefined {
   if (kind !== 'derived') {
     const writers = node.at('writers').value;
@@ -85,8 +91,7 @@ function directControl({ node, class: kind }: DeclaredVariable): string | undefi
   const types = triggersOf(node).map((trigger) => trigger.at('type').text());
   if (types.includes('agent_text')) return "it is derived from an agent's text";
   const said = triggersOf(node)
-    .filter((trigger) => trigger.at('type').text() === 'event')
-    .map((trigger) => trigger.at('event').text() ?? '')
+    .map((trigger) => trigger.at(BEGINS.get(trigger.at('type').text() ?? '') ?? '').text() ?? '')
     .find((event) => OF_A_MODEL.test(event));
   if (said !== undefined) return `it is derived from the event ${said}, which a model brings about`;
   const readsMetadata = variablesRead(node.at('expression').text() ?? '').includes('metadata');

@@ -279,11 +279,46 @@ describe('states', () => {
     expect(going('vars.x', '!vars.x')).toEqual([]);
     expect(going('vars.x > 1', '!(vars.x > 1)')).toEqual([]);
     expect(going(undefined, 'vars.x')).toEqual(['warning no_effect states.a.transitions.1']);
+    expect(going('vars.x', ' true ', 'vars.y')).toEqual(['warning no_effect states.a.transitions.2']);
+    expect(going('vars.x', true, 'vars.y')).toEqual(['warning no_effect states.a.transitions.2']);
+    for (const [one, opposite] of [
+      ['( vars.x )', '! vars.x'],
+      ['has(vars.x)', '!has(vars.x)'],
+      ['vars.a && vars.b', '!(vars.a && vars.b)'],
+      ['(vars.a) && (vars.b)', '!((vars.a) && (vars.b))'],
+    ])
+      expect([one, going(one, opposite), going(opposite, one)]).toEqual([one, [], []]);
+    for (const [one, other] of [
+      ['vars.a && vars.b', '!vars.a && vars.b'],
+      ['(vars.a) && (vars.b)', '!(vars.a) && (vars.b)'],
+      ['vars.x > 1', '!vars.x'],
+    ])
+      expect([one, going(one, other)]).toEqual([one, ['warning may_stall states.a']]);
+    expect(going(false, ' false ')).toEqual(['dead_end states.a']);
+    expect(going(false, 'vars.x')).toEqual(['warning may_stall states.a']);
+  });
+
+  it('that are final have no transitions that count', () => {
+    const states = { a: { transitions: [{ to: 'b' }] }, b: { final: true, transitions: [{ to: 'a' }] } };
+    expect(said(machine('a', states))).toEqual([
+      'warning no_effect states.b.transitions: The state "b" is final, so its transitions never count. | Leave out "final" or the transitions.',
+    ]);
   });
 
   it('are left by transitions of the whole workflow too', () => {
     expect(found(machine('a', { a: {}, b: end }, { transitions: [{ from: '*', to: 'b' }] }))).toEqual([]);
     expect(found(machine('a', { a: {}, b: end }, { transitions: [{ from: ['a'], to: 'b' }] }))).toEqual([]);
+    const others = machine(
+      'a',
+      { a: {}, b: { transitions: [{ to: 'c' }] }, c: end },
+      {
+        transitions: [
+          { from: ['b'], to: 'c' },
+          { from: 'b', to: 'c' },
+        ],
+      },
+    );
+    expect(found(others)).toContain('dead_end states.a');
   });
 
   it('exclude steps, and demand a beginning', () => {

@@ -141,16 +141,31 @@ const isNever = (condition: DocumentNode) =>
 /** One has no condition, or one is the plain opposite of another. */
 function isExhaustive(transitions: readonly Transition[]): boolean {
   if (transitions.some(({ condition }) => isAlways(condition))) return true;
-  const plain = transitions.map(({ condition }) => bare(condition.text() ?? ''));
-  return plain.some(
-    (source) =>
-      source !== '' && plain.includes(bare(source.startsWith('!') ? source.slice(1) : `!${source}`)),
-  );
+  const plain = transitions.map(({ condition }) => inner((condition.text() ?? '').replaceAll(/\s+/g, '')));
+  return plain.some((source) => {
+    const opposite = negated(source);
+    return opposite !== undefined && plain.includes(opposite);
+  });
 }
 
-/** Without white space and the brackets round a negated expression. */
-const bare = (source: string): string =>
-  source
-    .replaceAll(/\s+/g, '')
-    .replace(/^!\((.*)\)$/, '!$1')
-    .replace(/^\(([^()]*)\)$/, '$1');
+/** What a source denies as a whole: `x` of `!x`, `a && b` of `!(a && b)`; of `!a && b` nothing. */
+function negated(source: string): string | undefined {
+  if (!source.startsWith('!')) return undefined;
+  const rest = source.slice(1);
+  return inner(rest) !== rest || TERM.test(rest) ? inner(rest) : undefined;
+}
+
+/** Names, members and calls, without an operator between them. */
+const TERM = /^[\w.]+(?:\([^()]*\))?$/;
+
+/** Without the brackets that hold all of it. */
+function inner(source: string): string {
+  if (!source.startsWith('(')) return source;
+  let depth = 0;
+  for (let at = 0; at < source.length; at++) {
+    if (source[at] === '(') depth++;
+    else if (source[at] === ')' && --depth === 0)
+      return at === source.length - 1 ? source.slice(1, -1) : source;
+  }
+  return source;
+}

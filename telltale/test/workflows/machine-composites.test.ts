@@ -3,6 +3,7 @@ import type { RunEventBody } from '../../src/events/run-event.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import { MAX_STEP_DEPTH } from '../../src/manifest/schema/checks/workflow-steps.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
+import type { Leaves } from '../../src/workflows/leaf.ts';
 import { boom, createStage, step, untilAborted } from './machine-stage.ts';
 
 const undoable = { compensate: { type: 'tool', target: 'undo', parameters: {} } };
@@ -174,6 +175,19 @@ describe('foreach', () => {
       { n: 'x', m: null },
       { n: 'x', m: 2 },
     ]);
+  });
+
+  it('has its steps made ready with their items', async () => {
+    const seen: Json[] = [];
+    const leaves: Leaves = {
+      ready({ locals }) {
+        seen.push({ ...locals });
+        return { input: {}, repeatable: true, run: () => Promise.resolve(null) };
+      },
+      compensate: () => Promise.resolve(),
+    };
+    await createStage([each(['x', 'y'], [step('a')])]).run({ leaves });
+    expect(seen).toEqual([{ n: 'x' }, { n: 'y' }]);
   });
 
   it('over a list that is written down puts no items on the log', async () => {

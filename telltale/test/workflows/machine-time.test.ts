@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { sleep } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Leaves } from '../../src/workflows/leaf.ts';
 import { GRACE_MS } from '../../src/workflows/machine/limits.ts';
 import { boom, createStage, step, untilAborted } from './machine-stage.ts';
 
@@ -33,6 +35,51 @@ describe('a time-out', () => {
       'started after',
       'completed after',
     ]);
+  });
+
+  it('of a step with steps inside that had cancelled them when its process died is its failure still', async () => {
+    const steps = [
+      step('all', { type: 'parallel', branches: [[step('slow')]], timeout: { ms: 5_000 } }),
+      step('after', { condition: 'always' }),
+    ];
+    const first = createStage(steps);
+    for (const at of ['all', 'all/slow'])
+      first.journal.append({ type: 'step.started', step: at, attempt: 1, repeatable: true });
+    await first.clock.advance(5_000);
+    const reason = 'the time of the step around it is up';
+    first.journal.append({ type: 'step.cancelled', step: 'all/slow', reason });
+    const before = { events: first.journal.events, clock: first.clock };
+    const again = createStage(steps, {}, before);
+    expect(await again.run()).toMatchObject({ kind: 'failed', error: { code: 'timeout' }, step: 'all' });
+    expect(again.performed).toEqual(['after']);
+  });
+
+  it('that a step keeps itself is not kept twice', async () => {
+    const stage = createStage([step('a', { timeout: { ms: 1_000 } })]);
+    const leaves: Leaves = {
+      ready: () => ({
+        ...{ input: {}, repeatable: true, timesItself: true, timeoutMs: 500 },
+        run: () => sleep(stage.clock, 3_000).then(() => 'done'),
+      }),
+      compensate: () => Promise.resolve(),
+    };
+    const end = stage.run({ leaves });
+    await stage.clock.advance(3_000);
+    expect(await end).toEqual({ kind: 'completed', output: 'done' });
+  });
+
+  it('of what undoes a step counts also where its target would have less', async () => {
+    const undoable = { compensate: { type: 'tool', target: 'undo', parameters: {}, timeout: { ms: 8_000 } } };
+    const stage = createStage([step('a', undoable), step('b')], {
+      steps: { b: () => boom() },
+      undoMs: 5_000,
+      compensate: () => sleep(stage.clock, 7_000),
+    });
+    const end = stage.run();
+    await stage.clock.advance(7_000);
+    await end;
+    expect(stage.journal.events.at(-1)).toMatchObject({ type: 'step.compensated', step: 'a' });
+    expect(stage.journal.events.at(-1)).not.toHaveProperty('error');
   });
 
   it('of what undoes a step is its own, else that of its target: the others are undone all the same', async () => {

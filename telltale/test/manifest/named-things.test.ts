@@ -49,6 +49,25 @@ describe('a short name of a model in a workflow', () => {
   });
 });
 
+describe('the channel that a step of type notify names', () => {
+  const workflow = 'kind: Workflow\nname: w\nsteps:\n  - { name: s, type: notify, message: hi, to: opps }\n';
+  const channels = 'notifications: { channels: { ops: { command: [mail] } } }\n';
+  const files = (agent: string, steps = workflow) => ({
+    'a.yml': `${AGENT}${agent}import: { workflows: [./w.yml] }\n`,
+    'w.yml': steps,
+  });
+
+  it('is a warning where its agent has others: then all of them are told', async () => {
+    expect(await said(files(channels))).toEqual(['warning unknown_channel 4:47']);
+    expect(await said(files(channels, workflow.replace('opps', 'ops')))).toEqual([]);
+    expect(await said(files(channels, workflow.replace('opps', '"${input.whom}"')))).toEqual([]);
+  });
+
+  it('is a word on the log where its agent has none', async () => {
+    expect(await said(files(''))).toEqual([]);
+  });
+});
+
 describe('two MCP servers of one name', () => {
   it('are one error, not two', async () => {
     const server = '{ mcp: { name: g, command: x } }';

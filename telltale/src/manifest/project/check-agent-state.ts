@@ -17,6 +17,7 @@ import { stepLists } from '../schema/checks/workflow-steps.ts';
 import type { AgentScope } from './agent-scope.ts';
 import { checkAgentReferences, checkAgentTest } from './check-agent-names.ts';
 import { checkLeadingReads } from './check-leading-reads.ts';
+import { checkToldChannels } from './check-told-channels.ts';
 import type { ProjectDocument } from './project-document.ts';
 
 /**
@@ -82,6 +83,7 @@ function checkAgainst(workflow: DocumentNode, { agent }: AgentScope): readonly I
       return type === 'set_variable' ? checkSet(step.at('values'), variables) : [];
     }),
     ...steps.flatMap((step) => checkAgentReferences(step, metadata, variables)),
+    ...checkToldChannels(steps, manifest),
     ...checkGuards(workflow, manifest, steps),
     ...checkRewritableGuards(guardsOf(workflow, steps), manifest),
     ...checkLeadingReads(workflow, manifest, steps),

@@ -132,14 +132,19 @@ interface LastFiring {
   readonly isQueued: boolean;
 }
 
-/** When it fired last or is to fire; one that waits for its turn is sure to come, and counts from when it began to. */
-function lastTime(trigger: PacedTrigger, { state }: PaceView): LastFiring | undefined {
+/**
+ * When it fired last or is to fire; one that waits for its turn is sure to come, and counts from when it began to. What
+ * has been and lies a whole cooldown ahead was before the clock was set back: it holds up nothing.
+ */
+function lastTime(trigger: PacedTrigger, { state, now }: PaceView): LastFiring | undefined {
   const fired = state.triggers.find((each) => each.trigger === trigger.id);
+  const hasBeen = (at: number) => at - now < trigger.pacing.cooldownMs;
   const times = waitsOf(state.timers, trigger.id).flatMap(({ stage, timer, since }): LastFiring[] => {
     if (stage === 'later') return [{ at: timer.due, isQueued: false }];
-    return since === undefined ? [] : [{ at: since, isQueued: true }];
+    return since === undefined || !hasBeen(since) ? [] : [{ at: since, isQueued: true }];
   });
-  if (fired !== undefined && fired.times > 0) times.push({ at: fired.at, isQueued: false });
+  if (fired !== undefined && fired.times > 0 && hasBeen(fired.at))
+    times.push({ at: fired.at, isQueued: false });
   return times.sort((a, b) => b.at - a.at)[0];
 }
 

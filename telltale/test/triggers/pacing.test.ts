@@ -171,6 +171,21 @@ describe('pacing', () => {
     expect(cooled({ timers: [quiet] })).toBe('fire');
   });
 
+  it('a cooldown does not last for as long as the clock of the machine was set back', () => {
+    const firedAt = (at: number) => ({ triggers: [{ trigger: 'w#0', times: 1, at }] });
+    const queuedAt = (since: number) => ({
+      ...waits('queued', 'queued:1', 9_999),
+      data: waitingData({ trigger: 'w#0', stage: 'queued', as: 'enter', seen: {}, chain: ['w'], since }),
+    });
+    const paced = (state: Partial<SessionState>, delayMs = 0) =>
+      paceOf({ cooldownMs: 5_000, delayMs }, { state }).kind;
+    expect(paced(firedAt(5_999))).toBe('suppress'); // another machine's clock is a little ahead
+    expect(paced(firedAt(6_000))).toBe('fire');
+    expect(paced({ timers: [queuedAt(90_000_000)] })).toBe('fire');
+    expect(paced({ timers: [waits('later', 'later:1', 90_000_000)] })).toBe('suppress'); // it is yet to come
+    expect(paced({ ...firedAt(90_000_000), timers: [queuedAt(900)] })).toBe('suppress');
+  });
+
   it('a thousand may wait, and one more is told that it cannot', () => {
     const timers = Array.from({ length: MAX_WAITING }, (_, n) => waits('queued', `queued:${n}`, 9_999));
     const queue = { concurrency: { max: 1, whenBusy: 'queue' } } as const;

@@ -72,7 +72,11 @@ export async function lived(turns: readonly string[] | Model, given: Lived = {})
   });
   const agent = await defineAgent({ name: 'tester', tools: [echo, late, held], ...given.agent });
   const { clock } = given;
-  const runtime = await createRuntime({ store: 'memory', ...(clock === undefined ? {} : { clock }) });
+  const runtime = await createRuntime({
+    store: 'memory',
+    random: () => 0,
+    ...(clock === undefined ? {} : { clock }),
+  });
   onTestFinished(() => runtime.close());
   const model = Array.isArray(turns) ? scripted(turns) : (turns as Model);
   const first = runtime.start(agent, { input: 'Go.', model, ...given.start });

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Model } from '../../src/models/model.ts';
+import { keptFromActing } from '../../src/session/turn/kept-from-acting.ts';
+import { runAgent } from './run-agent.ts';
+import { call, endSlow, FINAL, lived, of, seen } from './taken-up-stage.ts';
+
+const OVERLOADED = new RuntimeError('overloaded', 'Too busy.', { retryable: true });
+
+/** Breaks off behind these texts, one a request; then comes to its end. */
+function breaking(...texts: readonly string[]): Model & { readonly requests: () => number } {
+  let requests = 0;
+  return {
+    id: 'scripted:breaking',
+    requests: () => requests,
+    async stream(_request, sink) {
+      const text = texts[requests++];
+      sink.text(text ?? FINAL);
+      if (text !== undefined) throw OVERLOADED;
+      return { finish: 'stop' };
+    },
+  };
+}
+
+describe('a turn that breaks off', () => {
+  it('is followed by the next after the time that its log says, twice as long each time', async () => {
+    const clock = createSimulatedClock();
+    const { of: all } = await runAgent({
+      ...{ turns: [], model: breaking('<thought>Hm.</thought>', '<thought>Well.</thought>'), clock },
+      runtime: { random: () => 0.5 },
+      async during(session) {
+        let isOver = false;
+        void session.result.finally(() => {
+          isOver = true;
+        });
+        while (!isOver) {
+          await clock.runAll();
+          await new Promise(setImmediate);
+        }
+      },
+    });
+    const turns = all('turn.started').map(({ at }) => at);
+    const failures = all('turn.failed');
+    const waited = failures.map(({ at }, index) => (turns[index + 1] ?? 0) - at);
+    expect(waited).toEqual(failures.map(({ retry_in }) => retry_in));
+    expect(waited).toEqual([waited[0], 2 * (waited[0] ?? 0)]);
+    expect(waited[0]).toBeGreaterThan(0);
+  });
+
+  it('does not start what waited for its end', async () => {
+    const { events } = await lived(breaking(call('a', 'late')));
+    expect(of(events, 'action.skipped')).toMatchObject([{ id: 'a', reason: 'turn_failed' }]);
+    expect(of(events, 'action.started')).toEqual([]);
+  });
+
+  it('costs what it said, and nothing before its first word', async () => {
+    const { events } = await lived(breaking('<thought>Hm.</thought>', ''));
+    const [said, unsaid] = of(events, 'turn.failed');
+    expect(said).toMatchObject({ usage: { estimated: true } });
+    expect(unsaid).not.toHaveProperty('usage');
+  });
+
+  it('has what it said out before the next, as of its own turn', async () => {
+    const { events } = await lived(
+      breaking(`${call('a', 'slow')}<response final="false">It is $a.</response>`),
+      {
+        isHeld: true,
+        async during(session, slow) {
+          await seen(session, 'turn.failed');
+          await endSlow(slow);
+        },
+      },
+    );
+    expect(of(events, 'turn.started', 'response')).toMatchObject([
+      { type: 'turn.started' },
+      { type: 'response', turn: 1, text: 'It is at last.' },
+      { type: 'turn.started' },
+      { type: 'response', final: true },
+    ]);
+  });
+});
+
+describe('a turn that somebody ends', () => {
+  const endless: Model = {
+    id: 'scripted:endless',
+    stream: ({ signal }, sink) =>
+      new Promise((_, reject) => {
+        sink.text('<thought>Hm.</thought>I was about to');
+        signal.addEventListener('abort', () => reject(new Error('aborted')));
+      }),
+  };
+
+  it('has all that it had said by then on its log, and counted', async () => {
+    const { of: all } = await runAgent({
+      ...{ turns: [], model: endless },
+      async during(session) {
+        await seen(session, 'thought');
+        await session.cancel('Enough.');
+      },
+    });
+    expect(
+      all('model.output')
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe('<thought>Hm.</thought>I was about to');
+    expect(all('turn.failed')).toMatchObject([
+      { error: { code: 'cancelled' }, usage: { estimated: true, output: expect.any(Number) } },
+    ]);
+  });
+});
+
+describe('a fault', () => {
+  it('keeps a response from being final where something may not have acted, and not where it is about prose', () => {
+    const acting = [
+      ...['no_body', 'tag_too_long', 'not_here', 'truncated', 'bad_json', 'body_too_large', 'bad_action'],
+      ...['bad_attribute', 'duplicate_id', 'in_doubt', 'unsealed', 'bad_variable', 'bad_test'],
+    ];
+    const prose = ['fence_left_open', 'not_in_response', 'stray_close', 'thought_left_open', 'reserved_tag'];
+    const faults = [...acting, ...prose, 'toString', 'not_run', 'bad_json'].map((code) => ({ code }));
+    expect(keptFromActing(faults)).toEqual(acting);
+  });
+});

@@ -36,6 +36,26 @@ describe('a log that ends', () => {
     expect(result).toMatchObject({ status: 'completed', result: 'Three.' });
   });
 
+  it.each([
+    ['the end of its turn', 'turn.completed'],
+    ['its answer', 'response'],
+  ])('in a chat behind %s has that out, once, and waits: nobody is asked again', async (_where, type) => {
+    const { behind } = await lived(['<response>One.</response>'], {
+      start: { chat: true },
+      async during(session) {
+        await seen(session, 'session.waiting');
+        session.finish();
+      },
+    });
+    const { result, all, since } = await behind(isType(type), [], async (session) => {
+      await seen(session, 'session.waiting');
+      session.finish();
+    });
+    expect(result).toMatchObject({ status: 'completed', result: 'One.' });
+    expect(of(all, 'response')).toHaveLength(1);
+    expect(of(since, 'turn.started')).toEqual([]);
+  });
+
   it('behind the end of a turn starts what was to start then', async () => {
     const { behind } = await lived([call('a', 'late'), FINAL]);
     const { result, since } = await behind(isType('turn.completed', 1), ['', FINAL]);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { EventOf } from '../../src/events/event.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { runAgent, tool } from './run-agent.ts';
 import { call, endSlow, FINAL, lived, of } from './taken-up-stage.ts';
 
@@ -101,27 +100,5 @@ describe('text without a tag', () => {
     expect(all('fault')).toMatchObject([{ code: 'no_tags' }]);
     expect(all('message.received')).toEqual([]);
     expect(result).toMatchObject({ status: 'completed', turns: 2 });
-  });
-});
-
-describe('a sync action that is observed', () => {
-  it('has ended before the model is asked again, whatever it takes', async () => {
-    const clock = createSimulatedClock();
-    const turns: unknown[] = [];
-    const { events } = await lived([call('a', 'slow', 'sync'), FINAL], {
-      ...{ agent: { protocol: { on_sync: 'observe' } }, isHeld: true, clock },
-      async during(session, slow) {
-        session.subscribe((event) => void (event.type === 'turn.started' && turns.push(event)));
-        await expect.poll(() => slow.calls).toBe(1);
-        await clock.advance(60_000);
-        expect(turns).toHaveLength(1);
-        slow.end();
-      },
-    });
-    expect(of(events, 'turn.started', 'action.completed').map(({ type }) => type)).toEqual([
-      'turn.started',
-      'action.completed',
-      'turn.started',
-    ]);
   });
 });

@@ -267,7 +267,8 @@ describe('a prompt', () => {
     const components = [
       { name: 'listed', prompt: 'A ${vars.goal}', inject_into: ['read', 'write'] },
       { name: 'elsewhere', prompt: 'NOT', inject_into: ['read'] },
-      { name: 'always', prompt: 'B', inject_into: [{ step: 'write', always: true }] },
+      { name: 'apart', prompt: 'NOT', inject_into: [{ step: 'read', always: true }, 'publish'] },
+      { name: 'always', prompt: 'B', inject_into: ['read', { step: 'write', always: true }] },
       { name: 'tested', prompt: 'C', inject_into: [{ step: 'write', if: 'score > 2' }] },
       { name: 'refused', prompt: 'NOT', inject_into: [{ step: 'write', if: 'score > 3' }] },
       { name: 'asked', prompt: 'D', inject_into: [{ step: 'write', if: invocation('says_yes', false) }] },
@@ -287,6 +288,7 @@ describe('a prompt', () => {
     const before = asked.length;
     expect(await prompt({ prompt: 'Write.' }, components)).toContain('Dear ship');
     expect(asked).toHaveLength(before);
+    expect(ofType('component.injected')).toHaveLength(5);
   });
 });
 

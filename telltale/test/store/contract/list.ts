@@ -91,6 +91,9 @@ export function listContract(contract: Contract): void {
         const c = await store.info('c');
         expect(await names({ before: c! })).toEqual(['b', 'a']);
         expect(await names({ before: c!, kind: 'session', limit: 1 })).toEqual(['a']);
+        // Of those that were made in one moment each has a place of its own.
+        expect(await names({ before: (await store.info('e'))! })).toEqual(['d', 'c', 'b', 'a']);
+        expect(await names({ before: (await store.info('d'))! })).toEqual(['c', 'b', 'a']);
         await store.create('f', SESSION);
         expect(await names({ before: c! })).toEqual(['b', 'a']);
         expect(await names({ before: { ...c!, stream: 'gone' } })).toEqual(['b', 'a']);

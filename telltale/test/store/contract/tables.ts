@@ -131,12 +131,39 @@ export function tablesContract(contract: Contract): void {
       expect(await values({ after: 1, limit: 2 })).toEqual([2, 3]);
       expect(await values({ last: 2 })).toEqual([4, 5]);
       expect(await values({ last: 9 })).toEqual([1, 2, 3, 4, 5]);
+      expect(await values({ last: 4, limit: 2 })).toEqual([4, 5]);
+      expect(await values({ after: 3, last: 4 })).toEqual([4, 5]);
       expect(await values({ last: 0 })).toEqual([]);
       expect(await values({ last: -1 })).toEqual([]);
       expect(await values({ limit: -1 })).toEqual([]);
       expect(await values({ after: 5 })).toEqual([]);
       expect(await tables.entries('nothing')).toEqual([]);
     });
+
+    test.each(['\ud800', 'a\0b', 'x'.repeat(1_025)])(
+      'a name that no home could keep is refused wherever it stands: %j',
+      async (bad) => {
+        const { tables } = contract.store;
+        const at = (table: string, key: string) => [{ table, key, value: 1 }];
+        for (const refused of [
+          () => tables.get(bad, 'k'),
+          () => tables.get('t', bad),
+          () => tables.set(bad, 'k', 1),
+          () => tables.set('t', bad, 1),
+          () => tables.delete(bad, 'k'),
+          () => tables.delete('t', bad),
+          () => tables.keys(bad),
+          () => tables.increment(bad, 'k', 1),
+          () => tables.increment('t', bad, 1),
+          () => tables.exchange(at(bad, 'k'), []),
+          () => tables.exchange(at('t', bad), at('t', 'k')),
+          () => tables.exchange([], at(bad, 'k')),
+          () => tables.push(bad, 1),
+          () => tables.entries(bad),
+        ])
+          await expect(refused()).rejects.toMatchObject({ code: 'name_malformed' });
+      },
+    );
 
     test('an append with a write that no home could keep is refused, and nothing of it is there', async () => {
       const { store } = contract;

@@ -4,6 +4,7 @@ import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkOutsideRuns } from './check-outside-runs.ts';
 import { checkStates } from './check-states.ts';
+import { checkStepOutputs } from './check-step-outputs.ts';
 import { checkSteps } from './check-steps.ts';
 import { checkTasks, requiredKeys } from './check-tasks.ts';
 import { checkObjectSchema } from './check-tool.ts';
@@ -49,6 +50,7 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
       ]),
     ),
     ...[...conditions, ...tests].flatMap((condition) => checkConditionNames(condition, scope)),
+    ...checkStepOutputs(steps, conditions),
     ...checkComponents(workflow.at('components').items(), scope.steps),
     ...checkGuardedVariables(approvals, 'an approval', variables),
     ...checkGuardedVariables(verifiers, 'a verifier', variables),

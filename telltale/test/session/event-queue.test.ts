@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../src/events/codec.ts';
 import type { ObservedEvent } from '../../src/events/event.ts';
@@ -91,5 +92,79 @@ describe('the events of a session', () => {
     await durable('three');
     end();
     expect(await textsOf(reader)).toEqual(['one', 'two', 'three']);
+  });
+
+  it('reach one that falls behind by more than is kept for it from the log, each once and in order', async () => {
+    const { queue, attach, durable, live, end } = await stage();
+    const reader = queue[Symbol.asyncIterator]();
+    attach();
+    await durable('1');
+    expect((await reader.next()).value).toMatchObject({ seq: 1 });
+    for (let seq = 2; seq <= 5_000; seq++) {
+      if (seq % 1_000 === 0) live(`before ${seq}`);
+      await durable(`${seq}`);
+    }
+    live('last');
+    end();
+    const texts = await textsOf(reader);
+    const numbers = texts.map(Number).filter((each) => !Number.isNaN(each));
+    expect(numbers).toEqual(Array.from({ length: 4_999 }, (_, index) => index + 2));
+    expect(texts.at(-1)).toBe('last');
+    expect(new Set(texts).size).toBe(texts.length);
+  });
+
+  it('reach a reader whatever its pace: durable ones without a gap, live ones in their order and never twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom('durable', 'live', 'read', 'attach'), { maxLength: 40 }),
+        async (moves) => {
+          const { queue, attach, durable, live, end } = await stage();
+          const reader = queue[Symbol.asyncIterator]();
+          const texts: string[] = [];
+          const reading: Promise<unknown>[] = [];
+          let isAttached = false;
+          let count = 0;
+          let lives = 0;
+          const takeOne = () =>
+            reader.next().then((next) => {
+              if (next.done !== true && 'text' in next.value) texts.push(next.value.text);
+            });
+          for (const move of moves) {
+            if (move === 'attach' && !isAttached) {
+              attach();
+              isAttached = true;
+            } else if (move === 'durable') await durable(`d${++count}`);
+            else if (move === 'live') live(`l${++lives}`);
+            else if (move === 'read') reading.push(takeOne());
+          }
+          if (!isAttached) attach();
+          end();
+          await Promise.all(reading);
+          texts.push(...(await textsOf(reader)));
+          expect(texts.filter((text) => text.startsWith('d'))).toEqual(
+            Array.from({ length: count }, (_, index) => `d${index + 1}`),
+          );
+          const heard = texts.filter((text) => text.startsWith('l')).map((text) => Number(text.slice(1)));
+          expect(heard).toEqual([...new Set(heard)].toSorted((a, b) => a - b));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('end for who waits for the next when the session has ended, or when they leave', async () => {
+    const ended = await stage();
+    const reader = ended.queue[Symbol.asyncIterator]();
+    ended.attach();
+    const next = reader.next();
+    ended.end();
+    expect(await next).toEqual({ done: true, value: undefined });
+    const left = await stage();
+    const leaving = left.queue[Symbol.asyncIterator]();
+    left.attach();
+    const waits = leaving.next();
+    await leaving.return?.();
+    expect(await waits).toMatchObject({ done: true });
+    expect(left.watched()).toBe(false);
   });
 });

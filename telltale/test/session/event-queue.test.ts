@@ -152,17 +152,33 @@ describe('the events of a session', () => {
     );
   });
 
+  it('reach one that waits for the next as soon as there is one, durable or live', async () => {
+    const { queue, attach, durable, live } = await stage();
+    const reader = queue[Symbol.asyncIterator]();
+    attach();
+    for (const text of ['one', 'two', 'three']) {
+      const next = reader.next();
+      await new Promise(setImmediate);
+      if (text === 'two') live(text);
+      else await durable(text);
+      expect((await next).value).toMatchObject({ text });
+    }
+    await reader.return?.();
+  });
+
   it('end for who waits for the next when the session has ended, or when they leave', async () => {
     const ended = await stage();
     const reader = ended.queue[Symbol.asyncIterator]();
     ended.attach();
     const next = reader.next();
+    await new Promise(setImmediate);
     ended.end();
     expect(await next).toEqual({ done: true, value: undefined });
     const left = await stage();
     const leaving = left.queue[Symbol.asyncIterator]();
     left.attach();
     const waits = leaving.next();
+    await new Promise(setImmediate);
     await leaving.return?.();
     expect(await waits).toMatchObject({ done: true });
     expect(left.watched()).toBe(false);

@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import type { ActionState } from '../../events/action.ts';
 import type { Json } from '../../kernel/json.ts';
 
@@ -53,7 +53,8 @@ function pathOf(text: string, folder: string, graph: string): string | undefined
   if (text === '' || text.length > MAX_PATH_CHARS || /[\0\n]/.test(text)) return undefined;
   const path = resolve(folder, text);
   const within = relative(graph, path);
-  return within === '' || within.startsWith('..') || isAbsolute(within) ? undefined : path;
+  const isOutside = within === '..' || within.startsWith(`..${sep}`) || isAbsolute(within);
+  return within === '' || isOutside ? undefined : path;
 }
 
 /** Undefined where there is no such file; anything else that a parameter says is no path. */

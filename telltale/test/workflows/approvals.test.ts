@@ -97,6 +97,25 @@ describe('an approval', () => {
     expect((await failure(doing.result)).message).toBe('Step "ok" was rejected by ada: no');
   });
 
+  it('beside another is a question of its own, though they ask the same, and is late by itself', async () => {
+    const asking = { type: 'approval', prompt: 'Ship it?' };
+    const run = await given({
+      steps: [
+        { ...asking, name: 'patient' },
+        { ...asking, name: 'hasty', timeout: '1h', on_timeout: 'approve' },
+      ],
+    });
+    const patient = await run.begin('patient');
+    const hasty = await run.begin('hasty');
+    const [first, second] = run.typed('review.requested');
+    expect([first?.step, second?.step]).toEqual(['patient', 'hasty']);
+    await run.clock.advance(HOUR_MS);
+    expect(await hasty.result).toEqual({ choice: 'approve', by: 'timeout' });
+    expect(run.typed('review.resolved')).toMatchObject([{ review: second?.review }]);
+    run.answer('approve');
+    expect(await patient.result).toEqual({ choice: 'approve', by: 'ada' });
+  });
+
   it('has what it asked on the log: the options, and whom it asked', async () => {
     const run = await given(approval({ assignee: 'grace', options: ['ship', 'hold'] }));
     expect(await run.ready('ok')).toMatchObject({

@@ -1,3 +1,4 @@
+import type { Cause } from './event.ts';
 import { foldClient } from './fold-client.ts';
 import { foldGuided } from './fold-guided.ts';
 import { markHook } from './hook-marks.ts';
@@ -32,14 +33,17 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       break;
     case 'workflow.completed':
       state.status = 'completed';
+      state.ended = placeOf(event);
       state.output = event.output;
       break;
     case 'workflow.failed':
       state.status = 'failed';
+      state.ended = placeOf(event);
       state.error = event.error;
       break;
     case 'workflow.cancelled':
       state.status = 'cancelled';
+      state.ended = placeOf(event);
       state.error = { code: 'cancelled', message: event.reason, retryable: false };
       break;
     case 'state.entered':
@@ -192,22 +196,24 @@ export function foldRun(events: Iterable<RunEvent>, state: RunState = emptyRun()
 }
 
 function begin(state: RunState, event: RunEventOf<'workflow.started'>): void {
-  const { run, workflow, manifest, input, origin, vars, balance, at, seq, cause } = event;
+  const { run, workflow, manifest, input, origin, vars, balance, at } = event;
   Object.assign(state, { id: run, workflow, manifest, input, origin, startedAt: at });
-  state.started = { stream: run, seq, depth: cause.depth + 1 };
+  state.started = placeOf(event);
   for (const [name, value] of Object.entries(vars)) state.variables.set(name, value);
   if (balance !== undefined) state.balance = balance;
   if (event.kept !== undefined) state.kept = event.kept;
   if (event.model !== undefined) state.model = event.model;
 }
 
-const blankStep = ({ step, at, run, seq, cause }: RunEvent & { readonly step: string }): StepState => ({
-  step,
+const placeOf = ({ run, seq, cause }: RunEvent): Cause => ({ stream: run, seq, depth: cause.depth + 1 });
+
+const blankStep = (event: RunEvent & { readonly step: string }): StepState => ({
+  step: event.step,
   status: 'running',
   attempts: 0,
   repeatable: false,
-  startedAt: at,
-  cause: { stream: run, seq, depth: cause.depth + 1 },
+  startedAt: event.at,
+  cause: placeOf(event),
 });
 
 function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
@@ -217,7 +223,7 @@ function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
   step.attempts = event.attempt;
   step.repeatable = event.repeatable;
   step.triedAt = event.at;
-  step.cause = { stream: event.run, seq: event.seq, depth: event.cause.depth + 1 };
+  step.cause = placeOf(event);
   delete step.due;
   delete step.guided; // another attempt begins anew
   if (event.input !== undefined) step.input = event.input;

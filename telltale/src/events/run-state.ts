@@ -112,6 +112,8 @@ export interface RunState {
   error?: ErrorJson;
   /** The place of the first event: what everything without a nearer cause comes from. */
   started: Cause;
+  /** The place of its end. */
+  ended?: Cause;
   seq: number;
   at: number;
   startedAt: number;

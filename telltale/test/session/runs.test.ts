@@ -119,6 +119,32 @@ describe('a workflow on its own', () => {
     await runtime.close();
   });
 
+  it.each([
+    ['fail: true }', 'step.failed', 'b'],
+    ['fail: true }, on_error: continue', 'step.completed', 'c'],
+    ['fail: false }', 'step.completed', 'c'],
+  ])('comes to its end by the step that failed it, or by its last (%s)', async (how, type, step) => {
+    const { runtime, load } = await stage(
+      flow(
+        'three',
+        steps(
+          '{ name: a, type: script, script: "1" }',
+          `{ name: b, type: tool, target: note, parameters: { text: b, ${how} }`,
+          '{ name: c, type: script, script: "2" }',
+        ),
+      ),
+    );
+    const { run } = await runtime.workflows.start(await load('three')).result;
+    const events = await runtime.workflows.events(run);
+    const { cause, seq } = events.at(-1) as RunEvent;
+    const by = events[cause.seq - 1];
+    expect(by).toMatchObject({ type, step });
+    expect(cause).toEqual({ stream: run, seq: by?.seq, depth: (by?.cause.depth ?? 0) + 1 });
+    const { ended } = await runtime.workflows.state(run);
+    expect(ended).toEqual({ stream: run, seq, depth: cause.depth + 1 });
+    await runtime.close();
+  });
+
   it('names the workflows there are where one is not', async () => {
     const { load, runtime } = await stage({
       ...flow('one', steps('{ name: a, type: script, script: "1" }')),

@@ -1,4 +1,6 @@
 import type { WorkEnd } from '../../engine/engine.ts';
+import type { Cause } from '../../events/event.ts';
+import type { RunState, StepState } from '../../events/run-state.ts';
 import type { RunWalkEnd } from './drive-run.ts';
 import type { HeldRun } from './open-run.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
@@ -46,14 +48,13 @@ export async function settleWalk(
       return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
     }
     case 'completed':
-      journal.append({ type: 'workflow.completed', output: end.output });
+      journal.append({ type: 'workflow.completed', output: end.output }, endOf(lastEnded(state)));
       break;
     case 'failed':
-      journal.append({
-        type: 'workflow.failed',
-        error: end.error,
-        ...(end.step === undefined ? {} : { step: end.step }),
-      });
+      journal.append(
+        { type: 'workflow.failed', error: end.error, ...(end.step === undefined ? {} : { step: end.step }) },
+        endOf(end.step === undefined ? undefined : state.steps.get(end.step)),
+      );
       break;
     case 'cancelled':
       journal.append({ type: 'workflow.cancelled', reason: end.reason, by: end.by });
@@ -64,6 +65,18 @@ export async function settleWalk(
   await leaveTurn();
   await tellEnd(edges, state);
   return leave(edges, entry, resultOf(state));
+}
+
+/** Where on the log a step ended, which brought the run to its own end. */
+const endOf = (step: StepState | undefined): Cause | undefined =>
+  step?.endedSeq === undefined
+    ? undefined
+    : { stream: step.cause.stream, seq: step.endedSeq, depth: step.cause.depth + 1 };
+
+function lastEnded({ steps }: RunState): StepState | undefined {
+  let last: StepState | undefined;
+  for (const step of steps.values()) if ((step.endedSeq ?? 0) > (last?.endedSeq ?? 0)) last = step;
+  return last;
 }
 
 const isWritten = ({ journal }: HeldRun): Promise<boolean> => isKept(journal.flushed());

@@ -32,9 +32,8 @@ export async function tellEnd(
 export function endMessage(state: RunState): EndMessage | undefined {
   const end = endOf(state);
   if (end === undefined) return undefined;
-  const { id, workflow, seq, started } = state;
-  const cause = { stream: id, seq, depth: started.depth + 1 };
-  return { run: id, workflow, end, charged: state.charged, cause };
+  const { id, workflow, started: cause, ended = cause } = state;
+  return { run: id, workflow, end, charged: state.charged, cause: ended };
 }
 
 function endOf({ status, output = null, error }: RunState): RunEnd | undefined {

@@ -28,14 +28,15 @@ export async function conclude(
   if (end.kind === 'completed') {
     if ((await farewell(context)) === 'failing') return conclude(context, conversation, { kind: 'stopped' });
     if (context.hooks !== undefined) await context.hooks.settled();
-    log.append({ type: 'session.completed', result: end.result }, context.sessionOrigin());
+    log.append({ type: 'session.completed', result: end.result }, end.cause ?? context.sessionOrigin());
   } else if (end.kind === 'stopped') {
     await stopAll(context, conversation.prompt()?.tokens ?? 0, stop.reason ?? { kind: 'interrupt' });
   } else {
     await scheduler.cancel(end.error.message);
     if (context.hooks !== undefined) await context.hooks.settled();
     const type = end.kind === 'failed' ? 'session.failed' : 'session.stalled';
-    log.append({ type, error: end.error.toJSON() }, context.sessionOrigin());
+    const cause = end.kind === 'failed' ? end.cause : undefined;
+    log.append({ type, error: end.error.toJSON() }, cause ?? context.sessionOrigin());
   }
   return { result: outcomeOf(context, end) };
 }

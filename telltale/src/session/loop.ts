@@ -1,3 +1,4 @@
+import type { Cause } from '../events/event.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { Conversation } from '../prompt/conversation.ts';
@@ -20,7 +21,7 @@ import { responsesOut } from './turn/settle-actions.ts';
 /** How a session's loop ended by itself; `stopped` where somebody ended it. */
 export type LoopEnd =
   | Exclude<Next, { kind: 'turn' }>
-  | { readonly kind: 'failed'; readonly error: RuntimeError };
+  | { readonly kind: 'failed'; readonly error: RuntimeError; readonly cause?: Cause | undefined };
 
 /** A session's turns. A record: an asynchronous function that waits for the model would be 0.45 KB of each session. */
 interface Loop extends Listener {

@@ -3,6 +3,9 @@ import { reduce } from '../../src/events/reduce.ts';
 import { emptyState } from '../../src/events/state.ts';
 import { renderSummary } from '../../src/prompt/render-summary.ts';
 import type { Dialect } from '../../src/protocol/dialect-parser.ts';
+import { causeChain } from '../../src/session/log/cause-chain.ts';
+import type { StreamEvent } from '../../src/session/log/stream-event.ts';
+import type { StreamInfo } from '../../src/store/store.ts';
 import { checkNotes } from '../../src/workflows/guided/check-notes.ts';
 import { runAgent, tool } from './run-agent.ts';
 import { type Deed, speak } from './speak.ts';
@@ -104,6 +107,22 @@ describe.each(['tags', 'tools', 'step'] as const)('an agent that is led, in the 
     );
     expect(failed.prompts[1]).toContain('which you had not seen');
     expect(failed.of('task.claimed')).toHaveLength(1);
+  });
+});
+
+describe('the end of a led session', () => {
+  it.each([
+    ['fails', ['session.failed', 'workflow.failed', 'step.failed', 'step.started']],
+    ['echo', ['session.completed', 'workflow.completed', 'step.completed', 'step.started']],
+  ])('leads to the step of the run that brought it about (%s)', async (target, chain) => {
+    let why: readonly StreamEvent[] = [];
+    await led([`{ name: look, type: tool, target: ${target}, parameters: {} }`], [], {
+      async after(session, { store }) {
+        const { head } = (await store.info(session)) as StreamInfo;
+        why = (await causeChain(store, session, head, head)).events;
+      },
+    });
+    expect(why.map(({ type }) => type)).toEqual([...chain, 'workflow.started', 'session.started']);
   });
 });
 

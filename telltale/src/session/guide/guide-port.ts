@@ -1,10 +1,11 @@
+import type { Cause } from '../../events/event.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 
-/** How a led session ends with its run. */
+/** How a led session ends with its run; `cause` is where the run's own end stands. */
 export type LedEnd =
-  | { readonly kind: 'completed'; readonly result: Json }
-  | { readonly kind: 'failed'; readonly error: RuntimeError }
+  | { readonly kind: 'completed'; readonly result: Json; readonly cause?: Cause | undefined }
+  | { readonly kind: 'failed'; readonly error: RuntimeError; readonly cause?: Cause | undefined }
   | { readonly kind: 'stopped' };
 
 /** What leads a session from task to task. */

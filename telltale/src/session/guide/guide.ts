@@ -136,9 +136,9 @@ function overWith(log: SessionLog): void {
 function endOf(end: LeadEnd, stop: Stop, resultOf: GuideEdges['resultOf']): LedEnd {
   switch (end.kind) {
     case 'completed':
-      return { kind: 'completed', result: resultOf(end.output) };
+      return { kind: 'completed', result: resultOf(end.output), cause: end.cause };
     case 'failed':
-      return { kind: 'failed', error: asError(end.error) };
+      return { kind: 'failed', error: asError(end.error), cause: end.cause };
     case 'cancelled':
       stop.now({ kind: 'cancel', reason: end.reason, by: 'workflow' });
       return { kind: 'stopped' };

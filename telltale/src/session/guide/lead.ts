@@ -40,8 +40,8 @@ export interface Used {
 
 /** How the run ended, and the session with it. */
 export type LeadEnd =
-  | { readonly kind: 'completed'; readonly output: Json }
-  | { readonly kind: 'failed'; readonly error: ErrorJson }
+  | { readonly kind: 'completed'; readonly output: Json; readonly cause?: Cause | undefined }
+  | { readonly kind: 'failed'; readonly error: ErrorJson; readonly cause?: Cause | undefined }
   | { readonly kind: 'cancelled'; readonly reason: string };
 
 /**

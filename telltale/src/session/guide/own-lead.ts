@@ -46,6 +46,12 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
   await log.flushed(); // a run that nobody remembers would be lost
   runs.leads.set(state.id, lead);
   const forget = stop.onStop(() => over.abort(reasonOf(stop)));
+  /** Where the run's end stands; undefined where that cannot be read. */
+  const ended = () =>
+    runs.state(run).then(
+      (read) => read.ended,
+      () => undefined,
+    );
   const called = runs
     .call({
       ...{ id: run, workflow, signal: over.signal, cause: edges.origin },
@@ -67,11 +73,11 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
       },
     })
     .then(
-      (output) => lead.end({ kind: 'completed', output }),
-      (thrown: unknown) => {
+      async (output) => lead.end({ kind: 'completed', output, cause: await ended() }),
+      async (thrown: unknown) => {
         const error = toRuntimeError(thrown);
         if (error.code === RUN_CANCELLED) lead.end({ kind: 'cancelled', reason: error.message });
-        else lead.end({ kind: 'failed', error: error.toJSON() });
+        else lead.end({ kind: 'failed', error: error.toJSON(), cause: await ended() });
       },
     );
   return {

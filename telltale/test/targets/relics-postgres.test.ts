@@ -199,13 +199,15 @@ describe('a sql relic on PostgreSQL', PATIENT, () => {
   test('a connection that breaks under a call says whether to make it again, and the next call has another', async () => {
     const targets = await open();
     const breakOff = async (input: JsonObject) => {
-      const failed = targets.failure('db', input);
-      for (let ended = 0; ended === 0; ) {
-        const { rowCount } = await watcher.query(
+      let isOver = false;
+      const failed = targets.failure('db', input).finally(() => {
+        isOver = true;
+      });
+      // Until it has failed: the one before may still be listed as it ends, and be what was found.
+      while (!isOver)
+        await watcher.query(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3599)%' AND state = 'active' AND pid <> pg_backend_pid()",
         );
-        ended = rowCount ?? 0;
-      }
       return failed;
     };
     const sql = 'SELECT pg_sleep(3599)';

@@ -1,7 +1,9 @@
+import { dropGathered } from '../events/drop-gathered.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { beginSession } from './begin-session.ts';
 import type { Begin } from './children/lineage.ts';
 import { choiceOf } from './choice-of.ts';
+import { hasEnded } from './ending/has-ended.ts';
 import type { LoopOwner } from './loop.ts';
 import type { endSession, takeUp, WorkEnd, workOn } from './run-session.ts';
 import type { SessionResult } from './runtime-types.ts';
@@ -117,9 +119,12 @@ async function over(ending: Ending, outcome: Promise<SessionResult>): Promise<vo
 }
 
 function letGo(live: Live): void {
-  const { edges, begin, queue, log, prepared, session } = live;
+  const { edges, begin, queue, log, prepared, session, rest } = live;
   live.lastSeq = log?.committedSeq() ?? 0;
   queue?.end(live.lastSeq);
+  rest.resting = undefined;
+  // With an action under way, what comes late of it is still looked up.
+  if (log !== undefined && hasEnded(log.state.status) && log.state.open.size === 0) dropGathered(log.state);
   if (prepared !== undefined) edges.shelf.release(prepared);
   if (edges.here.get(begin.id) === session) edges.here.delete(begin.id);
 }

@@ -37,9 +37,7 @@ export interface WiredSession {
   /** The run that leads it, where that is the agent's own workflow. */
   readonly own: OwnLead | undefined;
   readonly disarm: () => void;
-}
-
-interface OwnWired extends WiredSession {
+  /** The session's `stop` tells it, until the session has ended. */
   stopped(): void;
 }
 
@@ -102,7 +100,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   };
   const conversation = createConversation(face.opening(state.seal));
   const disarm = state.chat === true ? () => undefined : armWall(context);
-  const wired = withMethods<OwnWired, keyof typeof METHODS>(METHODS, {
+  const wired = withMethods<WiredSession, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
     ...{ works, context, conversation, inbox, triggers, own, disarm },
   });

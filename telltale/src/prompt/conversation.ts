@@ -28,6 +28,8 @@ export interface Conversation {
    * for character, what extending it turn by turn gave; the old messages are left as they are.
    */
   rebuild(state: SessionState): Prompt | undefined;
+  /** Lets go of all of it: nothing is asked any more. */
+  end(): void;
 }
 
 interface OwnConversation extends Conversation {
@@ -43,7 +45,7 @@ interface OwnConversation extends Conversation {
   ids: Set<string> | undefined;
 }
 
-const METHODS = { prompt, extend, rebuild };
+const METHODS = { prompt, extend, rebuild, end };
 
 export const createConversation = (opening: Opening): Conversation =>
   withMethods<OwnConversation, keyof typeof METHODS>(METHODS, {
@@ -83,6 +85,11 @@ function rebuild(this: OwnConversation, state: SessionState): Prompt | undefined
   if (calls !== undefined) this.ids = calls.takenIds(state, state.turns[0]?.turn ?? Number.POSITIVE_INFINITY);
   for (const [index, record] of state.turns.entries()) goOn(this, state, index - 1, record.turn, record);
   return this.last;
+}
+
+function end(this: OwnConversation): void {
+  this.messages = NONE;
+  this.last = undefined;
 }
 
 /** What was said in the turn at `index`, the answers to its calls, and then what `told` has to tell beside them. */

@@ -62,7 +62,9 @@ export async function endSession(wired: WiredSession, end: WorkEnd): Promise<Con
     await works.runs?.settled();
     works.edges.variables.reactions?.close();
     wired.inbox.close();
-    works.stop.off(wired); // who keeps the session at hand need not keep its conversation
+    // Who keeps the session at hand need not keep its conversation.
+    works.stop.off(wired);
+    conversation.end();
   }
 }
 

@@ -278,6 +278,17 @@ describe('a conversation', () => {
     );
   });
 
+  it('that has ended holds nothing, and what was taken of it stays as it is', () => {
+    const session = drivenSession();
+    const conversation = conversationOf();
+    const prompt = session.turn(conversation, 'I look.');
+    const { length } = prompt.messages;
+    conversation.end();
+    expect(conversation.prompt()).toBeUndefined();
+    expect(prompt.messages).toHaveLength(length);
+    expect(conversation.rebuild(session.state)?.messages.slice(0, length)).toEqual(prompt.messages);
+  });
+
   it('refuses to go on from another state than its own', () => {
     const session = drivenSession();
     const conversation = conversationOf();

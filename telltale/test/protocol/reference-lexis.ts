@@ -209,7 +209,7 @@ export function readBody(input: string, from: number, name: TagName): Body {
   for (let at = from; at < input.length; at++) {
     const text = input.slice(from, at);
     const char = input[at];
-    if (char === '<' && !escaped) {
+    if (char === '<') {
       const closing = readClosing(input, at);
       if (closing?.is === 'tag' && closing.name === name) {
         if (!inString) return { is: 'closed', text, next: closing.end };

@@ -1,5 +1,5 @@
 import { isSpace, LF, SLASH } from '../prose/chars.ts';
-import { type BodyText, isInString, keep, OUTSIDE, parses, STRING } from './body-text.ts';
+import { type BodyText, isInString, keep, OUTSIDE, parses } from './body-text.ts';
 import { indexOfTag, WORTH_A_CALL } from './index-of-mark.ts';
 import { type BodyTag, mayBeginTag } from './tag-names.ts';
 import { COMPLETE, PENDING, stepTag } from './tag-scan.ts';
@@ -197,10 +197,10 @@ function stepCandidate(body: BodyScan, scan: TagScan, c: number): Step {
 }
 
 /** What the own closing tag means after what came so far. */
-function stepOwnClose(body: BodyScan): typeof CLOSED | typeof IS_TAIL | typeof IS_TEXT {
+function stepOwnClose(body: BodyScan): typeof CLOSED | typeof IS_TAIL {
   if (parses(body)) return CLOSED;
-  if (!isInString(body)) return CLOSED;
-  return body.quotes === STRING ? IS_TAIL : IS_TEXT;
+  // Also straight after a backslash, which escapes for JSON and not for tags.
+  return isInString(body) ? IS_TAIL : CLOSED;
 }
 
 function stepTail(c: number): Step {

@@ -2,7 +2,7 @@ import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, QUOTE } from '../prose/
 
 // Where JSON stands at the end of what was scanned for quotes.
 export const OUTSIDE = 0;
-export const STRING = 1;
+const STRING = 1;
 const ESCAPE = 2;
 
 /** What was read of a body, and how much of it is known to be JSON. */

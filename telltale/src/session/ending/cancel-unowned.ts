@@ -19,6 +19,7 @@ import { hasEnded } from './has-ended.ts';
 import { openRunReviews, runEndEvents } from './run-end-events.ts';
 import { runsOf, sessionsOf } from './runs-of.ts';
 import { sessionEndEvents } from './session-end-events.ts';
+import { usedBelow, usedInHand } from './used-in-hand.ts';
 import { wayToEnd } from './way-to-end.ts';
 
 export interface CancelUnowned {
@@ -56,9 +57,15 @@ export function cancelUnowned(
     await endRunsOf(store, session, given);
     const reviews = openReviews(state).map(({ review }) => review);
     // It comes from outside the log: a person asked for it.
-    const head = { at: clock.now(), session, turn: state.turn, cause: { stream: session, seq: 0, depth: 0 } };
-    const events = sessionEndEvents(state, reason, by).map((body, index) =>
-      encodeEvent({ ...head, seq: state.seq + 1 + index }, body),
+    const asked = { stream: session, seq: 0, depth: 0 };
+    const used = await usedInHand(store, state);
+    const copies = (await usedBelow(store, state)).map(({ body, of }) => ({
+      ...{ body, cause: { stream: of.session, seq: of.seq, depth: of.cause.depth + 1 } },
+    }));
+    const ends = sessionEndEvents(state, reason, by, used).map((body) => ({ body, cause: asked }));
+    const head = { at: clock.now(), session, turn: state.turn };
+    const events = [...copies, ...ends].map(({ body, cause }, index) =>
+      encodeEvent({ ...head, seq: state.seq + 1 + index, cause }, body),
     );
     await write(writer, { expectedSeq: state.seq, events, ...withdrawn(reviews, session) });
   });

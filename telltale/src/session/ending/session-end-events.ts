@@ -1,9 +1,15 @@
 import type { EventBody } from '../../events/event.ts';
 import { openReviews } from '../../events/fold-reviews.ts';
 import type { SessionState } from '../../events/state.ts';
+import type { UsedInHand } from './used-in-hand.ts';
 
 /** What closes all that is open in a session, and then the session itself: it is cancelled. */
-export function sessionEndEvents(state: SessionState, reason: string, by: string): readonly EventBody[] {
+export function sessionEndEvents(
+  state: SessionState,
+  reason: string,
+  by: string,
+  used: UsedInHand | undefined,
+): readonly EventBody[] {
   const withdrawn = openReviews(state).map(
     ({ review }): EventBody => ({
       ...{ type: 'review.resolved', review, answer: 'withdrawn', by },
@@ -21,7 +27,7 @@ export function sessionEndEvents(state: SessionState, reason: string, by: string
   return [
     ...withdrawn,
     ...ended,
-    ...(state.turnOpen ? [{ type: 'turn.failed', error: cut } as const] : []),
+    ...(state.turnOpen ? [{ type: 'turn.failed', error: cut, ...used } as const] : []),
     { type: 'session.cancelled', reason, by },
   ];
 }

@@ -33,8 +33,8 @@ export interface StreamFilter {
   readonly name?: string;
   /** Only those that this stream called or set off. */
   readonly parent?: string;
-  /** Only those that were made before this one, which may be gone meanwhile. */
-  readonly before?: Pick<StreamInfo, 'stream' | 'createdAt'>;
+  /** Only those that were made before this one, which may be gone meanwhile: its place says enough. */
+  readonly before?: Pick<StreamInfo, 'place'>;
   readonly limit?: number;
 }
 

@@ -4,6 +4,8 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 /** What is known of a stream without reading it. */
 export interface StreamInfo {
   readonly stream: string;
+  /** Where it stands among the streams of its store, in the order in which they were made there. */
+  readonly place: number;
   /** What it is a log of. */
   readonly kind: 'session' | 'run';
   /** The agent or workflow. */

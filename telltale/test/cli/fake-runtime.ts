@@ -66,12 +66,13 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
   for (const log of options.logs ?? []) if (log[0] !== undefined) logs.set(log[0].session, [...log]);
 
   const runs = new Map((options.runs ?? []).map((log) => [log[0]?.run ?? '', [...log]]));
+  const placeOf = (stream: string) => [...logs.keys(), ...runs.keys()].indexOf(stream) + 1;
   const runInfo = (stream: string, log: readonly RunEvent[]): StreamInfo => {
     const state = foldRun(log);
     const parent = state.origin.parent?.run ?? state.origin.session?.id;
     return {
       ...{ stream, kind: 'run', name: state.workflow, status: state.status, title: state.workflow },
-      ...{ createdAt: state.startedAt, updatedAt: state.at, head: log.length },
+      ...{ place: placeOf(stream), createdAt: state.startedAt, updatedAt: state.at, head: log.length },
       ...(parent === undefined ? {} : { parent }),
       ...options.infos?.[stream],
     };
@@ -84,6 +85,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
     const state = fold(log);
     return {
       stream,
+      place: placeOf(stream),
       kind: 'session',
       name: state.agent,
       status: state.status,

@@ -1,10 +1,6 @@
-import { z } from '@hono/zod-openapi';
 import type { Page } from '../../client/api.ts';
 import type { Store, StreamFilter, StreamInfo } from '../../store/store.ts';
-import { type AskedPage, pageOf } from './paging.ts';
-
-/** Where a stream stands in a list of streams: when it was made, and its id. */
-const place = z.tuple([z.number(), z.string()]);
+import { type AskedPage, numberPlace, pageOf } from './paging.ts';
 
 /** A page of sessions or runs, newest first. */
 export async function listStreams<Summary>(
@@ -15,13 +11,13 @@ export async function listStreams<Summary>(
 ): Promise<Page<Summary>> {
   const { items, next } = await pageOf(
     asked,
-    place,
+    numberPlace,
     (behind, limit) =>
       store.list({
         ...{ ...filter, limit },
-        ...(behind === undefined ? {} : { before: { createdAt: behind[0], stream: behind[1] } }),
+        ...(behind === undefined ? {} : { before: { place: behind[0] } }),
       }),
-    ({ createdAt, stream }) => [createdAt, stream] as [number, string],
+    ({ place }) => [place] as [number],
   );
   return { items: await Promise.all(items.map(summaryOf)), ...(next === undefined ? {} : { next }) };
 }

@@ -11,7 +11,7 @@ import { createCommitQueue, type Later } from './commit-queue.ts';
 import { createGroupedTables } from './grouped-tables.ts';
 import { createGroupedUpkeep } from './grouped-upkeep.ts';
 import { createGroupedWriter } from './grouped-writer.ts';
-import type { FromBackend, ListedStream, ListRequest, NotedOwner, Results } from './messages.ts';
+import type { FromBackend, ListedStream, NotedOwner, Results } from './messages.ts';
 import { readEvents } from './read-events.ts';
 import { createWriterState, newWriterState, type WriterState } from './writer-state.ts';
 
@@ -109,7 +109,8 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
     return { writer: writerOf(state), made };
   };
 
-  const toInfo = ({ id: _, owner, ...info }: ListedStream): StreamInfo => {
+  const toInfo = ({ id: place, owner, ...listed }: ListedStream): StreamInfo => {
+    const info = { ...listed, place };
     if (owner === null || !view.isAlive(owner)) return info;
     const { pid, startedAt, epoch } = owner;
     return { ...info, owner: { pid, startedAt, epoch } };
@@ -160,7 +161,7 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
     },
     async list({ kind, status, name, parent, before: behind, limit = ALL } = {}) {
       const found: StreamInfo[] = [];
-      let before: ListRequest['before'] = behind ?? null;
+      let before = behind?.place ?? null;
       for (;;) {
         const chunk: readonly ListedStream[] = await queue.read({
           op: 'list',

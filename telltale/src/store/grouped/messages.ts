@@ -93,8 +93,8 @@ export type ReadRequest =
       readonly status: readonly string[] | null;
       readonly name: string | null;
       readonly parent: string | null;
-      /** The row of the stream before; or, for the first of a list, that stream by name and time. */
-      readonly before: number | { readonly stream: string; readonly createdAt: number } | null;
+      /** The row of the stream before. */
+      readonly before: number | null;
       readonly limit: number;
     }
   | { readonly op: 'owners' }

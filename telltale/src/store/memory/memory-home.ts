@@ -6,6 +6,7 @@ import type { MemoryRows } from './memory-rows.ts';
 /** A stream and all that belongs to it. */
 export interface MemoryStream {
   readonly stream: string;
+  readonly place: number;
   readonly head: StreamHead;
   createdAt: number;
   status: string;
@@ -36,6 +37,8 @@ export interface MemoryHome {
   readonly lists: Map<string, MemoryEntry[]>;
   readonly wakers: Listeners<string>;
   readonly watchers: Listeners<string>;
+  /** The place of the newest stream. */
+  places: number;
   /** The id of the newest message. */
   messages: number;
   /** Its graphs, once they were asked for. */
@@ -50,6 +53,7 @@ export function createMemoryHome(): MemoryHome {
     lists: new Map(),
     wakers: createListeners(nothing, nothing),
     watchers: createListeners(nothing, nothing),
+    places: 0,
     messages: 0,
     graphs: undefined,
   };

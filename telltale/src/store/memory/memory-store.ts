@@ -64,6 +64,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     const now = clock.now();
     const stream: MemoryStream = {
       stream: name,
+      place: ++home.places,
       head,
       status: head.status,
       due: undefined,
@@ -80,6 +81,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   };
   const infoOf = ({
     stream,
+    place,
     head,
     status,
     createdAt,
@@ -91,6 +93,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   }: MemoryStream): StreamInfo => ({
     ...head,
     stream,
+    place,
     status,
     createdAt,
     updatedAt,
@@ -162,15 +165,13 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     async list({ kind, status, name, parent, before, limit = Number.MAX_SAFE_INTEGER } = {}) {
       refuse();
       const all = [...home.streams.values()].reverse();
-      const at = all.findIndex(({ stream }) => stream === before?.stream);
-      const older =
-        before === undefined ? all : at === -1 ? all.filter(madeBefore(before)) : all.slice(at + 1);
-      const fits = ({ head, status: own }: MemoryStream) =>
+      const fits = ({ head, place, status: own }: MemoryStream) =>
+        (before === undefined || place < before.place) &&
         (kind === undefined || head.kind === kind) &&
         (status === undefined || status.includes(own)) &&
         (name === undefined || head.name === name) &&
         (parent === undefined || head.parent === parent);
-      return older.filter(fits).slice(0, Math.max(0, limit)).map(infoOf);
+      return all.filter(fits).slice(0, Math.max(0, limit)).map(infoOf);
     },
     async send(name, { kind, from, body }) {
       const stream = find(name);
@@ -191,8 +192,3 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     },
   };
 }
-
-const madeBefore =
-  (before: Pick<StreamInfo, 'createdAt'>) =>
-  ({ createdAt }: MemoryStream): boolean =>
-    createdAt < before.createdAt;

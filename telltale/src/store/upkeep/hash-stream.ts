@@ -3,7 +3,7 @@ import type { InboxMessage, Store, StoredSnapshot, StreamInfo } from '../store.t
 import { eventPages } from './event-pages.ts';
 
 /** What a stream is besides its events. */
-export type StreamFront = Omit<StreamInfo, 'owner' | 'head' | 'messages'>;
+export type StreamFront = Omit<StreamInfo, 'owner' | 'head' | 'messages' | 'place'>;
 
 /** The SHA-256 of a stream: the same in every store that has it as it is here. */
 export interface StreamHash {

@@ -395,6 +395,23 @@ describe('lists', () => {
     expect(all).toEqual(known.map(({ stream }) => stream));
   });
 
+  it('go on behind a session that has been taken out, with those of the same millisecond', async () => {
+    const { store } = stage.runtime;
+    const head = { kind: 'session', name: 'gone', status: 'completed', title: 'Gone' } as const;
+    for (const id of ['ses_gone1', 'ses_gone2', 'ses_gone3']) {
+      const writer = await store.create(id, head);
+      await store.upkeep.settle(id, writer.epoch, {
+        ...{ status: 'completed', createdAt: 1_000, updatedAt: 1_000, messages: [] },
+      });
+    }
+    const first = await client.sessions({ agent: 'gone', limit: 2 });
+    expect(first.items.map(({ id }) => id)).toEqual(['ses_gone3', 'ses_gone2']);
+    const taken = await store.acquire('ses_gone2');
+    await store.upkeep.remove('ses_gone2', taken.epoch);
+    const second = await client.sessions({ agent: 'gone', cursor: first.next! });
+    expect(second.items.map(({ id }) => id)).toEqual(['ses_gone1']);
+  });
+
   it('of sessions are narrowed by agent and by status', async () => {
     const { id } = await start('slow');
     const slow = await client.sessions({ agent: 'slow', status: ['running', 'waiting'] });

@@ -16,18 +16,6 @@ export function createListRows(ask: AskPrepared, S: string): ListRows {
     FROM ${S}.streams s JOIN ${S}.heads h ON h.id = s.id
     LEFT JOIN ${S}.owners w ON w.id = h.owner AND w.gone_at IS NULL`;
 
-  const placeOf = async (before: ListRequest['before']): Promise<number> => {
-    if (before === null) return Number.MAX_SAFE_INTEGER;
-    if (typeof before === 'number') return before;
-    const named = `SELECT id FROM ${S}.streams WHERE stream = $1`;
-    const [found] = await ask('place', named, [before.stream]);
-    if (found !== undefined) return Number(found[0]);
-    // Of a stream that is gone: no index helps, and nobody asks twice.
-    const timed = `SELECT max(id) + 1 FROM ${S}.streams WHERE created_at < $1`;
-    const [row] = await ask('place_by_time', timed, [before.createdAt]);
-    return Number(row?.[0] ?? 0);
-  };
-
   return {
     async info(stream) {
       const [row] = await ask('info', `${COLUMNS} WHERE s.stream = $1`, [stream]);
@@ -35,7 +23,7 @@ export function createListRows(ask: AskPrepared, S: string): ListRows {
     },
     async list({ kind, status, name, parent, before, limit }) {
       const tests = ['s.id < $1'];
-      const values: unknown[] = [await placeOf(before)];
+      const values: unknown[] = [before ?? Number.MAX_SAFE_INTEGER];
       const test = (sql: (parameter: string) => string, value: unknown) => {
         values.push(value);
         tests.push(sql(`$${values.length}`));

@@ -14,14 +14,6 @@ export interface ListStreams {
 
 export function createListStreams(db: DatabaseSync, ownership: Ownership): ListStreams {
   const byName = db.prepare(`SELECT ${COLUMNS} WHERE s.stream = ?`);
-  const place = db.prepare('SELECT id FROM streams WHERE stream = ?');
-  // Of a stream that is gone: no index helps, and nobody asks twice.
-  const placeByTime = db.prepare('SELECT max(id) + 1 AS id FROM streams WHERE created_at < ?');
-  const placeOf = (before: ListRequest['before']): number => {
-    if (before === null) return Number.MAX_SAFE_INTEGER;
-    if (typeof before === 'number') return before;
-    return Number((place.get(before.stream) ?? placeByTime.get(before.createdAt))?.id ?? 0);
-  };
   const listed = (row: Record<string, SQLOutputValue>): ListedStream => ({
     id: Number(row.id),
     stream: String(row.stream),
@@ -44,7 +36,7 @@ export function createListStreams(db: DatabaseSync, ownership: Ownership): ListS
     },
     list({ kind, status, name, parent, before, limit }) {
       const tests = ['s.id < ?'];
-      const values: (string | number)[] = [placeOf(before)];
+      const values: (string | number)[] = [before ?? Number.MAX_SAFE_INTEGER];
       for (const [column, value] of Object.entries({ kind, name, parent })) {
         if (value === null) continue;
         tests.push(`s.${column} = ?`);

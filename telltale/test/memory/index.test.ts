@@ -518,6 +518,28 @@ describe('an import', () => {
     ]);
   });
 
+  it('is looked for option by option: a baseUrl may be inherited, paths be its own, and the other way round', () => {
+    given('lib/src/a.ts', 'app/src/a.ts', 'app/a.ts', 'web/src/a.ts', 'lib/web/a.ts', 'src/a.ts');
+    manifests({
+      'lib/tsconfig.base.json': { compilerOptions: { baseUrl: '.' } },
+      // As TypeScript reads it, paths begin at the baseUrl that holds in the end, whoever says it.
+      'app/tsconfig.json': {
+        extends: '../lib/tsconfig.base',
+        compilerOptions: { paths: { '~/*': ['src/*'] } },
+      },
+      'tsconfig.paths.json': { compilerOptions: { paths: { '@/*': ['./src/*'] } } },
+      'web/tsconfig.json': { extends: '../tsconfig.paths.json', compilerOptions: { baseUrl: '.' } },
+      'both/tsconfig.json': { extends: ['../tsconfig.paths.json', '../lib/tsconfig.base.json'] },
+      'bare/tsconfig.json': { extends: ['../tsconfig.paths.json'] },
+    });
+    expect(lead('typescript', 'app/x.ts', '~/a', 'src/a', 'web/a')).toEqual([
+      ...['lib/src/a.ts', 'lib/src/a.ts', 'lib/web/a.ts'],
+    ]);
+    expect(lead('typescript', 'web/x.ts', '@/a', 'src/a')).toEqual(['web/src/a.ts', 'web/src/a.ts']);
+    expect(lead('typescript', 'both/x.ts', '@/a', 'web/a')).toEqual(['lib/src/a.ts', 'lib/web/a.ts']);
+    expect(lead('typescript', 'bare/x.ts', '@/a', 'src/a')).toEqual(['src/a.ts', undefined]);
+  });
+
   it('of Python leads to a module or a package, relative or absolute', () => {
     given(
       'src/p/__init__.py',

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../kernel/json.ts';
-import { folderOf, joined } from './paths.ts';
-import type { PackageHome, PathMapping, ResolveContext } from './resolve-context.ts';
+import { folderOf } from './paths.ts';
+import { readMappings } from './read-mappings.ts';
+import type { PackageHome, ResolveContext } from './resolve-context.ts';
 
 /** A manifest's path and text. */
 export interface ManifestText {
@@ -30,10 +31,7 @@ export function readContext(manifests: readonly ManifestText[]): ResolveContext 
     packages,
     crates,
     goModules: goModules.toSorted((a, b) => b.module.length - a.module.length),
-    configs: [...configs.keys()]
-      .filter((path) => /(?:^|\/)[jt]sconfig\.json$/.test(path))
-      .flatMap((path) => mappingOf(path, configs, 0) ?? [])
-      .toSorted((a, b) => b.folder.length - a.folder.length),
+    configs: readMappings(configs).toSorted((a, b) => b.folder.length - a.folder.length),
   };
 }
 
@@ -48,53 +46,6 @@ function addPackage(packages: Map<string, PackageHome>, folder: string, json: Js
     ...(imports === undefined ? {} : { imports }),
   });
 }
-
-const MAX_EXTENDS = 5;
-
-/** Its own, else that of the file it extends, where that is one of the folder's. */
-function mappingOf(
-  path: string,
-  configs: ReadonlyMap<string, JsonObject>,
-  depth: number,
-): PathMapping | undefined {
-  const config = configs.get(path);
-  if (config === undefined || depth > MAX_EXTENDS) return undefined;
-  const folder = folderOf(path);
-  const { baseUrl, paths } = tableOf(config.compilerOptions);
-  if (typeof baseUrl === 'string' || paths !== undefined) {
-    const base = typeof baseUrl === 'string' ? baseUrl : '.';
-    return {
-      folder,
-      ...(typeof baseUrl === 'string' ? { baseUrl } : {}),
-      paths: Object.entries(tableOf(paths))
-        .map(([pattern, targets]): [string, readonly string[]] => [
-          pattern,
-          (Array.isArray(targets) ? targets : []).flatMap((target) =>
-            typeof target === 'string' ? [`${base}/${target}`] : [],
-          ),
-        ])
-        .toSorted(([a], [b]) => exactness(b) - exactness(a)),
-    };
-  }
-  const parents = [config.extends ?? []].flat().filter((each) => typeof each === 'string');
-  for (const parent of parents.toReversed()) {
-    if (!parent.startsWith('.')) continue;
-    const base = joined(folder, parent) ?? '';
-    const inherited = mappingOf(configs.has(base) ? base : `${base}.json`, configs, depth + 1);
-    if (inherited === undefined) continue;
-    // Its paths begin where it stands, and hold for the files of the one that extends it.
-    const back = '../'.repeat(folder === '' ? 0 : folder.split('/').length) + inherited.folder;
-    return {
-      folder,
-      ...(inherited.baseUrl === undefined ? {} : { baseUrl: `${back}/${inherited.baseUrl}` }),
-      paths: inherited.paths.map(([pattern, targets]) => [pattern, targets.map((each) => `${back}/${each}`)]),
-    };
-  }
-  return undefined;
-}
-
-const exactness = (pattern: string): number =>
-  pattern.includes('*') ? pattern.indexOf('*') : Number.MAX_SAFE_INTEGER;
 
 const tableOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 

@@ -20,11 +20,11 @@ export interface PackageHome {
   readonly imports?: Json;
 }
 
-/** `paths` and `baseUrl` of a tsconfig. */
+/** `paths` and `baseUrl` that hold for the files of a tsconfig; as all paths here, relative to the folder that is read. */
 export interface PathMapping {
   readonly folder: string;
   readonly baseUrl?: string;
-  /** Relative to `folder`; the most exact pattern first. */
+  /** The most exact pattern first. */
   readonly paths: readonly (readonly [pattern: string, targets: readonly string[]])[];
 }
 

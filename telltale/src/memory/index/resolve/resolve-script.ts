@@ -55,15 +55,12 @@ function byConfig(
     const rest = matched(pattern, asked);
     if (rest === undefined) continue;
     for (const target of targets) {
-      const base = joined(
-        config.folder,
-        target.replace('*', () => rest),
-      );
+      const base = joined(target.replace('*', () => rest));
       const found = base === undefined ? undefined : fileAt(base, view);
       if (found !== undefined) return found;
     }
   }
-  const base = config.baseUrl === undefined ? undefined : joined(config.folder, config.baseUrl, asked);
+  const base = config.baseUrl === undefined ? undefined : joined(config.baseUrl, asked);
   return base === undefined ? undefined : fileAt(base, view);
 }
 

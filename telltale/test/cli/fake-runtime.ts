@@ -55,7 +55,7 @@ export interface FakeRuntime extends RuntimePort {
 
 export const RUN = 'run_01jc0000000000000000000run';
 
-const AGENT = { path: '/p/agent.yml', hash: 'h' } as LoadedAgent;
+const AGENT = { path: '/p/agent.yml', hash: 'h', project: { manifests: [] } } as unknown as LoadedAgent;
 
 export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
   const logs = new Map<string, SessionEvent[]>();
@@ -223,7 +223,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
     async loadWorkflow(path, { workflow, agent }) {
       calls.push(['loadWorkflow', path, workflow, agent]);
       if (options.loadError !== undefined) throw options.loadError;
-      return {} as LoadedWorkflow;
+      return { agent: AGENT } as LoadedWorkflow;
     },
     async createRuntime(given) {
       const named = typeof given.store === 'object' ? given.store.location : given.store;

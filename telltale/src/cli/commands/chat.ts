@@ -1,3 +1,4 @@
+import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
 import { chatAgain } from '../chat/chat-again.ts';
 import { createChat } from '../chat/create-chat.ts';
 import { paletteFor } from '../colour.ts';
@@ -58,6 +59,7 @@ async function chat(
       return resumeSession(options.resume, { ...work, agent, chat: true, ...said }, context);
     }
     return workSession(context, work, async (runtime, view) => {
+      await tellUnusedEdits([agent], runtime.store, io, options);
       const lead = createChat(io, view);
       if (io.stdin.isTerminal && message === undefined) {
         const { dim } = paletteFor(io.stderr);

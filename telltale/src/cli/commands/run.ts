@@ -1,3 +1,4 @@
+import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { addBeginOptions, type BeginOptions, readBegin } from '../run/begin-options.ts';
@@ -58,10 +59,10 @@ async function run(
       );
     }
     const start = { ...given, input: await readInput(input, io, toldWith(manifest)) };
-    return workSession(context, work, async (runtime) => ({
-      session: runtime.start(agent, start),
-      seen: 0,
-    }));
+    return workSession(context, work, async (runtime) => {
+      await tellUnusedEdits([agent], runtime.store, io, options);
+      return { session: runtime.start(agent, start), seen: 0 };
+    });
   });
 }
 

@@ -8,6 +8,7 @@ import { shownLocation, storeLocation } from '../session/store-location.ts';
 import { jsonText } from '../view/json-line.ts';
 import type { AgentSource } from './agent-source.ts';
 import { type Going, observe, say, stopped, withAgents } from './keep-going.ts';
+import { keepTellingEdits } from './keep-telling-edits.ts';
 import { openingText } from './serve-lines.ts';
 import { daemonOptions, type ServeOptions } from './serve-options.ts';
 import { DEFAULT_PORT, startOn } from './serve-port.ts';
@@ -41,6 +42,7 @@ async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
   const daemon = await start(runtime, serving, telemetry.metrics);
   const stopTelling = isDev ? await tellReloads(catalog, source.roots, io, onError) : undefined;
   await announce(daemon, serving);
+  const forgetEdits = await keepTellingEdits(runtime.store, serving, serving.options);
   try {
     await stopped(io.signal);
     say(io)(
@@ -52,6 +54,7 @@ async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
     );
   } finally {
     stopTelling?.();
+    forgetEdits();
     await daemon.close();
     await telemetry.close();
   }

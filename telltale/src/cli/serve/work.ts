@@ -5,6 +5,7 @@ import { isOfOneMachine, storeLocation } from '../session/store-location.ts';
 import { jsonText } from '../view/json-line.ts';
 import { servedAgents } from './agent-source.ts';
 import { type Going, observe, say, stopped, withAgents } from './keep-going.ts';
+import { keepTellingEdits } from './keep-telling-edits.ts';
 import { workingText } from './serve-lines.ts';
 
 export interface WorkOptions {
@@ -35,6 +36,7 @@ export async function work(
     const worker = await startWorker({ runtime, catalog, clock, env, onError, onNote: say(io) });
     try {
       await announce(runtime.fleet?.name ?? '', runtime.store.location, version, going, options);
+      await keepTellingEdits(runtime.store, going, options);
       await stopped(io.signal);
       say(io)(
         paletteFor(io.stderr).dim(

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadedWorkflow, RunOptions } from '../../session/runs/run-types.ts';
+import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { readVars } from '../run/read-vars.ts';
@@ -42,10 +43,10 @@ export async function runWorkflow(
     const workflow = await loadForWorkflow(manifest, name, options, context);
     if (workflow === undefined) return EXIT.usage;
     const work = early === undefined ? options : { ...options, early };
-    return await workRun(context, work, async ({ workflows }) => ({
-      run: workflows.start(workflow, start),
-      seen: 0,
-    }));
+    return await workRun(context, work, async ({ workflows, store }) => {
+      await tellUnusedEdits([workflow.agent], store, io, options);
+      return { run: workflows.start(workflow, start), seen: 0 };
+    });
   } finally {
     await early?.close();
   }

@@ -1,4 +1,3 @@
-import { deepEqual } from '../../conditions/deep-equal.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { Tables } from '../../store/store.ts';
@@ -12,6 +11,7 @@ import {
 } from './artifact-errors.ts';
 import type { ArtifactDraft, Artifacts, ArtifactVersion } from './artifacts.ts';
 import { GENESIS, isGenesis } from './genesis.ts';
+import { isOfManifest, MANIFEST_AUTHOR, says } from './manifest-version.ts';
 
 /** The number of the newest version by name; each version by name and number. */
 const HEADS = 'artifact.heads';
@@ -23,8 +23,6 @@ const MAX_TRIES = 20;
 /** Versions kept in memory: they never change. */
 const MAX_KEPT = 500;
 const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
-
-const MANIFEST_AUTHOR = 'manifest';
 
 export interface ArtifactsEdges {
   readonly tables: Tables;
@@ -87,12 +85,6 @@ export function createArtifacts({ tables, clock, check }: ArtifactsEdges): Artif
     if (!NAME.test(name)) throw badArtifactName(name);
   };
 
-  /** Whether a manifest brought it, or what it puts back. */
-  const isOfManifest = async (version: ArtifactVersion): Promise<boolean> => {
-    let at: ArtifactVersion | undefined = version;
-    while (at?.restores !== undefined) at = await load(at.name, at.restores);
-    return at?.author === MANIFEST_AUTHOR;
-  };
   /** Whether a manifest has said this before, up to that version. */
   const wasBrought = async (content: Content, { version: head }: ArtifactVersion): Promise<boolean> => {
     for (let version = head; version > 0; version--) {
@@ -136,7 +128,7 @@ export function createArtifacts({ tables, clock, check }: ArtifactsEdges): Artif
       await add(draft.name, async (before) => {
         if (before === undefined) return content;
         if (before.author === MANIFEST_AUTHOR) return says(before, content) ? undefined : content;
-        const isNews = (await isOfManifest(before)) && !(await wasBrought(content, before));
+        const isNews = (await isOfManifest(before, load)) && !(await wasBrought(content, before));
         return isNews ? content : undefined;
       });
     },
@@ -153,6 +145,3 @@ const contentOf = ({ name, source, methods, description }: ArtifactDraft, author
   ...(description === undefined ? {} : { description }),
   author,
 });
-
-const says = (before: ArtifactVersion, { source, methods, description }: Content): boolean =>
-  before.source === source && before.description === description && deepEqual(before.methods, methods);

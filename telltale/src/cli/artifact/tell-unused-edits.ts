@@ -1,0 +1,82 @@
+import { dirname, relative, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { LoadedManifest } from '../../manifest/project/project.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { Store } from '../../store/store.ts';
+import type { ArtifactDraft } from '../../targets/artifacts/artifacts.ts';
+import type { UnusedEdit } from '../../targets/artifacts/find-unused-edit.ts';
+import { paletteFor } from '../colour.ts';
+import type { Io } from '../io.ts';
+import { storeFlag } from '../session/store-location.ts';
+import { harmlessLine } from '../view/harmless.ts';
+
+export interface TellOptions {
+  /** As it was given: the command that is named needs it, too. */
+  readonly store?: string;
+  readonly quiet?: true;
+  /** What was told before, and is told once. */
+  readonly told?: Set<string>;
+}
+
+/**
+ * Tells whose artifact's file was edited without effect, since somebody else wrote the version that is in force, and the
+ * command that has the file count again. An agent without artifacts costs nothing here.
+ */
+export async function tellUnusedEdits(
+  agents: readonly LoadedAgent<unknown>[],
+  store: Store,
+  io: Io,
+  options: TellOptions,
+): Promise<void> {
+  if (options.quiet === true || !agents.some(hasArtifacts)) return;
+  const [{ artifactsOf, readDraft }, { findUnusedEdit }, { storedArtifacts }] = await Promise.all([
+    import('../../targets/artifacts/read-drafts.ts'),
+    import('../../targets/artifacts/find-unused-edit.ts'),
+    import('./stored-artifacts.ts'),
+  ]);
+  const stored = storedArtifacts(store, io.clock);
+  const { told = new Set() } = options;
+  for (const { manifest, project } of agents) {
+    const own = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
+    for (const loaded of own === undefined ? [] : artifactsOf(own, project)) {
+      const draft = await readDraft(loaded).catch(toldLater);
+      const unused = draft === undefined ? undefined : await findUnusedEdit(stored, draft);
+      if (draft === undefined || unused === undefined) continue;
+      const key = JSON.stringify([draft, unused.inForce.version]);
+      if (told.has(key)) continue;
+      told.add(key);
+      const line = editLine(fileOf(loaded, io.cwd), draft, unused, storeFlag(options.store));
+      await io.stderr.write(`${paletteFor(io.stderr).yellow('!')} ${line}\n`);
+    }
+  }
+}
+
+const hasArtifacts = ({ project }: LoadedAgent<unknown>): boolean =>
+  project.manifests.some(({ kind }) => kind === 'Artifact');
+
+/** One whose module cannot be read cannot be started either: whoever starts it says so. */
+function toldLater(thrown: unknown): undefined {
+  if (!(thrown instanceof RuntimeError) || thrown.code !== 'module_failed') throw thrown;
+}
+
+function fileOf({ manifest, file }: LoadedManifest, cwd: string): string {
+  const module = manifest.kind === 'Artifact' ? manifest.module : undefined;
+  const path = module === undefined ? resolve(file) : resolve(dirname(file), module);
+  const near = relative(cwd, path);
+  return near.startsWith('..') ? path : near;
+}
+
+function editLine(
+  file: string,
+  { name }: ArtifactDraft,
+  { inForce, ofManifest }: UnusedEdit,
+  flag: string,
+): string {
+  const { version, author } = inForce;
+  const what = `${file} was edited, but version ${version} of the artifact "${name}", by ${author}, is in force.`;
+  const then =
+    ofManifest === undefined
+      ? 'No version of it came from a file: give yours another name.'
+      : `To go by the file: telltale artifact rollback ${name} ${ofManifest}${flag}, then start again.`;
+  return `${harmlessLine(what)} ${then}`;
+}

@@ -8,43 +8,55 @@ export interface Collapse {
   add(row: OutboxRow, window: { readonly since: number; readonly until: number }): Promise<void>;
 }
 
+/** What a message of this kind is about. */
+export const MORE = 'more';
+
 const MAX_MESSAGE = 500;
+/** Those that are written down as counted at a time. */
+const MAX_AT_A_TIME = 500;
 
 interface Counted {
-  count: number;
+  /** Ids of those that are not written down yet. */
+  open: string[];
   last: OutboxRow;
   writing?: Promise<void>;
 }
 
-/** While one is written more are counted: a flood costs as many writes as the store can make, and no more. */
+/**
+ * While one is written more are counted: a flood costs as many writes as the store can make, and no more. The count is the
+ * store's, and who is counted in it is known there with the same write: who comes after a restart counts on.
+ */
 export function createCollapse(outbox: Outbox, onAdded: (row: OutboxRow) => void): Collapse {
-  const open = new Map<string, Counted>();
+  const windows = new Map<string, Counted>();
 
   const write = async (id: string, counted: Counted, until: number): Promise<void> => {
-    let written = 0;
-    while (written < counted.count) {
-      written = counted.count;
+    while (counted.open.length > 0) {
+      const batch = counted.open.slice(0, MAX_AT_A_TIME);
       const before = await outbox.get(id, 'waiting');
-      const row = collapsed(id, counted, until);
-      // It goes out this moment, or has: what comes so late is not counted any more.
-      if (before?.lease !== undefined) return;
       if (before === undefined) {
-        if (!(await outbox.add(row))) return;
-        onAdded(row);
-      } else if (!(await outbox.replace(before, { ...before, ...said(counted) }))) written = 0;
+        const row = { ...counted.last, ...said(counted, 0, batch), ...{ id, about: MORE, nextAt: until } };
+        if (await outbox.add(row, 'waiting', batch)) onAdded(row);
+        else if ((await outbox.get(id, 'waiting')) === undefined) return late(counted);
+        else continue;
+      } else {
+        if (before.lease !== undefined) return late(counted);
+        const row = { ...before, ...said(counted, countOf(before), batch) };
+        if (!(await outbox.replace(before, row, batch))) continue;
+      }
+      counted.open.splice(0, batch.length);
     }
   };
 
   return {
     async add(row, { since, until }) {
-      const id = outboxId(since, 'more', row.agent, row.channel, since);
-      let counted = open.get(id);
+      const id = outboxId(since, MORE, row.agent, row.channel, since);
+      let counted = windows.get(id);
       if (counted === undefined) {
-        for (const [other, { last }] of open) if (last.at < since) open.delete(other);
-        counted = { count: 0, last: row };
-        open.set(id, counted);
+        for (const [other, { last }] of windows) if (last.at < since) windows.delete(other);
+        counted = { open: [], last: row };
+        windows.set(id, counted);
       }
-      counted.count++;
+      counted.open.push(row.id);
       counted.last = row;
       const mine = counted;
       mine.writing ??= write(id, mine, until).finally(() => {
@@ -55,13 +67,21 @@ export function createCollapse(outbox: Outbox, onAdded: (row: OutboxRow) => void
   };
 }
 
-const said = ({ count, last }: Counted): Pick<OutboxRow, 'message' | 'data'> => ({
-  message: `…and ${count} more. The last: ${clip(last.message, MAX_MESSAGE)}`,
-  data: { count, last: { type: last.about, [last.of]: last.stream, seq: last.seq } },
-});
+/** It goes out this moment, or has: what comes so late is not counted any more. */
+function late(counted: Counted): void {
+  counted.open = [];
+}
 
-const collapsed = (id: string, counted: Counted, until: number): OutboxRow => ({
-  ...counted.last,
-  ...said(counted),
-  ...{ id, about: 'more', nextAt: until },
-});
+const countOf = ({ data }: OutboxRow): number => (typeof data.count === 'number' ? data.count : 0);
+
+function said(
+  { last }: Counted,
+  before: number,
+  batch: readonly string[],
+): Pick<OutboxRow, 'message' | 'data'> {
+  const count = before + batch.length;
+  return {
+    message: `…and ${count} more. The last: ${clip(last.message, MAX_MESSAGE)}`,
+    data: { count, last: { type: last.about, [last.of]: last.stream, seq: last.seq } },
+  };
+}

@@ -12,7 +12,8 @@ import { mayBeNotice, type Notice, noticeOf } from './notice.ts';
 import type { Notifications } from './notifications.ts';
 import { createOutbox } from './outbox.ts';
 import { infoOf, type OutboxRow, outboxId } from './outbox-row.ts';
-import { createPace } from './pace.ts';
+import { createPace, paceKey } from './pace.ts';
+import { restorePace } from './restore-pace.ts';
 import { runChannelCommand } from './run-channel-command.ts';
 import { sendWebhook } from './send-webhook.ts';
 import { createDesktop, type Desktop } from './show-on-desktop.ts';
@@ -47,6 +48,12 @@ export function createNotifications(options: NotificationsOptions): Notification
   const places = createStreamPlaces(store);
   const outbox = createOutbox(store.tables);
   const pace = createPace();
+  let restoring: Promise<void> | undefined;
+  /** By the first that has something to tell. Without a store that answers, the minute begins anew. */
+  const restored = (): Promise<void> => {
+    restoring ??= restorePace(outbox, pace, clock.now()).catch(onError);
+    return restoring;
+  };
   const inHand = new Set<Promise<void>>();
   let endMarking: () => void = () => undefined;
   let closed = false;
@@ -83,7 +90,8 @@ export function createNotifications(options: NotificationsOptions): Notification
       ...{ channel: channel.name, kind: channel.kind, about: notice.about[0] ?? '' },
       ...{ message: notice.message, data: notice.data, attempts: 0, tries: 0, nextAt: clock.now() },
     };
-    const turn = pace.take(`${agent} ${channel.name}`, clock.now());
+    await restored();
+    const turn = pace.take(paceKey(row), clock.now());
     if (turn.kind === 'counted') return collapse.add(row, turn);
     if (dispatcher.isFull()) {
       await outbox.add({ ...row, error: FULL, endedAt: clock.now() }, 'dead');

@@ -11,8 +11,12 @@ const TABLES: Readonly<Record<Status, string>> = {
   dead: 'notify.dead',
 };
 const STATUSES: readonly Status[] = ['waiting', 'sent', 'dead'];
+/** Those that are counted in another one, by id. */
+const COUNTED = 'notify.counted';
 
 const DAY_MS = 86_400_000;
+/** Who starts later than that after the last one ended may count some of the last minute again. */
+const COUNTED_MS = DAY_MS;
 const KEPT_MS: Readonly<Record<'sent' | 'dead', number>> = { sent: 7 * DAY_MS, dead: 30 * DAY_MS };
 /** Rows of one kind that are kept; the oldest go. */
 const MAX_KEPT = 1_000;
@@ -21,12 +25,13 @@ const TRIM_AFTER = 100;
 
 /** Notifications in the store's tables: each is in one of them, and moves in one transaction. */
 export interface Outbox {
-  /** Puts it in, unless it is known. */
-  add(row: OutboxRow, status?: 'waiting' | 'dead'): Promise<boolean>;
+  /** Puts it in, unless it is known. Those that it `counted` are known from then on. */
+  add(row: OutboxRow, status?: 'waiting' | 'dead', counted?: readonly string[]): Promise<boolean>;
   get(id: string, status: Status): Promise<OutboxRow | undefined>;
+  /** Whether it is in it, or counted in one that is or was. */
   isKnown(id: string): Promise<boolean>;
   /** Puts one in the place of another; false where it is no longer what it was. */
-  replace(row: OutboxRow, by: OutboxRow): Promise<boolean>;
+  replace(row: OutboxRow, by: OutboxRow, counted?: readonly string[]): Promise<boolean>;
   /** Moves it; false where it is no longer what it was. */
   move(row: OutboxRow, from: Status, by: OutboxRow, to: Status): Promise<boolean>;
   waiting(limit: number): Promise<readonly OutboxRow[]>;
@@ -49,6 +54,8 @@ export function createOutbox(tables: Tables): Outbox {
     ...at(status, row.id, asJson(row)),
     ...(status === 'waiting' ? {} : { ttlMs: KEPT_MS[status] }),
   });
+  const known = (counted: readonly string[]) =>
+    counted.map((key) => ({ table: COUNTED, key, value: true, ttlMs: COUNTED_MS }));
   const get: Outbox['get'] = async (id, status) => asRow(await tables.get(TABLES[status], id));
   const trim = async (status: Status) => {
     if (status === 'waiting' || ++moved[status] % TRIM_AFTER !== 0) return;
@@ -57,18 +64,22 @@ export function createOutbox(tables: Tables): Outbox {
   };
   return {
     get,
-    async add(row, status = 'waiting') {
+    async add(row, status = 'waiting', counted = []) {
       const isNew = STATUSES.map((each) => at(each, row.id, undefined));
-      const added = await tables.exchange(isNew, [kept(status, row)]);
+      const added = await tables.exchange(isNew, [kept(status, row), ...known(counted)]);
       if (added) await trim(status);
       return added;
     },
     async isKnown(id) {
-      const found = await Promise.all(STATUSES.map((status) => tables.get(TABLES[status], id)));
+      const places = [...STATUSES.map((status) => TABLES[status]), COUNTED];
+      const found = await Promise.all(places.map((table) => tables.get(table, id)));
       return found.some((value) => value !== undefined);
     },
-    replace: (row, by) =>
-      tables.exchange([at('waiting', row.id, asJson(row))], [at('waiting', row.id, asJson(by))]),
+    replace: (row, by, counted = []) =>
+      tables.exchange(
+        [at('waiting', row.id, asJson(row))],
+        [at('waiting', row.id, asJson(by)), ...known(counted)],
+      ),
     async move(row, from, by, to) {
       const isMoved = await tables.exchange(
         [at(from, row.id, asJson(row))],

@@ -123,6 +123,11 @@ async function committed(store: Store, events: readonly SessionEvent[]): Promise
 }
 
 const all = (notifications: Notifications) => notifications.list({ limit: 200 });
+/** Resolves when so many are known to have been sent: none of them is put back when the server closes. */
+const sent = (notifications: Notifications, count: number) =>
+  eventually(async () =>
+    expect(await notifications.list({ status: 'sent', limit: 200 })).toHaveLength(count),
+  );
 
 describe('a notification', () => {
   it('goes to the channels that a rule names, signed, with what happened and where to see it', async () => {
@@ -388,6 +393,65 @@ describe('a notification', () => {
     });
     notifications.observe(next({ type: 'session.failed', error: ERROR }));
     await eventually(() => expect(receiver.received).toHaveLength(22));
+  });
+
+  it('of a failing loop is counted on after a restart: nothing twice, and no more than twenty by themselves', async () => {
+    const receiver = await openReceiver();
+    const { clock, store, create } = await stage(receiver);
+    const one = create();
+    const { started, next } = sessionOf(clock);
+    const failures = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) =>
+        next({ type: 'session.failed', error: { ...ERROR, message: `No ${from + n}.` } }),
+      );
+    // They are on the log, too, where the next process looks for what the one before may not have told.
+    const logged = failures(0, 57);
+    await committed(store, [started, ...logged]);
+    for (const event of [started, ...logged]) one.observe(event);
+    await sent(one, 20);
+    await eventually(async () =>
+      expect(await one.list({ status: 'waiting', limit: 9 })).toMatchObject([
+        { message: '…and 37 more. The last: tester failed: No 56.' },
+      ]),
+    );
+    await one.close();
+    await clock.advance(10_000);
+    const two = create();
+    for (const event of failures(57, 60)) two.observe(event);
+    await eventually(async () =>
+      expect(await two.list({ status: 'waiting', limit: 9 })).toMatchObject([
+        { message: '…and 40 more. The last: tester failed: No 59.' },
+      ]),
+    );
+    await clock.advance(49_999);
+    expect(receiver.received).toHaveLength(20);
+    await clock.advance(1);
+    await sent(two, 21);
+    expect(receiver.received[20]?.body).toMatchObject({ data: { count: 40 } });
+    await two.close();
+    const three = create();
+    for (const event of failures(60, 61)) three.observe(event);
+    await eventually(() => expect(receiver.received).toHaveLength(22));
+    expect(receiver.received[21]?.body).toMatchObject({ type: 'session.failed' });
+  });
+
+  it('counts towards the twenty of its minute after a restart', async () => {
+    const receiver = await openReceiver();
+    const { clock, create } = await stage(receiver);
+    const one = create();
+    const { started, failed } = sessionOf(clock);
+    one.observe(started);
+    for (let n = 0; n < 15; n++) one.observe(failed());
+    await sent(one, 15);
+    await one.close();
+    await clock.advance(30_000);
+    const two = create();
+    two.observe(started);
+    for (let n = 0; n < 10; n++) two.observe(failed());
+    await eventually(() => expect(receiver.received).toHaveLength(20));
+    await clock.advance(30_000);
+    await eventually(() => expect(receiver.received).toHaveLength(21));
+    expect(receiver.received[20]?.body).toMatchObject({ type: 'more', data: { count: 5 } });
   });
 
   it('is put back where the server closes while it is sent', async () => {

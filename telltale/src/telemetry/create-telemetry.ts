@@ -5,6 +5,7 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { createInstruments } from './metrics/instruments.ts';
 import { prometheusText } from './metrics/prometheus-text.ts';
 import { createRegistry } from './metrics/registry.ts';
+import { createReviewLook, type StillOpen } from './metrics/review-look.ts';
 import { createRunMeter } from './metrics/run-meter.ts';
 import { createSessionMeter } from './metrics/session-meter.ts';
 import { createOutbox } from './outbox.ts';
@@ -29,6 +30,11 @@ export interface TelemetryOptions {
    * such a one have neither the agent's name nor its start, and its metrics say `unknown`.
    */
   readonly recall?: Recall;
+  /**
+   * Those of these reviews that nobody has answered, as the store has it. Without it those that another process answers
+   * stay open in the metrics of the one that asked.
+   */
+  readonly stillOpen?: StillOpen;
 }
 
 /**
@@ -43,7 +49,12 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const meters = createInstruments(registry);
   const sessions = createSessionMeter(meters);
   const runs = createRunMeter(meters);
-  const outbox = createOutbox({ ...options, settings, metrics: registry.metrics });
+  const refresh = createReviewLook([sessions.reviews, runs.reviews], options.stillOpen);
+  const metrics = async () => {
+    await refresh();
+    return registry.metrics();
+  };
+  const outbox = createOutbox({ ...options, settings, metrics });
   const spans =
     settings.traces === undefined
       ? undefined
@@ -93,6 +104,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     observe(event) {
       if (recaller?.holds(event) !== true) guarded(event);
     },
+    refresh,
     prometheus: () => prometheusText(registry.metrics()),
     async close() {
       await recaller?.settled(clock);

@@ -13,7 +13,7 @@ export interface OutboxOptions {
   readonly clock: Clock;
   readonly onError: (error: RuntimeError) => void;
   readonly host?: string;
-  readonly metrics: () => readonly Metric[];
+  readonly metrics: () => Promise<readonly Metric[]>;
 }
 
 /** What goes to a collector, if anything does. */

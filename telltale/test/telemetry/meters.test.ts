@@ -127,6 +127,60 @@ describe('what a run does is counted', () => {
   });
 });
 
+describe('questions to people', () => {
+  const openIn = ({ telemetry }: ReturnType<typeof telemetryOf>) =>
+    Object.fromEntries(
+      (parsePrometheus(telemetry.prometheus()).get('telltale_reviews_open')?.samples ?? []).map(
+        ({ labels, value }) => [labels.asked_by, value],
+      ),
+    );
+
+  it('are open no longer once another process has answered them, and one that is asked meanwhile is', async () => {
+    const { session, run } = madeUp();
+    const ask = (review: string) => session('s', { type: 'review.requested', review });
+    const looked: (readonly string[])[] = [];
+    const made = telemetryOf(
+      {},
+      {
+        async stillOpen(reviews) {
+          looked.push(reviews);
+          made.telemetry.observe(ask('asked meanwhile'));
+          await undefined;
+          return new Set(['waits']);
+        },
+      },
+    );
+    await made.telemetry.refresh();
+    expect(looked).toEqual([]);
+    for (const event of [
+      session('s', { type: 'session.started' }),
+      ask('waits'),
+      ask('answered'),
+      run('r', { type: 'workflow.started' }),
+      run('r', { type: 'review.requested', review: 'answered, too', step: 'x' }),
+    ])
+      made.telemetry.observe(event);
+    expect(openIn(made)).toEqual({ session: 2, run: 1 });
+    await Promise.all([made.telemetry.refresh(), made.telemetry.refresh()]);
+    expect(looked).toEqual([['waits', 'answered', 'answered, too']]);
+    expect(openIn(made)).toEqual({ session: 2, run: 0 });
+    // Whoever answered it may be heard of after all.
+    made.telemetry.observe(session('s', { type: 'review.resolved', review: 'answered', answer: 'approved' }));
+    expect(openIn(made)).toEqual({ session: 2, run: 0 });
+    made.telemetry.observe(session('s', { type: 'session.cancelled', reason: '', by: 'me' }));
+    expect(openIn(made)).toEqual({ session: 0, run: 0 });
+  });
+
+  it('stay as they are counted where the store does not answer', async () => {
+    const { session } = madeUp();
+    const made = telemetryOf({}, { stillOpen: () => Promise.reject(new Error('away')) });
+    made.telemetry.observe(session('s', { type: 'session.started' }));
+    made.telemetry.observe(session('s', { type: 'review.requested', review: 'one' }));
+    await made.telemetry.refresh();
+    expect(openIn(made)).toMatchObject({ session: 1 });
+  });
+});
+
 describe('a stream that began elsewhere', () => {
   const recalling = () => {
     const { session, run } = madeUp();

@@ -2,22 +2,26 @@ import { once } from 'node:events';
 import { mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { makeWorkspace } from '../../src/cli/demo/make-workspace.ts';
 import { nodeOnPath } from '../../src/cli/demo/node-on-path.ts';
 import { pacedModel } from '../../src/cli/demo/paced-model.ts';
 import { readTemplate } from '../../src/cli/demo/template.ts';
+import type { Io } from '../../src/cli/io.ts';
+import { observe } from '../../src/cli/serve/keep-going.ts';
 import type { SessionEvent } from '../../src/events/event.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { stateMetrics } from '../../src/events/state-metrics.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import type { AgentCatalog } from '../../src/server/catalog/agent-catalog.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { readAnyEvent } from '../../src/session/log/read-log.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Telemetry } from '../../src/telemetry/telemetry.ts';
+import { scripted } from '../../src/testing/scripted.ts';
 import { agentFolder, tool } from '../session/run-agent.ts';
 import { openSink, type Sink, type SunkSpan } from './otlp-sink.ts';
 import { type Family, parsePrometheus } from './parse-prometheus.ts';
@@ -386,6 +390,37 @@ describe('a session that two processes work on', () => {
       if (span !== root) expect(span.parentSpanId).toBe(root.spanId);
     }
   });
+});
+
+it('a question that another process has answered is open no longer in the metrics of the one that asked', async () => {
+  const folder = agentFolder(
+    'import: { tools: [./tools/*.yml] }\n',
+    tool('deploy', 'return 1;', 'approval: always\n'),
+  );
+  const clock = createSystemClock();
+  const home = { cwd: folder, clock, store: 'sqlite:shared.db', durability: 'process' } as const;
+  const [asking, answering] = [await createRuntime(home), await createRuntime(home)];
+  onTestFinished(() => asking.close());
+  onTestFinished(() => answering.close());
+  const going = { io: { env: {}, clock } as unknown as Io, version: '1', catalog: {} as AgentCatalog };
+  const { metrics, close } = await observe(asking, {
+    ...going,
+    onError: (thrown) => expect.unreachable(String(thrown)),
+  });
+  onTestFinished(close);
+  const open = async () =>
+    parsePrometheus(await metrics())
+      .get('telltale_reviews_open')
+      ?.samples.find(({ labels }) => labels.asked_by === 'session')?.value;
+  const model = scripted([
+    '<action id="d">{"name":"deploy"}</action><action id="e">{"name":"deploy"}</action>',
+  ]);
+  const session = asking.start(await loadAgent('agent.yml', { cwd: folder }), { input: 'Go.', model });
+  const { status, reviews = [] } = await session.result;
+  expect([status, reviews.length]).toEqual(['waiting', 2]);
+  expect(await open()).toBe(2);
+  await answering.answer(reviews[0]?.review ?? '', { approved: true, by: 'ann' });
+  expect(await open()).toBe(1);
 });
 
 describe('examples/coding', () => {

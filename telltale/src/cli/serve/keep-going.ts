@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentCatalog, CatalogEntry } from '../../server/catalog/agent-catalog.ts';
 import { readAnyEvent } from '../../session/log/read-log.ts';
+import { openAmong } from '../../session/reviews/review-table.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
@@ -101,10 +102,14 @@ async function readCatalog(
 export async function observe(runtime: Runtime, { version, io: { env, clock }, onError }: Going) {
   const { createTelemetry } = await import('../../telemetry/create-telemetry.ts');
   const recall = (stream: string) => readAnyEvent(runtime.store, stream, 1);
-  const telemetry = createTelemetry({ env, version, clock, onError, recall });
+  const stillOpen = (reviews: readonly string[]) => openAmong(runtime.store, reviews);
+  const telemetry = createTelemetry({ env, version, clock, onError, recall, stillOpen });
   const unwatch = runtime.watch(telemetry.observe);
   return {
-    metrics: () => telemetry.prometheus(),
+    async metrics() {
+      await telemetry.refresh();
+      return telemetry.prometheus();
+    },
     async close() {
       unwatch();
       await telemetry.close();

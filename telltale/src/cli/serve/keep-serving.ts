@@ -63,7 +63,7 @@ async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
 async function start(
   runtime: Runtime,
   { catalog, options, isDev, version, port, io, onError }: Serving,
-  metrics: () => string,
+  metrics: () => Promise<string>,
 ): Promise<Daemon> {
   const { startDaemon } = await import('../../server/start-daemon.ts');
   const { clock, env } = io;

@@ -21,15 +21,17 @@ const ASKS = [
  */
 export async function exportTelemetry(runtime: Runtime, io: Io): Promise<Runtime> {
   if (!ASKS.some((name) => io.env[name])) return runtime;
-  const [{ createTelemetry }, { readAnyEvent }] = await Promise.all([
+  const [{ createTelemetry }, { readAnyEvent }, { openAmong }] = await Promise.all([
     import('../../telemetry/create-telemetry.ts'),
     import('../../session/log/read-log.ts'),
+    import('../../session/reviews/review-table.ts'),
   ]);
   const problems: RuntimeError[] = [];
   const telemetry = createTelemetry({
     ...{ env: io.env, version: packageVersion(), clock: io.clock },
     onError: (error) => problems.push(error),
     recall: (stream) => readAnyEvent(runtime.store, stream, 1),
+    stillOpen: (reviews) => openAmong(runtime.store, reviews),
   });
   runtime.watch(telemetry.observe);
   const close = async () => {

@@ -114,6 +114,19 @@ const isMeant = ({ kind, assignee, session, parent }: OpenReview, filter: Review
 export const findReview = async ({ tables }: Tables, review: string): Promise<OpenReview | undefined> =>
   readRow(review, await tables.get(OPEN, review));
 
+/** Those of these reviews that are open. */
+export async function openAmong(
+  { tables }: Tables,
+  reviews: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const open = new Set<string>();
+  for await (const keys of pages({ tables }, OPEN)) for (const key of keys) open.add(key);
+  // Most of what is not there has been answered; where there are more than are read, it only was not seen.
+  for (const review of reviews)
+    if (!open.has(review) && (await tables.get(OPEN, review)) !== undefined) open.add(review);
+  return open;
+}
+
 /** Whose log a closed review is on. */
 export async function closedIn({ tables }: Tables, review: string): Promise<string | undefined> {
   const found = (await tables.get(CLOSED, review)) as { readonly session: string } | undefined;

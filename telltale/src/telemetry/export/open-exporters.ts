@@ -27,7 +27,7 @@ export interface ExportersEdges {
   readonly version: string;
   readonly startedAt: number;
   readonly now: () => number;
-  readonly metrics: () => readonly Metric[];
+  readonly metrics: () => Promise<readonly Metric[]>;
   readonly onSent: OnSent;
   readonly host?: string;
 }
@@ -99,7 +99,7 @@ export function openExporters(edges: ExportersEdges): Exporters {
     };
     const ours = {
       async collect() {
-        const read = readings.read(edges.metrics(), edges.now());
+        const read = readings.read(await edges.metrics(), edges.now());
         // Without any the reader sends nothing.
         const scopeMetrics = read.length === 0 ? [] : [{ scope, metrics: read }];
         return { resourceMetrics: { resource, scopeMetrics }, errors: [] };

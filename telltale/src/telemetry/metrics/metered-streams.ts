@@ -11,12 +11,20 @@ export interface MeteredStream extends OpenStream {
 export interface MeteredStreams<Entry extends MeteredStream> extends Omit<OpenStreams<Entry>, 'close'> {
   asked(entry: Entry, review: string): void;
   answered(entry: Entry, review: string): void;
+  readonly reviews: MeteredReviews;
   /** Closes it. `of` is its agent or workflow. */
   end(
     stream: string,
     entry: Entry,
     ended: { readonly of: string; readonly at: number; readonly status: string },
   ): void;
+}
+
+/** Questions that were asked here and that nobody has answered as far as this process has heard. */
+export interface MeteredReviews {
+  asked(): readonly string[];
+  /** Of some it turned out that others have answered them. */
+  answeredElsewhere(reviews: readonly string[]): void;
 }
 
 /** What is counted of streams of one kind. */
@@ -34,8 +42,15 @@ export function createMeteredStreams<Entry extends MeteredStream>({
   ended,
   duration,
 }: StreamInstruments): MeteredStreams<Entry> {
+  const askers = new Map<string, Entry>();
   const leave = ({ reviews }: Entry) => {
     open.value -= reviews.size;
+    for (const review of reviews) askers.delete(review);
+  };
+  const answered = ({ reviews }: Entry, review: string) => {
+    if (!reviews.delete(review)) return;
+    askers.delete(review);
+    open.value--;
   };
   const streams = createOpenStreams<Entry>(MAX_OPEN, leave);
   return {
@@ -46,13 +61,21 @@ export function createMeteredStreams<Entry extends MeteredStream>({
       leave(entry);
       streams.close(stream);
     },
-    asked({ reviews }, review) {
-      if (reviews.has(review)) return;
-      reviews.add(review);
+    asked(entry, review) {
+      if (entry.reviews.has(review)) return;
+      entry.reviews.add(review);
+      askers.set(review, entry);
       open.value++;
     },
-    answered({ reviews }, review) {
-      if (reviews.delete(review)) open.value--;
+    answered,
+    reviews: {
+      asked: () => [...askers.keys()],
+      answeredElsewhere(those) {
+        for (const review of those) {
+          const entry = askers.get(review);
+          if (entry !== undefined) answered(entry, review);
+        }
+      },
     },
   };
 }

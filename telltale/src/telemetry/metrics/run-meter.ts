@@ -2,7 +2,7 @@ import type { EventOf } from '../../events/event.ts';
 import type { RunEvent, RunEventOf } from '../../events/run-event.ts';
 import type { Instruments } from './instruments.ts';
 import { NOT_TOLD } from './metered-session.ts';
-import { createMeteredStreams, endOf, type MeteredStream } from './metered-streams.ts';
+import { createMeteredStreams, endOf, type MeteredReviews, type MeteredStream } from './metered-streams.ts';
 
 interface MeteredRun extends MeteredStream {
   readonly workflow: string;
@@ -16,6 +16,7 @@ export interface RunMeter {
   called(parent: EventOf<'session.started'>['parent']): void;
   recall(first: RunEventOf<'workflow.started'>): void;
   knows(run: string): boolean;
+  readonly reviews: MeteredReviews;
 }
 
 export function createRunMeter(meters: Instruments): RunMeter {
@@ -62,6 +63,7 @@ export function createRunMeter(meters: Instruments): RunMeter {
   };
 
   return {
+    reviews: runs.reviews,
     knows: (run) => runs.get(run) !== undefined,
     recall: (first) => void begin(first.run, first),
     called(parent) {

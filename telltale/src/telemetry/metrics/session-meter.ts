@@ -5,7 +5,7 @@ import { LLM_USAGE } from '../../events/reduce.ts';
 import { modelName } from '../model-name.ts';
 import type { Instruments } from './instruments.ts';
 import { endAction, endTurn, type MeteredSession, NO_USAGE, NOT_TOLD, use } from './metered-session.ts';
-import { createMeteredStreams, endOf } from './metered-streams.ts';
+import { createMeteredStreams, endOf, type MeteredReviews } from './metered-streams.ts';
 import { createStateSpend } from './state-spend.ts';
 
 export interface SessionMeter {
@@ -13,6 +13,7 @@ export interface SessionMeter {
   /** Takes up a session in the middle of its life, with what its first event says. */
   recall(first: EventOf<'session.started'>): void;
   knows(session: string): boolean;
+  readonly reviews: MeteredReviews;
 }
 
 export function createSessionMeter(meters: Instruments): SessionMeter {
@@ -132,6 +133,7 @@ export function createSessionMeter(meters: Instruments): SessionMeter {
   };
 
   return {
+    reviews: sessions.reviews,
     knows: (session) => sessions.get(session) !== undefined,
     recall: (first) => void begin(first, first, false),
     add(event) {

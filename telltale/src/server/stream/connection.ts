@@ -9,8 +9,10 @@ export interface Connection {
   readonly isOpen: boolean;
   /** When it was last written to. */
   readonly writtenAt: number;
-  /** Since when it has had more waiting than it may; undefined while it takes what it is sent. */
-  readonly fullSince: number | undefined;
+  /** Since when it has taken nothing of more than it may have waiting; undefined while it takes what it is sent. */
+  readonly stuckSince: number | undefined;
+  /** Sees whether it has taken some of what waits since the last look. */
+  look(): void;
   /** False if the client is full now: it is not written to again until it has `drained`. */
   send(data: string | Uint8Array): boolean;
   /** As `send`, for what is read for this client alone: it is full as soon as it does not take it at once. */
@@ -51,6 +53,8 @@ export function openConnection(
 ): Connection {
   /** Bytes that its socket has not taken yet. */
   let own = 0;
+  /** What was left of that at the last look. */
+  let left: Left = { writes: 0, inHand: 0 };
   let wake: (() => void) | undefined;
   let over: () => void = () => undefined;
 
@@ -60,7 +64,7 @@ export function openConnection(
   };
   const drain = () => {
     count(response.writableLength);
-    connection.fullSince = undefined;
+    connection.stuckSince = undefined;
     wake?.();
     wake = undefined;
   };
@@ -74,7 +78,10 @@ export function openConnection(
     count(waits);
     if (waiting.bytes > limits.maxWaitingBytes) connection.destroy();
     if (!willDrain || waits <= most) return true;
-    connection.fullSince ??= connection.writtenAt;
+    if (connection.stuckSince === undefined) {
+      connection.stuckSince = connection.writtenAt;
+      left = leftIn(response);
+    }
     return false;
   };
   const close = () => {
@@ -82,7 +89,7 @@ export function openConnection(
     socket.off('drain', drain);
     socket.off('close', close);
     count(0);
-    connection.fullSince = undefined;
+    connection.stuckSince = undefined;
     wake?.();
     over();
   };
@@ -90,12 +97,18 @@ export function openConnection(
   const connection: { -readonly [Key in keyof Connection]: Connection[Key] } = {
     isOpen: true,
     writtenAt: clock.monotonic(),
-    fullSince: undefined,
+    stuckSince: undefined,
+    look() {
+      if (connection.stuckSince === undefined) return;
+      const now = leftIn(response);
+      if (isLess(now, left)) connection.stuckSince = clock.monotonic();
+      left = now;
+    },
     send: (data) => write(data, limits.maxClientBytes),
     feed: (data) => write(data, 0),
     drained: () =>
       new Promise((resolve) => {
-        if (connection.isOpen && connection.fullSince !== undefined) wake = resolve;
+        if (connection.isOpen && connection.stuckSince !== undefined) wake = resolve;
         else resolve();
       }),
     end(last) {
@@ -127,3 +140,24 @@ export function openConnection(
   connection.send(BEGINNING);
   return connection;
 }
+
+interface Left {
+  /** Bytes of writes of which the system has not taken all. */
+  readonly writes: number;
+  /** What it has not taken of the one in hand. */
+  readonly inHand: number;
+}
+
+/**
+ * A socket's `writableLength` counts a write until all of it is gone, and one may be all that waits for a client; what is
+ * left of it only the handle knows. Node's own time-outs of sockets ask it, too.
+ */
+const leftIn = ({ socket, writableLength }: ServerResponse): Left => ({
+  writes: writableLength,
+  inHand:
+    (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null } | null)?._handle
+      ?.writeQueueSize ?? 0,
+});
+
+const isLess = (now: Left, before: Left): boolean =>
+  now.writes < before.writes || (now.writes === before.writes && now.inHand < before.inHand);

@@ -62,11 +62,12 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
   };
 
   const look = (connection: Connection, now: number) => {
-    const { isOpen, fullSince, writtenAt } = connection;
+    connection.look();
+    const { isOpen, stuckSince, writtenAt } = connection;
     if (!isOpen) {
       if (now - writtenAt >= limits.farewellMs) connection.destroy();
-    } else if (fullSince !== undefined) {
-      if (now - fullSince >= limits.patienceMs) connection.end(noticeFrame(tooSlow(limits.patienceMs)));
+    } else if (stuckSince !== undefined) {
+      if (now - stuckSince >= limits.patienceMs) connection.end(noticeFrame(tooSlow(limits.patienceMs)));
     } else if (now - writtenAt >= limits.keepAliveMs) connection.send(KEEP_ALIVE);
   };
 

@@ -13,6 +13,8 @@ export interface SseClient {
   readonly headers: IncomingMessage['headers'];
   /** Everything that has come, whole frames only. */
   readonly frames: readonly Frame[];
+  /** Characters that have come. */
+  readonly received: number;
   /** Comments, without their colon. */
   readonly comments: readonly string[];
   /** Of the frames without a name. */
@@ -52,10 +54,14 @@ export async function connect(
     for (const check of [...waiting]) check();
   };
   let rest = '';
+  let received = 0;
   let isOver = false;
   response.setEncoding('utf8');
   response.on('data', (text: string) => {
-    const blocks = (rest + text).split('\n\n');
+    received += text.length;
+    rest += text;
+    if (!text.includes('\n')) return look();
+    const blocks = rest.split('\n\n');
     rest = blocks.pop() ?? '';
     for (const block of blocks) {
       if (block.startsWith(':')) comments.push(block.slice(1).trim());
@@ -75,6 +81,9 @@ export async function connect(
     status: response.statusCode ?? 0,
     headers: response.headers,
     frames,
+    get received() {
+      return received;
+    },
     comments,
     events: () =>
       frames.flatMap(({ event, data }) => (event === 'message' ? [JSON.parse(data) as ReceivedEvent] : [])),

@@ -668,6 +668,33 @@ describe('a channel', () => {
     expect(seqs(second)).toEqual(upTo(5));
   });
 
+  it('keeps a client that reads slowly for as long as it reads, and lets go of it when it does not', async () => {
+    const clock = createSimulatedClock();
+    const { write, begin, show, server } = await played({ maxClientBytes: 128 * 1024 }, clock);
+    write(textEvent('s', 1));
+    begin('s');
+    const client = await server.follow('s');
+    await client.until((seen) => seqs(seen).length === 1);
+    client.pause();
+    // More than the system takes for it: what it reads is only ever a part of what waits.
+    const event = textEvent('s', 2, 'x'.repeat(32 * 1024 * 1024));
+    write(event);
+    show(event);
+    for (let seconds = 0; seconds < 40; seconds += 2) {
+      const goal = client.received + 1024 * 1024;
+      client.resume();
+      await client.until(({ received }) => received >= goal);
+      client.pause();
+      await clock.advance(2_000);
+      expect(server.streams.clients).toBe(1);
+    }
+    expect(server.mostWaiting()).toBeGreaterThan(128 * 1024);
+    await clock.advance(31_000);
+    expect(server.streams.clients).toBe(1);
+    await clock.advance(3_000);
+    await eventually(() => expect(server.streams.clients).toBe(0));
+  });
+
   it('keeps no more for a client that does not read than it may have waiting', async () => {
     const { write, begin, show, server } = await played({ maxClientBytes: 128 * 1024 });
     write(textEvent('s', 1));

@@ -89,10 +89,19 @@ describe('examples/self-rewriting', () => {
 
 describe('an artifact that does what it should not', () => {
   let gauntlet: FinishedRun;
-  beforeAll(async () => {
+  const runGauntlet = async () => {
     const rogue = await openExample('self-rewriting', { workflow: 'gauntlet' });
     gauntlet = await finish(rogue);
     await rogue.close();
+  };
+  /** On a machine that gives its thread nothing for a second, any artifact is ended for its time. */
+  const isStarved = () =>
+    ofType(gauntlet.events, 'invoke').some(
+      ({ method, fallback }) => method !== 'loops' && fallback?.reason === 'timeout',
+    );
+  beforeAll(async () => {
+    await runGauntlet();
+    for (let again = 5; again > 0 && isStarved(); again--) await runGauntlet();
   });
 
   it.each([

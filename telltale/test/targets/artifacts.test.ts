@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import type { Tables } from '../../src/store/store.ts';
-import type { DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
+import type { ArtifactAnswer, DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
 import { createCallArtifact } from '../../src/targets/artifacts/call-artifact.ts';
 import { createDraftCheck } from '../../src/targets/artifacts/check-draft.ts';
 import { createArtifacts } from '../../src/targets/artifacts/create-artifacts.ts';
@@ -45,11 +45,22 @@ beforeEach(() => {
 
 const write = (name: string, source: string, methods = ['decide'], author = 'user') =>
   artifacts.write({ name, source, methods }, author);
-const ask = (artifact: string, method = 'decide', args: readonly Json[] = [], seed = 's') =>
+const askOnce = (artifact: string, method = 'decide', args: readonly Json[] = [], seed = 's') =>
   call({ artifact, method, args, context: CONTEXT, seed, signal });
+/**
+ * On a machine that gives its thread nothing for a second, any artifact is ended for its time. One that has another
+ * reason to end has it when it is asked again; one that has none takes its time again, each time.
+ */
+const ask = async (...asked: Parameters<typeof askOnce>): Promise<ArtifactAnswer> => {
+  for (let again = 10; ; again--) {
+    const answer = await askOnce(...asked);
+    if (answer.ok || answer.reason !== 'timeout' || again === 0) return answer;
+  }
+};
+const seeded = (source: string) => artifacts.seed({ name: 'it', source, methods: ['decide'] });
 /** An artifact of that source, asked at once; seeded, so that nobody looks at the source before. */
 const decide = async (source: string, args: readonly Json[] = [], seed?: string) => {
-  await artifacts.seed({ name: 'it', source, methods: ['decide'] });
+  await seeded(source);
   return ask('it', 'decide', args, seed);
 };
 
@@ -162,7 +173,8 @@ describe('a hostile artifact ends with its reason', () => {
       'export const decide = () => { for (let n = 0; n < 20; n++) try { invoke("gone", "decide") } catch {} }',
     ],
   ])('one that %s: %s', async (_, reason, source) => {
-    const answer = await decide(source);
+    await seeded(source);
+    const answer = await (reason === 'timeout' ? askOnce : ask)('it');
     expect(answer).toMatchObject({ ok: false, reason, version: 1 });
     expect((answer as { message: string }).message).toMatch(/\w/);
     expect((answer as { message: string }).message).not.toContain('/value');
@@ -171,7 +183,8 @@ describe('a hostile artifact ends with its reason', () => {
   test('one whose last call cannot be stopped, and the next one is answered', async () => {
     const source =
       'export const decide = () => { let a = []; for (let i = 0; i < 22; i++) a = [a, a]; return JSON.stringify(a).length }';
-    expect(await decide(source)).toMatchObject({
+    await seeded(source);
+    expect(await askOnce('it')).toMatchObject({
       ok: false,
       reason: expect.stringMatching(/timeout|memory/),
     });
@@ -235,7 +248,7 @@ describe('artifacts that ask others', () => {
       'export const decide = () => { let n = 0; for (; n < 16; n++) invoke("slow", "decide", n); return n }',
     );
     const began = performance.now();
-    const answer = await ask('top');
+    const answer = await askOnce('top');
     expect(answer.ok || performance.now() - began < 5_000).toBe(true);
   });
 });

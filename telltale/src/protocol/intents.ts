@@ -1,5 +1,6 @@
 import type { ActionEnvelope, ActionKind, ActionMode } from '../kernel/action-envelope.ts';
 import type { JsonObject } from '../kernel/json.ts';
+import type { FaultCode } from './fault-codes.ts';
 
 /** Prose that streams: a thought or a response. */
 export type SpeechTag = 'thought' | 'response';
@@ -15,24 +16,6 @@ export interface ActionIntent extends ActionEnvelope {
   readonly name?: string;
   readonly repaired?: true;
 }
-
-export type FaultCode =
-  | 'no_body'
-  | 'tag_too_long'
-  | 'fence_left_open'
-  | 'not_in_response'
-  | 'not_here'
-  | 'stray_close'
-  | 'thought_left_open'
-  | 'truncated'
-  | 'bad_json'
-  | 'body_too_large'
-  | 'bad_action'
-  | 'bad_attribute'
-  | 'duplicate_id'
-  | 'reserved_tag'
-  | 'in_doubt'
-  | 'unsealed';
 
 /** What a dialect hears in a model's stream, in the order in which it was said. */
 export type ParserEvent =

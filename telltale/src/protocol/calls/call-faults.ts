@@ -1,6 +1,7 @@
 import { suggest } from '../../kernel/nearest.ts';
 import { clip } from '../envelope/envelope.ts';
-import type { FaultCode, ParserEvent } from '../intents.ts';
+import type { FaultCode } from '../fault-codes.ts';
+import type { ParserEvent } from '../intents.ts';
 import { LARGE_NUMBER } from '../json/read-object.ts';
 
 export type Fault = Extract<ParserEvent, { type: 'fault' }>;

@@ -1,6 +1,7 @@
 import { suggest } from '../../kernel/nearest.ts';
 import { BODY_FIELDS } from '../envelope/envelope.ts';
-import type { FaultCode, ParserEvent, Place } from '../intents.ts';
+import type { FaultCode } from '../fault-codes.ts';
+import type { ParserEvent, Place } from '../intents.ts';
 import { LARGE_NUMBER } from '../json/read-object.ts';
 import type { BodyTag, ElementName, TagName } from './tag-names.ts';
 import { MAX_TAG } from './tag-scan.ts';

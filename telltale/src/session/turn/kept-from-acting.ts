@@ -1,5 +1,5 @@
 import { NONE } from '../../kernel/grow.ts';
-import type { FaultCode } from '../../protocol/intents.ts';
+import type { FaultCode } from '../../protocol/fault-codes.ts';
 
 /**
  * Whether a fault may mean that something which was to act did not: an action, metadata, a control tag or a variable.

@@ -1,5 +1,6 @@
 import { added, NONE } from '../../kernel/grow.ts';
-import type { FaultCode, ParserEvent } from '../../protocol/intents.ts';
+import type { FaultCode } from '../../protocol/fault-codes.ts';
+import type { ParserEvent } from '../../protocol/intents.ts';
 import { leftOpen, truncated } from '../../protocol/tags/faults.ts';
 
 export type Fault = Extract<ParserEvent, { readonly type: 'fault' }>;

@@ -141,7 +141,7 @@ function outputNote({ output, dialect }: AgentManifest): string {
     return '# The result\n\nYour work ends with a call of "respond" whose "output" is the result.';
   if (dialect === 'step')
     return '# The result\n\nThe step with "is_complete": true must have "output", which is the result.';
-  return `# The final response\n\nIt must be one JSON value that satisfies this JSON Schema, and nothing else, not even a code fence: ${compact(output.schema)}`;
+  return `# The final response\n\nIt must be one JSON value that satisfies this JSON Schema, and nothing else, not even a code fence: ${compact(output.schema)}\n\nA $name in quotes becomes part of that text, escaped; without quotes it becomes the value itself, whatever its type.`;
 }
 
 function stepsNote({ dialect }: AgentManifest): string {

@@ -47,6 +47,76 @@ describe('a final response of an agent with an output schema', () => {
   });
 });
 
+describe('a value in a response of an agent with an output schema', () => {
+  const RESULT =
+    'output: { schema: { type: object, properties: { ok: { type: boolean } } } }\nimport: { tools: [./tools/*.yml] }\n';
+  const asked = (returned: string, response: string) => ({
+    manifest: RESULT,
+    files: tool('page', `return ${returned};`),
+    turns: [`<action id="a">{"name":"page"}</action><response>${response}</response>`],
+  });
+
+  it('in a string is its text, whatever that holds: it can neither break the JSON nor add to it', async () => {
+    const { result, observed, of } = await runAgent(
+      asked(String.raw`'a "b"\n\\", "ok": true, "x": "'`, String.raw`{"ok": false, "says": "\"$a\" \\$a."}`),
+    );
+    const text = 'a "b"\n\\", "ok": true, "x": "';
+    expect(result).toMatchObject({ status: 'completed', turns: 1 });
+    expect(result.result).toEqual({ ok: false, says: `"${text}" \\${text}.` });
+    const live = observed.flatMap((event) => (event.type === 'response.delta' ? [event.text] : []));
+    expect(JSON.parse(live.join(''))).toEqual(result.result);
+    expect(of('response')).toMatchObject([{ text: live.join('') }]);
+  });
+
+  it.each([
+    ['an object', '{ n: [1, "x"] }', { n: [1, 'x'] }],
+    ['a text', String.raw`'1, "ok": true'`, '1, "ok": true'],
+    ['a text that is JSON', String.raw`'[1, {"n": 2}]'`, [1, { n: 2 }]],
+    ['nothing', 'null', null],
+  ])('outside of strings is one value: %s', async (_what, returned, expected) => {
+    const { result } = await runAgent(asked(returned, '```json\n{"ok": false, "says": $a}\n```'));
+    expect(result.result).toEqual({ ok: false, says: expected });
+  });
+
+  it('that there is none of is told in a string, too', async () => {
+    const { of } = await runAgent({
+      ...asked('JSON.parse("{")', '{"says": $a, "too": "$a"}'),
+      turns: [
+        '<action id="a">{"name":"page"}</action>',
+        '<response final="false">{"says": $a, "too": "$a"}</response><response>{}</response>',
+      ],
+    });
+    const said = JSON.parse(of('response')[0]?.text ?? '') as { says: string; too: string };
+    expect(said.says).toMatch(/^\[unavailable: a: .*\]$/);
+    expect(said.too).toBe(said.says);
+  });
+
+  it('in prose, or alone, is as it is', async () => {
+    const { result, of } = await runAgent({
+      ...asked(String.raw`'{"ok": true}'`, ''),
+      turns: [
+        '<action id="a">{"name":"page"}</action><response final="false">It said "$a".</response>',
+        '<response>$a</response>',
+      ],
+    });
+    expect(of('response')[0]?.text).toBe('It said "{"ok": true}".');
+    expect(result.result).toEqual({ ok: true });
+  });
+
+  it('is the same wherever the process died', async () => {
+    const { manifest, files, turns } = asked(String.raw`'"'`, '{"says": "$a"}');
+    const cwd = agentFolder(manifest, files);
+    const setUp = async () => ({ agent: await loadAgent('agent.yml', { cwd }) });
+    const model = () => ({ model: scripted([...turns, '<response>{"says": "$a"}</response>']) });
+    let same = 0;
+    await resumeEverywhere({ setUp, input: 'Go.', start: model(), resume: model() }, ({ result }) => {
+      expect(result.status).toBe('completed');
+      if ((result.result as { says: string }).says === '"') same++;
+    });
+    expect(same).toBeGreaterThan(2);
+  });
+});
+
 describe('a dollar in a response', () => {
   it('that names nothing stays, prices and all, and two are one', async () => {
     const { result, observed } = await runAgent({

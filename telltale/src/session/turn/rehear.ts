@@ -106,7 +106,9 @@ export function rehear(context: SessionContext): Reheard {
     else if (event.type === 'open' && event.tag === 'thought')
       thoughts.push({ text: '', depth: event.depth });
     else if (event.type === 'open') {
-      const stream = createResponseStream(scheduler, undefined, event.final, responses.at(-1)?.stream);
+      const before = responses.at(-1)?.stream;
+      const toJson = manifest.output !== undefined;
+      const stream = createResponseStream(scheduler, undefined, event.final, toJson, before);
       open = { stream, final: event.final };
     } else if (event.type === 'delta' && event.tag === 'thought') {
       const thought = thoughts.at(-1);

@@ -3,8 +3,10 @@ import type { ReferencePiece } from '../../conditions/references/reference.ts';
 import { createReferenceReader, type ReferenceReader } from '../../conditions/references/reference-reader.ts';
 import { extendText } from '../../kernel/extend-text.ts';
 import { added, NONE } from '../../kernel/grow.ts';
+import type { Json } from '../../kernel/json.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
 import type { SessionLog } from '../session-log.ts';
+import { beforeJson, fitted, type JsonPlace, readOn } from './json-place.ts';
 
 type ShownOn = Pick<SessionLog, 'state' | 'watched' | 'show'>;
 
@@ -21,6 +23,8 @@ export interface ResponseStream {
   readonly log: ShownOn | undefined;
   /** Whether it is meant to end the session, as far as its opening says. */
   readonly final: boolean;
+  /** Where what has gone out ends, if it is to be JSON. */
+  readonly place: JsonPlace | undefined;
   /** What has gone out. */
   text: string;
   /** What the model wrote, once that may differ from what has gone out: `sourceOf` has it. */
@@ -37,11 +41,15 @@ export interface ResponseStream {
   waiting: readonly (() => void)[];
 }
 
-/** `after` is the response before it in the turn: what it waits for is waited for here, too, so that they go out in order. */
+/**
+ * `toJson`: the agent's result is to be JSON. `after` is the response before it in the turn: what it waits for is waited
+ * for here, too, so that they go out in order.
+ */
 export function createResponseStream(
   scheduler: Resolving,
   log: ShownOn | undefined,
   final: boolean,
+  toJson: boolean,
   after?: ResponseStream,
 ): ResponseStream {
   const stream: ResponseStream = {
@@ -50,6 +58,7 @@ export function createResponseStream(
       scheduler,
       log,
       final,
+      place: toJson ? beforeJson() : undefined,
       text: '',
       source: undefined,
       reader: undefined,
@@ -69,7 +78,7 @@ export function pushResponse(stream: ResponseStream, text: string): void {
   // Most pieces hold no dollar and nothing waits: they go straight out.
   if (!stream.held && stream.queue.length === 0 && stream.reader?.isIdle() !== false && !text.includes('$')) {
     if (stream.source !== undefined) stream.source += text;
-    out(stream, text);
+    say(stream, text);
     return;
   }
   stream.source = sourceOf(stream) + text;
@@ -108,25 +117,37 @@ function out(stream: ResponseStream, text: string): void {
   log.show({ type: 'response.delta', session, turn, text, final });
 }
 
+/** What the model wrote itself. */
+function say(stream: ResponseStream, text: string): void {
+  if (stream.place !== undefined) readOn(stream.place, text);
+  out(stream, text);
+}
+
+/** What stands in the place of a reference, and what of its text was no part of it. */
+function fill(stream: ResponseStream, value: Json, rest: string): void {
+  out(stream, stream.place === undefined ? asText(value) : fitted(stream.place, value));
+  say(stream, rest);
+}
+
 const UNDECIDED = 'it waits for a person to decide.';
 
 /** Whether the piece has gone out; otherwise its action is waited for. */
 function put(stream: ResponseStream, piece: ReferencePiece): boolean {
-  if (piece.kind === 'text') out(stream, piece.text);
-  else if (piece.kind === 'dollar') out(stream, '$');
+  if (piece.kind === 'text') say(stream, piece.text);
+  else if (piece.kind === 'dollar') say(stream, '$');
   else {
     const { scheduler } = stream;
     const found = scheduler.resolve(piece.source);
     if (found.state === 'pending' && !stream.patient)
-      out(stream, `[unavailable: ${found.id}: ${UNDECIDED}]${found.rest}`);
+      fill(stream, `[unavailable: ${found.id}: ${UNDECIDED}]`, found.rest);
     else if (found.state === 'pending') {
       stream.held = true;
       scheduler.whenEnded([found.id], () => goOn(stream));
       return false;
-    } else if (found.state === 'value') out(stream, asText(found.value) + found.rest);
+    } else if (found.state === 'value') fill(stream, found.value, found.rest);
     else if (found.state === 'failed')
-      out(stream, `[unavailable: ${found.id}: ${found.error.message}]${found.rest}`);
-    else out(stream, piece.source);
+      fill(stream, `[unavailable: ${found.id}: ${found.error.message}]`, found.rest);
+    else say(stream, piece.source);
   }
   return true;
 }

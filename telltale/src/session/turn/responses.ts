@@ -5,9 +5,10 @@ import { createResponseStream, endResponse, whenOut } from './response-stream.ts
 import { closeThoughts, writeOutput } from './spoken.ts';
 
 export function openResponse(hearing: Hearing, final: boolean): void {
-  const { log, scheduler } = hearing.context;
+  const { log, scheduler, manifest } = hearing.context;
+  const before = hearing.responses.at(-1)?.stream;
   hearing.responseFinal = final;
-  hearing.response = createResponseStream(scheduler, log, final, hearing.responses.at(-1)?.stream);
+  hearing.response = createResponseStream(scheduler, log, final, manifest.output !== undefined, before);
 }
 
 export function closeResponse(

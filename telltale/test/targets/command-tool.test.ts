@@ -113,6 +113,15 @@ test('an exit code and the end of stderr are in the error', async () => {
   expect(error.message.length).toBeLessThan(3000);
 });
 
+test('what it printed is in the error, too, whatever else it complained of', async () => {
+  const { failure } = await given(
+    `implementation: { command: [sh, -c, 'printf %010000d 0; echo 1 of 3 failed; echo deprecated >&2; exit 1'] }`,
+  );
+  const { message } = await failure('x');
+  expect(message).toMatch(/exited with 1: deprecated\nIt printed: …0+1 of 3 failed$/);
+  expect(message.length).toBeLessThan(3000);
+});
+
 test('a program that a signal ends says which', async () => {
   const { failure } = await given('implementation: { command: [sh, -c, "kill -SEGV $$"] }');
   const error = await failure('x');

@@ -414,7 +414,7 @@ describe('a verifying command', () => {
       max_retries: 1,
     });
     expect(verdicts[0]).toMatchObject({ assessment: 'retry' });
-    expect(verdicts[0]?.instruction).toMatch(/exited with 3: 2 tests failed$/);
+    expect(verdicts[0]?.instruction).toMatch(/exited with 3: 2 tests failed\nIt printed: …a+$/);
     expect(world.words.get('run1:build#1')).toEqual([
       { kind: 'again', text: verdicts[0]?.instruction, by: 'command node' },
     ]);

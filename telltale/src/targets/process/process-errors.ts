@@ -51,13 +51,19 @@ export const outputEndless = (what: string, limit: number) =>
     hint: 'Ask it for less.',
   });
 
-/** A program that did not exit with 0: how it ended and the end of what it said. */
+/**
+ * A program that did not exit with 0: how it ended and the end of what it said. Of what it printed, too, where it also
+ * complained: a test runner prints what failed, and stderr may hold no more than a warning.
+ */
 export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
   const how =
     ended.signalName === null
       ? `exited with ${ended.exitCode}${signalMeant(ended.exitCode)}`
       : `was ended by the signal ${ended.signalName}`;
-  const said = tail(ended.stderr.text()) || tail(ended.stdout.text());
+  const complained = tail(ended.stderr.text());
+  const printed = tail(ended.stdout.text());
+  const said =
+    complained === '' || printed === '' ? complained || printed : `${complained}\nIt printed: ${printed}`;
   return new RuntimeError(
     'command_failed',
     `The command of ${what} ${how}${said === '' ? ', without a word' : `: ${said}`}`,

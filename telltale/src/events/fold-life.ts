@@ -14,13 +14,20 @@ export function begin(state: SessionState, event: EventOf<'session.started'>): v
   if (event.chat === true) state.chat = true;
   if (event.led === true) state.led = true;
   if (event.user !== undefined) state.user = event.user;
-  if (event.balance !== undefined) state.balance = event.balance;
+  if (event.balance !== undefined) grant(state, event.balance);
   state.input = event.input;
   state.startedAt = event.at;
   for (const [field, value] of Object.entries(event.metadata ?? {})) ownFields(state)[field] = value;
   for (const [name, value] of Object.entries(event.vars ?? {}))
     state.variables = put(state.variables, name, { value, class: classIn(event, name), by: 'start' });
   tellMessage(state, event.parent === undefined || event.led === true ? 'user' : 'parent', event.input);
+}
+
+/** What was spent of another balance before is spent of this one, too. */
+export function grant(state: SessionState, balance: number): void {
+  const spent = (state.granted ?? 0) - (state.balance ?? 0);
+  state.granted = balance;
+  state.balance = balance - spent;
 }
 
 export function tellMessage({ news }: SessionState, from: MessageFrom, text: string): void {

@@ -51,6 +51,8 @@ export type LifeEventBody =
       readonly by: string;
       /** In place of the limit that the session was started with. */
       readonly max_turns?: number;
+      /** In place of the balance that it was started with, where the manifest has another by now. */
+      readonly budget?: number;
       /** It goes on as a chat, whatever it was. */
       readonly chat?: true;
     }

@@ -3,7 +3,7 @@ import type { SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { addFeed, failFeed, removeFeed, updateFeed } from './fold-feeds.ts';
-import { becomeChat, begin, end, goOn, tellMessage } from './fold-life.ts';
+import { becomeChat, begin, end, goOn, grant, tellMessage } from './fold-life.ts';
 import { request, resolve, voidReview } from './fold-reviews.ts';
 import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import {
@@ -65,6 +65,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'session.resumed':
       if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
+      if (event.budget !== undefined) grant(state, event.budget);
       if (event.chat === true) becomeChat(state);
       goOn(state);
       break;

@@ -111,6 +111,8 @@ export interface SessionState {
   /** Whose variables of `key: user` it has. */
   user?: string;
   balance?: number;
+  /** The balance before anything was charged. */
+  granted?: number;
   totals: Totals;
   /** Turns in a row without any tag, and without anything that goes on: see the protocol, section 7. */
   bareTurns: number;

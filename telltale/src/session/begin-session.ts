@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Cause } from '../events/event.ts';
 import { createSnapshotWriter } from '../events/snapshot.ts';
-import { emptyState } from '../events/state.ts';
+import { emptyState, type SessionState } from '../events/state.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
@@ -15,6 +15,7 @@ import { sessionContext } from './decision-context.ts';
 import { hasEnded } from './ending/has-ended.ts';
 import { firstEvent, writerOf } from './first-event.ts';
 import type { Lead } from './guide/lead.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
@@ -118,6 +119,7 @@ export async function beginSession(
         type: 'session.resumed',
         by: lineage === undefined ? (begin.resume.by ?? 'user') : 'parent',
         ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
+        ...budgetNow(begin.agent, state),
         ...(chat ? { chat } : {}),
       },
       lineage?.cause,
@@ -130,6 +132,16 @@ export async function beginSession(
     await writer.release();
     throw thrown;
   }
+}
+
+/** A manifest that was accepted as it is now may have another balance than the session was started with. */
+function budgetNow(
+  { hash, manifest }: LoadedAgent<unknown>,
+  { manifest: started, granted, parent }: SessionState,
+) {
+  const budget = manifest.budget?.balance;
+  const isNew = hash !== started.hash && parent === undefined && granted !== undefined && granted !== budget;
+  return isNew && budget !== undefined ? { budget } : {};
 }
 
 /** Writing scripts is loaded by those who do. */

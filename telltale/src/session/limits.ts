@@ -51,5 +51,5 @@ export const wallReached = (ms: number) => reached('wall', `${ms / 1000} s`);
 
 const budgetSpent = () =>
   new RuntimeError('limit_budget', 'The balance of the session is used up.', {
-    hint: 'Raise "budget.balance" in the manifest, or lower "budget.costs".',
+    hint: 'Raise "budget.balance" in the manifest, then resume the session with --accept-changes.',
   });

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
 import { eventually } from '../store/eventually.ts';
-import { runAgent, tool } from './run-agent.ts';
+import { agentFolder, runAgent, tool } from './run-agent.ts';
 
 const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
 const echo = tool('echo', 'return input.text ?? input;');
@@ -121,6 +122,34 @@ describe('limits', () => {
       ['turn', 0.5],
       ['action', 0],
     ]);
+  });
+
+  it('a budget that was raised since lets a session go on, with what it had spent taken off', async () => {
+    const budget = (balance: number) => `${TOOLS}budget: { balance: ${balance}, costs: { turn: 1 } }\n`;
+    const left: number[] = [];
+    const { result } = await runAgent({
+      manifest: budget(2),
+      files: echo,
+      turns: [],
+      model: endless,
+      after: async (id, runtime) => {
+        for (const [balance, isKnown] of [
+          [2, true],
+          [5, false],
+          [6, false],
+        ] as const) {
+          const agent = await loadAgent('agent.yml', { cwd: agentFolder(budget(balance), echo) });
+          const options = isKnown ? {} : { agent, acceptChanges: true };
+          const resumed = await runtime.resume(id, { ...options, model: endless });
+          expect(await resumed.result).toMatchObject({ status: 'failed', error: { code: 'limit_budget' } });
+          const { totals, balance: now } = await runtime.state(id);
+          left.push(totals.turns, now ?? Number.NaN);
+        }
+      },
+    });
+    expect(result).toMatchObject({ turns: 2, error: { code: 'limit_budget' } });
+    expect(result.error?.hint).toMatch(/--accept-changes/);
+    expect(left).toEqual([2, 0, 5, 0, 6, 0]);
   });
 });
 

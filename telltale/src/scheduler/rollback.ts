@@ -1,6 +1,7 @@
 import type { Cause } from '../events/event.ts';
 import { NOBODY } from '../kernel/grow.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { RolledBack } from './scheduler.ts';
 import { stop, whenIdle } from './stop.ts';
 import { isTaken, take } from './take.ts';
 import { declaredAfter, undoAction, undoId, undone, undoneBy, undoPlan } from './undo.ts';
@@ -37,7 +38,7 @@ export function rollback(
   to: string | undefined,
   cause: Cause | undefined,
   asking?: Asking,
-): Promise<{ readonly undone: readonly string[] }> {
+): Promise<RolledBack> {
   const done = (works.undoing ?? Promise.resolve()).then(() => undoAll(works, to, cause, asking));
   works.undoing = done.catch(() => undefined); // the caller hears of it
   return done;
@@ -48,17 +49,18 @@ async function undoAll(
   to: string | undefined,
   cause: Cause | undefined,
   asking: Asking | undefined,
-) {
+): Promise<RolledBack> {
   const { state } = works;
   const later = asking === undefined ? NOBODY : declaredAfter(state, new Set([asking.by]));
   const ids = undoneBy(state, later); // before a restart
+  const left: string[] = [];
   const spared = asking?.sparesLater === true ? later : NOBODY;
   for (const id of undoPlan(works, works.completed, to, spared)) {
     if (isShut(works) || asking?.signal?.aborted === true) break;
     await undoOne(works, id, cause, later);
-    if (state.actions.get(id)?.status === 'compensated') ids.push(id);
+    (state.actions.get(id)?.status === 'compensated' ? ids : left).push(id);
   }
-  return { undone: ids };
+  return { undone: ids, left };
 }
 
 /** Nothing is undone any more: what was being undone may have been cancelled, or belongs to whoever goes on. */
@@ -105,9 +107,9 @@ export function failSession(
   const open = stop(works, others, works.shutReason);
   ended(works, open)
     .then(() => rollback(works, undefined, cause, asking))
-    .then(() => {
+    .then(({ left }) => {
       if (works.life !== 'failing') return; // cancelled meanwhile: whoever did that has the word
       works.life = 'closed';
-      works.options.onFatal(error, id);
+      works.options.onFatal(error, id, left);
     });
 }

@@ -54,7 +54,7 @@ export interface Scheduler {
     to: string | undefined,
     cause: Cause,
     asked?: { readonly by: string; readonly signal: AbortSignal },
-  ): Promise<{ readonly undone: readonly string[] }>;
+  ): Promise<RolledBack>;
   /** Aborts what runs, drops what waits (these ids only, if given), and resolves when all of it has stopped. */
   cancel(reason: string, ids?: readonly string[]): Promise<void>;
   /**
@@ -69,14 +69,22 @@ export interface Scheduler {
   restore(state: SessionState): void;
 }
 
+export interface RolledBack {
+  readonly undone: readonly string[];
+  /** What was to be undone and is not: what was to undo it failed, was interrupted or did not run. */
+  readonly left: readonly string[];
+}
+
 export interface SchedulerOptions {
   /** How many actions run side by side. */
   readonly parallelActions: number;
   readonly actionTimeoutMs: number;
   /** The folded state that `append` keeps up to date: read only here. */
   readonly state: SessionState;
-  /** Called when an action with `on_error: fail` has failed for good: the session ends. */
-  readonly onFatal: (error: RuntimeError, id: string) => void;
+  /**
+   * Called when an action with `on_error: fail` has failed for good: the session ends. `left` could not be undone before.
+   */
+  readonly onFatal: (error: RuntimeError, id: string, left: RolledBack['left']) => void;
   /** Called after each action's end, in log order. */
   readonly onEnded?: (id: string) => void;
 }

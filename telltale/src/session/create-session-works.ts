@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { PerformCall, SlotCall } from '../scheduler/edges.ts';
+import type { RolledBack } from '../scheduler/scheduler.ts';
 import { mayBeLost } from '../store/may-be-lost.ts';
 import type { InboxMessage } from '../store/store.ts';
 import { agentView } from './agent-view.ts';
@@ -103,8 +104,8 @@ function committed(this: SessionWorks, seq: number, then: (error?: RuntimeError)
   this.log.committed(seq, then);
 }
 
-function onFatal(this: SessionWorks, error: RuntimeError, id: string): void {
-  this.stop.now({ kind: 'fail', error: actionFatal(id, error) });
+function onFatal(this: SessionWorks, error: RuntimeError, id: string, left: RolledBack['left']): void {
+  this.stop.now({ kind: 'fail', error: actionFatal(id, error, left) });
 }
 
 function onEnded(this: SessionWorks): void {
@@ -187,8 +188,16 @@ function beforeTurn(this: SessionWorks): Promise<void> | undefined {
   return learnOfOthers(this.edges);
 }
 
-const actionFatal = (id: string, cause: RuntimeError) =>
-  new RuntimeError('action_failed', `The action "${id}" failed, and says on_error: fail. ${cause.message}`, {
-    hint: cause.hint,
-    cause,
-  });
+function actionFatal(id: string, cause: RuntimeError, left: RolledBack['left']): RuntimeError {
+  const failed = `The action "${id}" failed, and says on_error: fail. ${cause.message}`;
+  return new RuntimeError('action_failed', failed + notUndone(left), { hint: cause.hint, cause });
+}
+
+/** Ids of what could not be undone that a message names. */
+const MOST_NAMED = 10;
+
+function notUndone(left: RolledBack['left']): string {
+  if (left.length === 0) return '';
+  const more = left.length > MOST_NAMED ? ` and ${left.length - MOST_NAMED} more` : '';
+  return `\nWhat was to be undone then, and is not: ${left.slice(0, MOST_NAMED).join(', ')}${more}.`;
+}

@@ -194,7 +194,7 @@ describe('rollback', () => {
     await s.complete('undo_b');
     expect(s.running()).toEqual(['undo_a']);
     await s.complete('undo_a');
-    expect(await done).toEqual({ undone: ['b', 'a'] });
+    expect(await done).toEqual({ undone: ['b', 'a'], left: [] });
     expect(s.state.actions.get('c')?.status).toBe('completed');
   });
 
@@ -208,11 +208,11 @@ describe('rollback', () => {
     await s.settle();
     await s.fail('undo_b');
     await s.complete('undo_a');
-    expect(await first).toEqual({ undone: ['a'] });
+    expect(await first).toEqual({ undone: ['a'], left: ['b'] });
     const second = s.scheduler.rollback(undefined, cause);
     await s.settle();
     await s.complete('undo_b_2');
-    expect(await second).toEqual({ undone: ['b'] });
+    expect(await second).toEqual({ undone: ['b'], left: [] });
     expect(s.story().at(-1)).toBe('compensated b undo_b_2');
   });
 
@@ -228,7 +228,7 @@ describe('rollback', () => {
     expect(s.running()).toEqual(['undo_c']);
     await s.complete('undo_c');
     await s.complete('undo_d');
-    expect(await done).toEqual({ undone: ['c', 'd'] });
+    expect(await done).toEqual({ undone: ['c', 'd'], left: [] });
     expect(s.state.actions.get('a')?.status).toBe('completed');
   });
 
@@ -257,11 +257,11 @@ describe('rollback', () => {
     await s.clock.advance(1);
     expect(s.call('undo_a').signal.aborted).toBe(true);
     await s.fail('undo_a');
-    expect(await done).toEqual({ undone: [] });
+    expect(await done).toEqual({ undone: [], left: ['a'] });
     const again = s.scheduler.rollback(undefined, cause);
     await s.settle();
     await s.complete('undo_a_2', 'gone');
-    expect(await again).toEqual({ undone: ['a'] });
+    expect(await again).toEqual({ undone: ['a'], left: [] });
     expect(s.scheduler.resolve('$undone')).toEqual({ state: 'value', value: 'gone', rest: '' });
   });
 
@@ -269,7 +269,7 @@ describe('rollback', () => {
     const s = stage();
     s.declare('a', { compensate: { name: 'undo', if: 'actions.a.output.id == 4' } });
     await s.complete('a', { id: 5 });
-    expect(await s.scheduler.rollback(undefined, cause)).toEqual({ undone: [] });
+    expect(await s.scheduler.rollback(undefined, cause)).toEqual({ undone: [], left: ['a'] });
     expect(s.story().at(-1)).toBe('skipped undo_a if');
   });
 
@@ -287,7 +287,7 @@ describe('rollback', () => {
       await s.clock.advance(30_000);
     }
     await s.complete('undo_a');
-    expect(await done).toEqual({ undone: ['a'] });
+    expect(await done).toEqual({ undone: ['a'], left: ['b'] });
     expect(s.fatal).toEqual([]);
   });
 
@@ -318,7 +318,7 @@ describe('rollback', () => {
     await s.settle();
     expect(s.running()).toEqual(['r', 'undo_a']);
     await s.complete('undo_a');
-    expect(await done).toEqual({ undone: ['a'] });
+    expect(await done).toEqual({ undone: ['a'], left: [] });
   });
 
   test('compensations obey parallel_actions', async () => {
@@ -331,7 +331,7 @@ describe('rollback', () => {
     expect(s.running()).toEqual(['b']);
     await s.complete('b');
     await s.complete('undo_a');
-    expect(await done).toEqual({ undone: ['a'] });
+    expect(await done).toEqual({ undone: ['a'], left: [] });
   });
 
   test('an undone action is no good dependency any more', async () => {

@@ -263,7 +263,7 @@ describe('foreach', () => {
     await s.complete('undo_book[1]');
     expect(s.call('undo_book[0]').input).toEqual({ id: 10, of: 'x' });
     await s.complete('undo_book[0]');
-    expect(await done).toEqual({ undone: ['book[1]', 'book[0]'] });
+    expect(await done).toEqual({ undone: ['book[1]', 'book[0]'], left: [] });
   });
 });
 

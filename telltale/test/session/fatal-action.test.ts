@@ -43,6 +43,20 @@ describe('an action with on_error: fail', () => {
     expect(of('action.compensated').map(({ id }) => id)).toEqual(['a2', 'a']);
   });
 
+  it('says what could not be undone, and nothing of that where all was', async () => {
+    const run = (undo: string, n: number) =>
+      runAgent({
+        manifest,
+        files: { ...files, ...tool('undo', undo) },
+        turns: [Array.from({ length: n }, (_, at) => made.replace('"a"', `"a${at}"`)).join('') + failed],
+      });
+    const message = async (undo: string, n: number) => (await run(undo, n)).result.error?.message ?? '';
+    expect(await message('return 1;', 2)).not.toContain('undone');
+    const broken = 'if (context.idempotencyKey.endsWith("a1")) return 1; throw new Error("gone");';
+    expect(await message(broken.replace('"a1"', '"undo_a1"'), 3)).toMatch(/is not: a2, a0\.$/);
+    expect(await message('throw new Error("gone");', 12)).toMatch(/is not: a11, a10, .*a2 and 2 more\.$/);
+  });
+
   it('lets no further turn begin, whatever the model said behind it', async () => {
     const { result, of } = await runAgent({
       manifest,

@@ -6,6 +6,7 @@ import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Memory } from '../../memory/memory.ts';
+import type { RolledBack } from '../../scheduler/scheduler.ts';
 import type { OpenDesk } from '../artifact-desk.ts';
 import type { FeedDesk } from '../feeds/feed-desk.ts';
 import type { CompleteStep } from '../guide/complete-step.ts';
@@ -19,11 +20,7 @@ export interface InternalEdges {
   readonly setVariable: SetVariable;
   readonly desk: OpenDesk;
   /** Undoes what was asked for before the action `own`, which asks for it, until the signal is aborted. */
-  readonly rollback: (
-    to: string | undefined,
-    own: string,
-    signal: AbortSignal,
-  ) => Promise<{ readonly undone: readonly string[] }>;
+  readonly rollback: (to: string | undefined, own: string, signal: AbortSignal) => Promise<RolledBack>;
   /** Stops an action that has not ended; resolves when it has. */
   readonly cancel: (id: string, reason: string) => Promise<void>;
   /** The feeds of the session; rejects where it has none. */

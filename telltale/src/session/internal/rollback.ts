@@ -16,7 +16,7 @@ export const rollbackAction: Definition = {
   run: async (input, { state, rollback }, own, signal) => {
     const { to } = input as { to?: string };
     if (to !== undefined && !state.actions.has(to)) throw noSuchAction(to, state);
-    const { undone } = await orStopped(rollback(to, own, signal), 'internal action "rollback"', signal);
-    return { undone: [...undone] };
+    const { undone, left } = await orStopped(rollback(to, own, signal), 'internal action "rollback"', signal);
+    return { undone: [...undone], ...(left.length === 0 ? {} : { not_undone: [...left] }) };
   },
 };

@@ -193,6 +193,25 @@ describe('the guard', () => {
   });
 });
 
+describe('a rollback', () => {
+  it('says what it could not undo beside what it did', async () => {
+    const undo = 'if (input.n === 2) throw new Error("gone"); return 1;';
+    const make = (n: number) =>
+      `<action id="m${n}" mode="sync">{"name": "make", "compensate": {"name": "undo", "parameters": {"n": ${n}}}}</action>`;
+    const ran = await runAgent({
+      manifest: 'import: { tools: [./tools/*.yml] }\n',
+      files: { ...tool('make', 'return 1;'), ...tool('undo', undo) },
+      turns: [
+        `${make(1)}${make(2)}${make(3)}${internal('r', 'rollback', { to: 'm2' }, 'mode="sync"')}`,
+        `${internal('q', 'rollback', { to: 'm1' }, 'mode="sync"')}`,
+        DONE,
+      ],
+    });
+    expect(outcome(ran, 'r')).toEqual({ undone: ['m3'], not_undone: ['m2'] });
+    expect(outcome(ran, 'q')).toEqual({ undone: ['m1'], not_undone: ['m2'] });
+  });
+});
+
 describe('an id of several actions', () => {
   it.each([
     [

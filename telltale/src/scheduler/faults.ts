@@ -1,6 +1,8 @@
-import { quote } from '../conditions/issue.ts';
-import type { UnknownReference } from '../conditions/references/resolve-references.ts';
+import { type PathSegment, quote } from '../conditions/issue.ts';
+import { readPath } from '../conditions/own-property.ts';
+import type { Lookup, UnknownReference } from '../conditions/references/resolve-references.ts';
 import type { EventBody } from '../events/event.ts';
+import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Deadlock } from './graph.ts';
 
@@ -33,14 +35,45 @@ export function deadlocked(id: string, why: Deadlock): Fault {
 
 /** Names listed in one fault. */
 const MAX_LISTED = 10;
+const MAX_KEY_SHOWN = 40;
 
-export function unknownVariables(id: string, unknown: readonly UnknownReference[]): Fault {
-  const sources = [...new Set(unknown.map(({ source }) => source))];
-  const more = sources.length > MAX_LISTED ? ` and ${sources.length - MAX_LISTED} more` : '';
-  return fault(
-    'unknown_variable',
-    `Action "${id}" was run with ${sources.slice(0, MAX_LISTED).join(', ')}${more} as written: no output_key, action, feed, variable, metadata field or target called once has that name. Write $$ for a dollar sign.`,
-  );
+/** `lookup` tells a name that nobody knows from a part that what it stands for does not have. */
+export function unknownVariables(id: string, unknown: readonly UnknownReference[], lookup: Lookup): Fault {
+  const nameless = new Set<string>();
+  const partless = new Set<string>();
+  for (const { source, name, path } of unknown) {
+    const value = lookup(name);
+    if (value === undefined) nameless.add(source);
+    else partless.add(`${source} (${lastPart(`$${name}`, value, path)})`);
+  }
+  const why = [
+    ...(nameless.size === 0 ? [] : [`${listed(nameless)} as written: ${NO_SUCH_NAME}`]),
+    ...(partless.size === 0 ? [] : [`${listed(partless)} as written: there is no such part in the value.`]),
+  ];
+  return fault('unknown_variable', `Action "${id}" was run with ${why.join(' And with ')}`);
+}
+
+const NO_SUCH_NAME =
+  'no output_key, action, feed, variable, metadata field or target called once has that name. Write $$ for a dollar sign.';
+
+function listed(all: ReadonlySet<string>): string {
+  const more = all.size > MAX_LISTED ? ` and ${all.size - MAX_LISTED} more` : '';
+  return `${[...all].slice(0, MAX_LISTED).join(', ')}${more}`;
+}
+
+/** How far the path leads, and what is there instead: `$page.links has self, next`. */
+function lastPart(name: string, value: Json, [step, ...rest]: readonly PathSegment[]): string {
+  const part = step === undefined ? undefined : (readPath(value, [step]) as Json | undefined);
+  if (step === undefined || part === undefined) return `${name} ${shapeOf(value)}`;
+  return lastPart(typeof step === 'number' ? `${name}[${step}]` : `${name}.${step}`, part, rest);
+}
+
+function shapeOf(value: Json): string {
+  if (typeof value === 'string') return 'is a text';
+  if (typeof value !== 'object' || value === null) return `is ${value}`;
+  if (Array.isArray(value)) return `is a list of ${value.length}`;
+  const keys = Object.keys(value).map((key) => key.slice(0, MAX_KEY_SHOWN));
+  return keys.length === 0 ? 'is empty' : `has ${listed(new Set(keys))}`;
 }
 
 export const duplicateId = (id: string): Fault =>

@@ -27,7 +27,9 @@ export function resolveInput<T extends Json>(
   const { unknown } = resolved.value;
   const made = resolved.value.value as T;
   return ok(
-    unknown.length === 0 ? { value: made } : { value: made, fault: unknownVariables(action.id, unknown) },
+    unknown.length === 0
+      ? { value: made }
+      : { value: made, fault: unknownVariables(action.id, unknown, lookup) },
   );
 }
 

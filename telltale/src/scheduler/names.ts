@@ -114,9 +114,8 @@ function findKey(names: NameSpace, name: string, by?: DeclaredAction): Standing 
   const provider = names.keys?.get(name);
   if (provider === undefined) return undefined;
   const latest = provider === by?.id ? undefined : standingOf(names, provider);
-  // A `<foreach>` gives the list of its outputs; the state knows only of the last one.
-  if (latest?.state === 'open' || (latest?.state === 'value' && names.loops?.has(provider) === true))
-    return latest;
+  // The one that was declared last counts, however long the others take: it is what was meant where the name was written.
+  if (latest !== undefined && latest.state !== 'failed') return latest;
   const completed = names.state.outputs.get(name);
   const before = completed === undefined ? undefined : standingOf(names, completed);
   return before?.state === 'value' ? before : latest;

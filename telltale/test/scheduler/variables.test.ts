@@ -62,6 +62,19 @@ describe('parameters', () => {
     expect(s.call('x').input).toEqual({ k: 'b' });
   });
 
+  test('so it does for a response, however long the others take; one that failed leaves the name to them', async () => {
+    const s = stage();
+    for (const id of ['a', 'b', 'c']) s.declare(id, { output_key: 'k' });
+    await s.fail('c');
+    await s.complete('b', 'b');
+    await s.complete('a', 'a');
+    expect(s.scheduler.resolve('$k')).toEqual({ state: 'value', value: 'a', rest: '' });
+    for (const id of ['d', 'e']) s.declare(id, { output_key: 'k' });
+    await s.complete('e', 'e');
+    await s.complete('d', 'd');
+    expect(s.scheduler.resolve('$k')).toEqual({ state: 'value', value: 'e', rest: '' });
+  });
+
   test('an action may take the value its own output_key had before', async () => {
     const s = stage();
     s.declare('a', { output_key: 'draft' });
@@ -79,6 +92,18 @@ describe('parameters', () => {
     expect(s.story()).toEqual(['declared a', 'fault unknown_variable', 'started a']);
     expect(s.events.find(({ type }) => type === 'fault')).toMatchObject({
       message: expect.stringContaining('with $nope, $no_more as written'),
+    });
+  });
+
+  test('a part that a value does not have is told apart from a name that nobody knows', async () => {
+    const s = stage({ outside: { list: [1, { deep: {} }], text: 'x' } });
+    s.declare('a');
+    await s.complete('a', { n: { m: null }, constructor: 1 });
+    s.declare('b', { parameters: { x: '$a.n.m.o $a.x $list[2] $list[1].deep.er $text.y $nope.z' } });
+    const [fault] = s.events.filter(({ type }) => type === 'fault');
+    expect(fault).toMatchObject({
+      message:
+        'Action "b" was run with $nope.z as written: no output_key, action, feed, variable, metadata field or target called once has that name. Write $$ for a dollar sign. And with $a.n.m.o ($a.n.m is null), $a.x ($a has n, constructor), $list[2] ($list is a list of 2), $list[1].deep.er ($list[1].deep is empty), $text.y ($text is a text) as written: there is no such part in the value.',
     });
   });
 

@@ -1,3 +1,4 @@
+import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { ParserEvent } from './intents.ts';
 import { createTagParser, type TagParserOptions } from './tags/tag-parser.ts';
 
@@ -24,13 +25,67 @@ export async function parseStream(
 ): Promise<void> {
   const parser = createTagParser(options);
   const { signal } = options;
-  for await (const chunk of source) {
-    signal?.throwIfAborted();
-    for (const event of parser.push(chunk)) deliver(event, options);
+  for await (const chunk of signal === undefined ? source : untilAborted(source, signal)) {
+    if (typeof chunk !== 'string') throw notText(chunk);
+    for (const event of parser.push(chunk)) {
+      deliver(event, options);
+      signal?.throwIfAborted(); // a handler may have had enough
+    }
   }
-  signal?.throwIfAborted();
   for (const event of parser.end()) deliver(event, options);
 }
+
+/** The same, but for a source that is silent: that is not waited for any more once the signal has gone off. */
+async function* untilAborted(
+  source: AsyncIterable<string> | Iterable<string>,
+  signal: AbortSignal,
+): AsyncGenerator<string, void> {
+  const chunks = Symbol.asyncIterator in Object(source) ? source : inTurn(source as Iterable<string>);
+  const iterator = (chunks as AsyncIterable<string>)[Symbol.asyncIterator]();
+  let giveUp: ((reason: unknown) => void) | undefined;
+  const aborted = () => giveUp?.(signal.reason);
+  const next = () =>
+    new Promise<IteratorResult<string>>((resolve, reject) => {
+      giveUp = reject;
+      iterator.next().then(resolve, reject);
+    });
+  signal.addEventListener('abort', aborted, { once: true });
+  let isDone = false;
+  try {
+    while (!signal.aborted) {
+      const { done, value } = await next();
+      isDone = done === true;
+      if (isDone) break;
+      if (!signal.aborted) yield value;
+    }
+    signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener('abort', aborted);
+    if (!isDone) await told(iterator, signal);
+  }
+}
+
+/** Tells a source to stop. One that may be in the middle of waiting is not waited for: a generator would not hear of it. */
+async function told(iterator: AsyncIterator<string>, signal: AbortSignal): Promise<void> {
+  const stopping = Promise.resolve(iterator.return?.());
+  if (signal.aborted)
+    stopping.catch(() => undefined); // the signal's reason is what is told
+  else await stopping;
+}
+
+async function* inTurn(source: Iterable<string>): AsyncGenerator<string, void> {
+  yield* source;
+}
+
+/** A body of fetch is bytes; and what is no text would be passed over in silence, or fail somewhere in the parser. */
+const notText = (chunk: unknown) =>
+  new RuntimeError(
+    'bad_option',
+    `parseStream was given a stream of something else than text: ${ArrayBuffer.isView(chunk) ? 'bytes' : typeof chunk}.`,
+    {
+      hint: 'Give pieces of text. Bytes are decoded first: response.body.pipeThrough(new TextDecoderStream()).',
+    },
+  );
 
 function deliver(event: ParserEvent, handlers: StreamHandlers): void {
   handlers.onEvent?.(event);

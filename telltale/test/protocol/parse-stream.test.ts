@@ -112,4 +112,69 @@ describe('parseStream', () => {
     await expect(reading).rejects.toThrow('enough');
     expect(heard).toEqual(['one ']);
   });
+
+  it('does not wait for a source that is silent once its signal has gone off', async () => {
+    const controller = new AbortController();
+    async function* silent() {
+      yield 'one ';
+      setImmediate(() => controller.abort(new Error('enough')));
+      await new Promise(() => {});
+    }
+    const heard: string[] = [];
+    const reading = parseStream(silent(), {
+      signal: controller.signal,
+      onText: ({ text }) => heard.push(text),
+    });
+    await expect(reading).rejects.toThrow('enough');
+    expect(heard).toEqual(['one ']);
+  });
+
+  it('calls no further handler for a chunk in which one of them aborts its signal', async () => {
+    const controller = new AbortController();
+    const heard: string[] = [];
+    const reading = parseStream(['<thought>a</thought><response>b</response>'], {
+      signal: controller.signal,
+      onEvent({ type }) {
+        heard.push(type);
+        controller.abort(new Error('enough'));
+      },
+    });
+    await expect(reading).rejects.toThrow('enough');
+    expect(heard).toEqual(['open']);
+  });
+
+  it('tells a source to stop that is read under a signal, whether the signal or a handler ends it', async () => {
+    for (const how of ['signal', 'handler', 'before']) {
+      const controller = new AbortController();
+      if (how === 'before') controller.abort(new Error('enough'));
+      let cancelled = false;
+      const source = new ReadableStream<string>({
+        pull: (to) => to.enqueue('more '),
+        cancel: () => {
+          cancelled = true;
+        },
+      });
+      const reading = parseStream(source, {
+        signal: controller.signal,
+        onText() {
+          if (how === 'handler') throw new Error('enough');
+          controller.abort(new Error('enough'));
+        },
+      });
+      await expect(reading).rejects.toThrow('enough');
+      expect(cancelled, how).toBe(true);
+    }
+  });
+
+  it('refuses bytes, and whatever else is no text, with what to do', async () => {
+    const bytes = [new TextEncoder().encode('<thought>')] as unknown as readonly string[];
+    await expect(parseStream(bytes)).rejects.toMatchObject({
+      code: 'bad_option',
+      message: 'parseStream was given a stream of something else than text: bytes.',
+      hint: expect.stringContaining('TextDecoderStream'),
+    });
+    await expect(parseStream([undefined] as unknown as readonly string[])).rejects.toMatchObject({
+      code: 'bad_option',
+    });
+  });
 });

@@ -14,7 +14,8 @@ interface Walk {
 
 /**
  * What a user's code returned, as plain JSON: undefined is null, `toJSON` counts (dates), a property that is undefined
- * is left out. What JSON would drop or change in silence (NaN, a Map, bytes, functions) is `bad_output`, with the place.
+ * is left out. What JSON would drop or change in silence (NaN, a Map, bytes, a Response, functions) is `bad_output`, with
+ * the place.
  * `what` names the tool.
  */
 export function plainJson(value: unknown, what: string, maxBytes: number): Json {
@@ -76,7 +77,9 @@ function copyOpen(value: object, path: string, walk: Walk): Json | undefined {
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), path, walk);
   const copied: Record<string, Json> = {};
-  for (const key of Object.keys(value)) {
+  const keys = Object.keys(value);
+  if (keys.length === 0 && !isPlain(value)) throw notJson(walk.what, path, ...hollow(value));
+  for (const key of keys) {
     count(Buffer.byteLength(key) + 4, walk);
     const inner = copy((value as Readonly<Record<string, unknown>>)[key], `${path}/${key}`, walk);
     if (inner === undefined) continue;
@@ -90,15 +93,36 @@ function copyOpen(value: object, path: string, walk: Walk): Json | undefined {
 const setOwn = (object: object, key: string, value: Json) =>
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 
-/** Objects that JSON would turn into `{}` or into a list of numbers. */
-function refusal(value: object): readonly [string, string?] | undefined {
+type Refusal = readonly [found: string, hint?: string];
+
+/** Objects that JSON would turn into `{}`, into null or into a list of numbers. */
+function refusal(value: object): Refusal | undefined {
+  if (isPlain(value)) return undefined;
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
     return ['bytes', "Return them as text: Buffer.from(bytes).toString('base64')."];
   if (value instanceof Map) return ['a Map', 'Return Object.fromEntries(map).'];
   if (value instanceof Set) return ['a Set', 'Return [...set].'];
   if (value instanceof Promise) return ['a Promise', 'Await it first.'];
   if (value instanceof Error) return ['an Error', 'Throw it, so that the action fails.'];
-  return value instanceof RegExp ? ['a RegExp'] : undefined;
+  if (value instanceof RegExp) return ['a RegExp'];
+  if (value instanceof Date && Number.isNaN(value.getTime())) return ['a Date that is none'];
+  if (Symbol.asyncIterator in value)
+    return ['a stream', 'Read it to its end: await Array.fromAsync(stream).'];
+  return undefined;
+}
+
+/** What has nothing that JSON would show. */
+function hollow(value: object): Refusal {
+  if (value instanceof Response) return ['a Response', 'Return await response.json(), or response.text().'];
+  if (Symbol.iterator in value) return ['an iterator', 'Return [...iterator].'];
+  const { name } = (value.constructor as { readonly name?: unknown } | undefined) ?? {};
+  return [`an object of ${typeof name === 'string' && name !== '' ? name : 'a class'} that JSON shows as {}`];
+}
+
+/** Also where it comes from another realm. */
+function isPlain(value: object): boolean {
+  const proto = Object.getPrototypeOf(value);
+  return proto === null || Object.getPrototypeOf(proto) === null;
 }
 
 function count(bytes: number, walk: Walk): void {

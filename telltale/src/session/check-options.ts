@@ -1,7 +1,10 @@
 import { isJsonObject } from '../kernel/json.ts';
+import { nearest } from '../kernel/nearest.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { showValue } from '../manifest/schema/show-value.ts';
+import { isModel } from '../models/is-model.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
-import type { RuntimeOptions, StartOptions } from './runtime-types.ts';
+import type { ResumeOptions, RuntimeOptions, StartOptions } from './runtime-types.ts';
 
 /** What no type says of options, and what a program in JavaScript is told by no compiler. Throws `bad_option`. */
 
@@ -9,7 +12,52 @@ const MAX_DEPTH = 100;
 const DURABILITIES: readonly unknown[] = [undefined, 'power', 'process'];
 const ON_WAITING: readonly unknown[] = [undefined, 'release', 'hold'];
 
-export function checkRuntimeOptions({ store, durability, onWaiting }: RuntimeOptions): void {
+/** What an option has to be; what is said of it elsewhere is `any`. */
+type Kind = keyof typeof KINDS;
+
+const KINDS = {
+  any: { is: () => true, hint: '' },
+  text: { is: (given: unknown) => typeof given === 'string', hint: 'Give a text.' },
+  flag: { is: (given: unknown) => typeof given === 'boolean', hint: 'Write true or false.' },
+  function: { is: (given: unknown) => typeof given === 'function', hint: 'Give a function.' },
+  map: { is: isJsonObject, hint: 'Give an object.' },
+  signal: {
+    is: (given: unknown) => typeof Object(given).throwIfAborted === 'function',
+    hint: 'Give the "signal" of an AbortController, or AbortSignal.timeout(ms).',
+  },
+  model: {
+    is: (given: unknown) => typeof given === 'string' || (isJsonObject(given) && isModel(given)),
+    hint: 'Give "provider/model", "scripted:FILE", or an object with "id" and "stream(request, sink)".',
+  },
+  agent: {
+    is: (given: unknown) => Object(given).manifest !== undefined,
+    hint: 'Give what loadAgent or defineAgent resolves to: { agent: await loadAgent("./agent.yml") }.',
+  },
+} as const;
+
+const RUNTIME: Readonly<Record<keyof RuntimeOptions, Kind>> = {
+  ...{ store: 'any', durability: 'any', onWaiting: 'any', cwd: 'text', user: 'text' },
+  ...{ clock: 'map', env: 'map', derivedTriggers: 'map', member: 'map', signal: 'signal' },
+  ...{
+    random: 'function',
+    approve: 'function',
+    mcp: 'function',
+    onError: 'function',
+    crashPoint: 'function',
+  },
+};
+const START: Readonly<Record<keyof StartOptions, Kind>> = {
+  ...{ input: 'any', vars: 'any', maxTurns: 'any', onWaiting: 'any', model: 'model', signal: 'signal' },
+  ...{ user: 'text', record: 'text', id: 'text', chat: 'flag', queued: 'flag' },
+};
+const RESUME: Readonly<Record<keyof ResumeOptions, Kind>> = {
+  ...{ maxTurns: 'any', onWaiting: 'any', model: 'model', signal: 'signal', agent: 'agent' },
+  ...{ record: 'text', by: 'text', acceptChanges: 'flag', chat: 'flag', first: 'function' },
+};
+
+export function checkRuntimeOptions(options: RuntimeOptions): void {
+  checkAll('createRuntime', RUNTIME, options);
+  const { store, durability, onWaiting } = options;
   const isStore = store === undefined || typeof store === 'string' || 'location' in Object(store);
   if (!isStore) throw notTaken('createRuntime', 'store', store, STORES);
   if (!DURABILITIES.includes(durability))
@@ -20,12 +68,42 @@ export function checkRuntimeOptions({ store, durability, onWaiting }: RuntimeOpt
 export function checkStart(agent: LoadedAgent<unknown>, start: StartOptions): void {
   if ((agent as Partial<typeof agent> | undefined)?.manifest === undefined) throw noAgentGiven();
   if (typeof (start as Partial<StartOptions> | undefined)?.input !== 'string') throw noInput();
+  checkAll('runtime.start', START, start);
   checkTurns('runtime.start', start);
-  const { id, vars } = start;
-  if (id !== undefined && typeof id !== 'string') throw notTaken('runtime.start', 'id', id, 'Give a text.');
+  const { vars } = start;
   if (vars === undefined) return;
   const place = isJsonObject(vars) ? noJsonAt(vars, '', []) : '';
   if (place !== undefined) throw varsAreNoJson(place);
+}
+
+export function checkResume(resume: ResumeOptions<unknown>): void {
+  checkAll('runtime.resume', RESUME, resume);
+  checkTurns('runtime.resume', resume);
+}
+
+/** One that is misspelt would be passed over in silence. */
+function checkAll(call: string, known: Readonly<Record<string, Kind>>, options: object): void {
+  for (const [option, given] of Object.entries(options)) {
+    const kind = Object.hasOwn(known, option) ? known[option] : undefined;
+    if (kind === undefined) throw unknownOption(call, option, Object.keys(known));
+    if (given !== undefined && !KINDS[kind].is(given)) throw notTaken(call, option, given, KINDS[kind].hint);
+  }
+}
+
+/** What is said to a session, or why it is ended: it goes onto its log as it is. */
+export function checkText(call: string, name: string, given: unknown): void {
+  if (typeof given !== 'string') throw notTaken(call, name, given, KINDS.text.hint);
+}
+
+/** One that cannot be called would be found out when the first event comes, by nobody who could mend it. */
+export function checkListener(call: string, given: unknown): void {
+  if (typeof given !== 'function') throw notTaken(call, 'listener', given, KINDS.function.hint);
+}
+
+/** A store counts events by whole numbers; what lies before the first is all of them. */
+export function checkFrom(from: unknown): void {
+  if (!Number.isSafeInteger(from))
+    throw notTaken('runtime.events', 'from', from, 'Give the seq of an event, or leave it out.');
 }
 
 /** Where a value holds what JSON would drop or change in silence; undefined where nowhere. */
@@ -48,7 +126,7 @@ const isPlain = (value: object): boolean => {
 };
 
 /** NaN would be no limit, and less than one turn no session. */
-export function checkTurns(
+function checkTurns(
   call: string,
   { maxTurns, onWaiting }: Pick<StartOptions, 'maxTurns' | 'onWaiting'>,
 ): void {
@@ -66,9 +144,26 @@ const STORES =
   'Give sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE, "memory", or a store that was opened.';
 
 const notTaken = (call: string, option: string, given: unknown, hint: string) =>
-  new RuntimeError('bad_option', `${call} was given a "${option}" that it does not take: ${String(given)}.`, {
-    hint,
+  new RuntimeError(
+    'bad_option',
+    `${call} was given a "${option}" that it does not take: ${showGiven(given)}.`,
+    { hint },
+  );
+
+/** As a program shows it, where a manifest could not hold it. */
+const showGiven = (given: unknown): string =>
+  given === undefined || typeof given === 'number' || typeof given === 'bigint' || typeof given === 'symbol'
+    ? String(given)
+    : typeof given === 'function'
+      ? 'a function'
+      : showValue(given);
+
+const unknownOption = (call: string, option: string, known: readonly string[]) => {
+  const near = nearest(option, known);
+  return new RuntimeError('bad_option', `${call} has no option "${option}".`, {
+    hint: `${near === undefined ? '' : `Did you mean "${near}"? `}It takes: ${known.toSorted().join(', ')}.`,
   });
+};
 
 const varsAreNoJson = (place: string) =>
   new RuntimeError(

@@ -1,6 +1,13 @@
 import { resolve } from 'node:path';
 import { createOpenDesk } from './artifact-desk.ts';
-import { checkRuntimeOptions, checkStart, checkTurns } from './check-options.ts';
+import {
+  checkFrom,
+  checkListener,
+  checkResume,
+  checkRuntimeOptions,
+  checkStart,
+  checkText,
+} from './check-options.ts';
 import type { Begin } from './children/lineage.ts';
 import { drainRuntime } from './drain-runtime.ts';
 import { forkSession } from './fork-session.ts';
@@ -71,6 +78,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     store,
     ...(joined === undefined ? {} : { fleet: joined.fleet }),
     watch(watcher) {
+      checkListener('runtime.watch', watcher);
       const own: Watcher = (event) => watcher(event);
       watchers.add(own);
       return () => watchers.delete(own);
@@ -100,7 +108,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     async resume<Output>(id: string, resume: ResumeOptions<Output> = {}) {
       mustBeOpen();
-      checkTurns('runtime.resume', resume);
+      checkResume(resume);
       const { signal } = resume;
       signal?.throwIfAborted();
       const begin = await readyToResume(edges, id, resume);
@@ -112,10 +120,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       return session as Session<unknown> as Session<Output>;
     },
     fork: (session, seq, fork = {}) => forkSession(store, session, seq, fork.id ?? ids.next('ses'), clock),
-    events: (session, from = 1, { signal } = {}) => readEvents(store, session, from, signal),
+    async events(session, from = 1, { signal } = {}) {
+      checkFrom(from);
+      return readEvents(store, session, from, signal);
+    },
     state: (session, seq, { signal } = {}) =>
       stateAt(store, session, seq, readSession(store, session, seq, signal)),
     async steer(session, text, from) {
+      checkText('runtime.steer', 'text', text);
       const live = here.get(session);
       if (live === undefined) return steerSession(edges, session, text, from);
       if (live.isOver()) throw nobodyReads(session);
@@ -124,6 +136,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       if (live.isOver() && !live.hasHeard(sent)) throw nobodyReads(session);
     },
     async cancel(session, reason = 'asked to', from = 'user') {
+      checkText('runtime.cancel', 'reason', reason);
       await store.send(session, { kind: 'cancel', from, body: reason });
     },
     workflows: runs,

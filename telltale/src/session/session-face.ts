@@ -5,6 +5,7 @@ import { lateMethods } from '../kernel/late-methods.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { Talk } from './chat/talk.ts';
+import { checkListener, checkText } from './check-options.ts';
 import type { Begin, ChildSession } from './children/lineage.ts';
 import { type Rest, waitsFor } from './children/rest.ts';
 import { createEventQueue, type EventQueue } from './event-queue.ts';
@@ -89,6 +90,7 @@ function events({ [LIVE]: live }: Face): EventQueue {
 }
 
 function subscribe(this: Face, listener: Early['listener']): () => void {
+  checkListener('session.subscribe', listener);
   const live = this[LIVE];
   if (live.log !== undefined && live.hasBegun) return live.log.subscribe(listener);
   const early: Early = { listener, end: live.log?.subscribe(listener) };
@@ -115,6 +117,7 @@ function say(this: Face, text: string): Promise<void> {
 
 async function send(live: Live, kind: 'steer' | 'message', body: string): Promise<void> {
   const { edges, begin, session, talk } = live;
+  checkText(kind === 'steer' ? 'session.steer' : 'session.say', 'text', body);
   await session.ready;
   if (kind === 'message' && live.log?.state.chat !== true) throw notAChat(begin.id);
   // A chat that has completed can be gone on with: it reads then what was said.
@@ -145,6 +148,7 @@ function stop(this: Face, reason: StopReason): void {
 }
 
 async function cancel(this: Face, reason = 'asked to'): Promise<void> {
+  checkText('session.cancel', 'reason', reason);
   end(this[LIVE], { kind: 'cancel', reason, by: 'user' });
   await this.result;
 }

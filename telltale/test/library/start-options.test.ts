@@ -30,6 +30,14 @@ it.each([
   { maxTurns: Number.NaN },
   { maxTurns: Number.POSITIVE_INFINITY },
   { onWaiting: 'held' },
+  { maxTurn: 3 },
+  { model: {} },
+  { model: 5 },
+  { model: { id: 'mine' } },
+  { signal: {} },
+  { signal: new AbortController() },
+  { record: 1 },
+  { chat: 'yes' },
 ])('a start and a resume refuse %o', async (wrong) => {
   const runtime = await createRuntime({ store: 'memory' });
   const agent = await defineAgent({ name: 'x', model: scripted(['<response>Hi.</response>']) });
@@ -41,10 +49,49 @@ it.each([
   await runtime.close();
 });
 
-it.each([{ store: 5 }, { store: null }, { store: {} }, { durability: 'best' }, { onWaiting: 'held' }])(
-  'a runtime refuses %o',
-  async (wrong) => {
-    await expect(createRuntime({ store: 'memory', ...wrong } as RuntimeOptions)).rejects.toEqual(refused);
+it.each([
+  ...[{ store: 5 }, { store: null }, { store: {} }, { durability: 'best' }, { onWaiting: 'held' }],
+  ...[{ cwd: 1 }, { env: 'PATH' }, { clock: 5 }, { signal: {} }, { onError: 1 }, { approve: true }],
+  { random: 0.5 },
+])('a runtime refuses %o', async (wrong) => {
+  await expect(createRuntime({ store: 'memory', ...wrong } as RuntimeOptions)).rejects.toEqual(refused);
+});
+
+it('an option that is misspelt is refused with the one that was meant, and opens no store', async () => {
+  const stor = { stor: 'memory' } as RuntimeOptions;
+  await expect(createRuntime(stor)).rejects.toMatchObject({
+    code: 'bad_option',
+    message: 'createRuntime has no option "stor".',
+    hint: expect.stringContaining('Did you mean "store"?'),
+  });
+});
+
+it('what is said to a session, and who listens to it, is checked when it is given', async () => {
+  const runtime = await createRuntime({ store: 'memory' });
+  const agent = await defineAgent({ name: 'x', model: scripted(['<response>Hi.</response>']) });
+  const session = runtime.start(agent, { input: 'x' });
+  for (const wrong of [undefined, 1, new Error('x')] as unknown[] as string[]) {
+    await expect(session.steer(wrong)).rejects.toEqual(refused);
+    await expect(session.say(wrong)).rejects.toEqual(refused);
+    await expect(runtime.steer(session.id, wrong)).rejects.toEqual(refused);
+    if (wrong !== undefined) await expect(session.cancel(wrong)).rejects.toEqual(refused);
+    if (wrong !== undefined) await expect(runtime.cancel(session.id, wrong)).rejects.toEqual(refused);
+    expect(() => session.subscribe(wrong as never)).toThrow(refused);
+    expect(() => runtime.watch(wrong as never)).toThrow(refused);
+  }
+  expect((await session.result).status).toBe('completed');
+  await runtime.close();
+});
+
+it.each([1.5, Number.NaN, '1'])(
+  'events from %s on are refused, and the store is not said to be damaged',
+  async (from) => {
+    const runtime = await createRuntime({ store: 'memory' });
+    const agent = await defineAgent({ name: 'x', model: scripted(['<response>Hi.</response>']) });
+    const { id, result } = runtime.start(agent, { input: 'x' });
+    await result;
+    await expect(runtime.events(id, from as number)).rejects.toEqual(refused);
+    await runtime.close();
   },
 );
 

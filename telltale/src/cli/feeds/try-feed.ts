@@ -47,8 +47,8 @@ export async function tryFeed(
   const vars = readVars(options.var);
   const agent = await loadForRun(manifest, context, options);
   if (agent === undefined) return EXIT.usage;
-  return withRuntime(context, options, async (runtime) => {
-    const { model } = options;
+  const { model, store } = options;
+  return withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
     const trial = await runtime.feeds(agent, { vars, ...(model === undefined ? {} : { model }) });
     try {
       if (feed === undefined) return await list(trial.list(), agent.manifest.name, options, context);

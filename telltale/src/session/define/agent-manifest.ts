@@ -2,6 +2,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { CodeImport, CodeManifest } from '../../manifest/project/code-manifest.ts';
 import type { ImportList } from '../../manifest/project/project.ts';
 import type { ManifestKind } from '../../manifest/schema/kinds.ts';
+import { isModel } from '../../models/is-model.ts';
 import type { Model } from '../../models/model.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { AgentCode } from './agent-code.ts';
@@ -156,9 +157,6 @@ function readModels(model: unknown, models: unknown, findings: Found[]) {
     },
   };
 }
-
-const isModel = (value: object): value is Model =>
-  'id' in value && typeof value.id === 'string' && 'stream' in value && typeof value.stream === 'function';
 
 async function readOutput(output: unknown, findings: Found[]) {
   const { schema, jsonSchema, ...rest } = (output ?? {}) as Given;

@@ -71,17 +71,35 @@ export const modelFailed = (
   options: ModelFailedOptions = {},
 ): RuntimeError<ModelFailure> => new RuntimeError(code, what, { ...FAILURES[code], ...options });
 
-/** What a model's stream resolved to, if that says how it ended: a Model of somebody's own may be no TypeScript. */
+/**
+ * What a model's stream resolved to, if that says how it ended: a Model of somebody's own may be no TypeScript. Figures
+ * that are none count as not given: added up, they would put an end to every limit.
+ */
 export function modelEnd(id: string, end: unknown): ModelEnd {
-  if (typeof end === 'object' && end !== null) return end as ModelEnd;
-  throw new RuntimeError(
+  const { finish, usage } = Object(end) as Partial<ModelEnd>;
+  if (typeof finish !== 'string') throw modelEndMissing(id, end);
+  return usage === undefined || isUsage(usage) ? (end as ModelEnd) : { finish };
+}
+
+const isUsage = (usage: unknown): boolean => {
+  const { input, output, cached = 0, written = 0 } = Object(usage) as Readonly<Record<string, unknown>>;
+  return [input, output, cached, written].every((count) => Number.isFinite(count) && (count as number) >= 0);
+};
+
+const modelEndMissing = (id: string, end: unknown) =>
+  new RuntimeError(
     'model_end_missing',
-    `The stream of ${id} resolved to ${String(end)}, not to how it ended.`,
+    `The stream of ${id} resolved to ${typeof end === 'object' && end !== null ? 'an object without "finish"' : String(end)}, not to how it ended.`,
     {
-      hint: 'stream() of a Model resolves to { finish: "stop" }, or "length" where it came to its limit, with usage: { input, output } if that is known.',
+      hint: 'stream() of a Model resolves to { finish: "stop" }, or "length" where it came to its limit, with usage: { input, output } if that is known. What it says it gives to sink.text(delta) as it comes.',
     },
   );
-}
+
+/** Providers send pieces without text, too: the first one, the one with the figures. */
+export const modelNotText = (id: string, call: 'text' | 'reasoning', given: unknown) =>
+  new RuntimeError('model_not_text', `${id} called sink.${call} with ${typeof given}, not with text.`, {
+    hint: `Call it only where there is some: if (typeof delta === "string") sink.${call}(delta).`,
+  });
 
 export const modelCancelled = (id: string) =>
   new RuntimeError('model_cancelled', `The stream of ${id} was cancelled.`);

@@ -72,6 +72,54 @@ describe('a model', () => {
     expect(of('turn.failed')).toHaveLength(1);
   });
 
+  it('that is a generator, whose pieces nobody asks for, fails its session in place of doing nothing', async () => {
+    const model = {
+      id: 'test/mine',
+      async *stream() {
+        yield '<response>End.</response>';
+      },
+    } as unknown as Model;
+    const { result } = await runAgent({ turns: [], model });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'model_end_missing' } });
+    expect(result.error?.hint).toContain('sink.text(delta)');
+  });
+
+  it.each([
+    { input: Number.NaN, output: 1 },
+    { input: 1 },
+    { input: -1, output: 1 },
+    { input: '1', output: '1' },
+    { input: 1, output: 1, cached: Number.NaN },
+    null,
+  ])('that gives %o as its figures is counted itself, so that limits hold', async (usage) => {
+    const model = {
+      id: 'test/mine',
+      price: { input: 1, output: 1 },
+      async stream(_request: unknown, sink: ModelSink) {
+        sink.text('<response>End.</response>');
+        return { finish: 'stop', usage };
+      },
+    } as unknown as Model;
+    const { result, of } = await runAgent({ turns: [], model });
+    expect(of('turn.completed')).toMatchObject([{ usage: { estimated: true } }]);
+    expect(result.usage.input).toBeGreaterThan(0);
+    expect(result.cost_usd).toBeGreaterThan(0);
+  });
+
+  it('that says something else than text is told so, by the name of the call', async () => {
+    for (const call of ['text', 'reasoning'] as const) {
+      const model = {
+        id: 'test/mine',
+        async stream(_request: unknown, sink: ModelSink) {
+          sink[call](undefined as unknown as string);
+          return { finish: 'stop' };
+        },
+      } as unknown as Model;
+      const { result } = await runAgent({ turns: [], model });
+      expect(result.error).toMatchObject({ code: 'model_not_text', message: expect.stringContaining(call) });
+    }
+  });
+
   it('that does not say how it ended takes nothing back from a final response', async () => {
     const { result, of } = await runAgent({ turns: [], model: endless('<response>End.</response>') });
     expect(result).toMatchObject({ status: 'completed', result: 'End.' });

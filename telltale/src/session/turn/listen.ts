@@ -1,5 +1,6 @@
 import type { Result } from '../../kernel/result.ts';
 import type { ModelEnd, ModelRequest } from '../../models/model.ts';
+import { modelNotText } from '../../models/model-errors.ts';
 import type { Prompt } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { type ModelStream, startStream } from '../stream-model.ts';
@@ -54,6 +55,7 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
 
 function hearText(this: TurnStream, delta: string): void {
   if (this.over) return; // what comes after the stream's end belongs to no turn
+  if (typeof delta !== 'string') throw modelNotText(this.model.id, 'text', delta);
   const { hearing, clock, started } = this;
   this.firstMs ??= clock.monotonic() - started;
   if (hearing.context.stop.reason !== undefined) return;
@@ -73,6 +75,7 @@ function take(stream: TurnStream, chars: number): void {
 
 function showReasoning(this: TurnStream, text: string): void {
   if (this.over) return;
+  if (typeof text !== 'string') throw modelNotText(this.model.id, 'reasoning', text);
   const { hearing, clock, started } = this;
   const { log, state } = hearing.context;
   this.firstMs ??= clock.monotonic() - started;

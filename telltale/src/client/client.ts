@@ -103,7 +103,10 @@ export interface TelltaleClient {
   sessionEvents(id: string, query?: EventQuery, options?: CallOptions): Promise<Page<SessionEvent>>;
   /** The folded state after `seq`, or now. */
   sessionState(id: string, seq?: number, options?: CallOptions): Promise<JsonObject>;
-  /** Follows a session until it ends or the returned function is called: comes back by itself when it breaks. */
+  /**
+   * Follows a session until it ends or the returned function is called: comes back by itself when it breaks. What the
+   * listener throws is uncaught, and the next event is told all the same.
+   */
   followSession(
     id: string,
     listener: (told: Followed<SessionEvent | LiveEvent | LiveSnapshot>) => void,

@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import { tellOne } from '../kernel/tell-all.ts';
 import type { Followed } from './client.ts';
 import { type ConnectEdges, connectStream, type StreamRequest } from './connect-stream.ts';
 
@@ -15,7 +16,10 @@ export interface FollowEdges extends ConnectEdges {
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 
-/** Follows an event stream and comes back whenever it breaks, until it ends or the returned function is called. */
+/**
+ * Follows an event stream and comes back whenever it breaks, until it ends or the returned function is called. What the
+ * listener throws is uncaught: it is no break of the connection, and the next event is told all the same.
+ */
 export function follow<Event>(edges: FollowEdges, following: Following<Event>): () => void {
   const { clock, random } = edges;
   const { listener } = following;
@@ -26,7 +30,7 @@ export function follow<Event>(edges: FollowEdges, following: Following<Event>): 
   let failures = 0;
 
   const tell = (told: Followed<Event>) => {
-    if (!over.signal.aborted) listener(told);
+    if (!over.signal.aborted) tellOne(listener, told);
   };
   const take = (event: Event, id: number | undefined): boolean => {
     if (following.numbered && id !== undefined) {

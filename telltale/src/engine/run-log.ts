@@ -12,7 +12,7 @@ import {
   committedThrough,
   createStreamBatches,
 } from '../store/stream-batches.ts';
-import { tellAll } from '../store/tell-all.ts';
+import { tellAll } from '../kernel/tell-all.ts';
 import type { RunJournal } from './run-journal.ts';
 
 export interface RunLogEdges {

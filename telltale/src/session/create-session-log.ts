@@ -17,7 +17,7 @@ import {
   type StreamBatches,
   whenCommitted,
 } from '../store/stream-batches.ts';
-import { tellAll } from '../store/tell-all.ts';
+import { tellAll } from '../kernel/tell-all.ts';
 import type { WhenMade } from './begin-stream.ts';
 import type { SessionLog } from './session-log.ts';
 import { publish, type ShownLog, show, showHeld, speech, subscribe } from './show-events.ts';

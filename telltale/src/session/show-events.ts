@@ -1,7 +1,7 @@
 import type { ObservedEvent, SessionEvent } from '../events/event.ts';
 import type { LiveEvent } from '../events/live-event.ts';
 import { added, NONE, without } from '../kernel/grow.ts';
-import { tellOne } from '../store/tell-all.ts';
+import { tellOne } from '../kernel/tell-all.ts';
 import type { SessionLog } from './session-log.ts';
 import type { OpenSpeech } from './speech.ts';
 

@@ -72,6 +72,19 @@ const refuses =
     response.end(JSON.stringify({ error: { code, message: 'No.', hint: 'Do it.', retryable } }));
   };
 
+/** The messages of what nobody caught, for as long as the test runs. */
+function uncaught(): readonly string[] {
+  const thrown: string[] = [];
+  const others = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', ({ message }) => thrown.push(message));
+  onTestFinished(() => {
+    process.removeAllListeners('uncaughtException');
+    for (const listener of others) process.on('uncaughtException', listener);
+  });
+  return thrown;
+}
+
 describe('a stream that is followed', () => {
   it('is told event by event, and its end', async () => {
     const { until, requests } = await following([
@@ -265,6 +278,33 @@ describe('a stream that is followed', () => {
     stop();
     await eventually(() => expect(closed).toBe(true));
     expect(kinds()).toEqual(['open', 1]);
+  });
+
+  it('goes on where a listener throws, which is uncaught and counts for no break of the connection', async () => {
+    const thrown = uncaught();
+    const { url, requests } = await serverThat(
+      sends(`${frame(1)}${frame(2)}`),
+      sends(`${frame(3)}${END}`),
+    );
+    const clock = createSimulatedClock();
+    const kinds: unknown[] = [];
+    const stop = follow<Numbered>(
+      { caller: createCaller({ url }), clock, random: () => 0.5 },
+      {
+        ...{ path: '/sessions/ses_1/events', after: 0, numbered: true },
+        listener(told) {
+          const kind = told.kind === 'event' ? told.event.seq : told.kind;
+          kinds.push(kind);
+          throw new Error(`at ${kind}`);
+        },
+      },
+    );
+    onTestFinished(stop);
+    await eventually(() => expect(kinds).toEqual(['open', 1, 2, 'lost']));
+    await clock.advance(500);
+    await eventually(() => expect(kinds).toEqual(['open', 1, 2, 'lost', 'open', 3, 'end']));
+    expect(requests).toHaveLength(2);
+    await eventually(() => expect(thrown).toEqual(kinds.map((kind) => `at ${kind}`)));
   });
 
   it('survives whatever else a server sends', async () => {

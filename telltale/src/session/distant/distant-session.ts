@@ -1,5 +1,5 @@
 import type { ObservedEvent } from '../../events/event.ts';
-import { tellAll } from '../../store/tell-all.ts';
+import { tellAll } from '../../kernel/tell-all.ts';
 import { createEventQueue } from '../event-queue.ts';
 import { readSession } from '../read-session.ts';
 import type { OnWaiting, Session, SessionResult } from '../runtime-types.ts';

@@ -155,6 +155,22 @@ describe('a schema', () => {
     expect(result.status).toBe('completed');
   });
 
+  it('that throws is said to have failed itself, at once or later', async () => {
+    const fail = () => {
+      throw new Error('no luck');
+    };
+    const schemas = [fail, async () => fail()].map(
+      (validate) => ({ '~standard': { version: 1, vendor: 'mine', validate } }) as const,
+    );
+    for (const parameters of schemas) {
+      const tool = defineTool({ name: 'odd', parameters, jsonSchema: { type: 'object' }, run: () => 1 });
+      expect((await callTool(tool, {})).error).toMatchObject({
+        code: 'schema_failed',
+        message: 'The schema fails by itself: no luck',
+      });
+    }
+  });
+
   it('names the paths of three issues and counts the others', async () => {
     const each = z.number();
     const tool = defineTool({

@@ -20,7 +20,7 @@ export function readOutputWith(schema: StandardSchemaV1, value: Json): unknown {
 
 const outputWaits = () =>
   new RuntimeError('async_schema', 'The schema of "output" answers with a promise.', {
-    hint: "Use a schema without asynchronous checks there; those of a tool's parameters may have them.",
+    hint: "Use a schema without asynchronous checks there; those of a tool's parameters may have them. Zod answers so also where a check or a transform throws.",
   });
 
 const outputChanged = (problem: string) =>

@@ -3,7 +3,7 @@ import { openReviews, reviewOf, voidedReviewOf } from '../../events/fold-reviews
 import type { ReplacedReview } from '../../events/review-event.ts';
 import type { Review } from '../../events/state.ts';
 import { createIdSource } from '../../kernel/ids.ts';
-import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClearCall } from '../../scheduler/edges.ts';
 import { type BoundCall, boundCall, changesOf } from '../../targets/access/bound-call.ts';
 import type { Approve, Need } from '../../targets/target.ts';
@@ -159,9 +159,16 @@ const CANCELLED = 'the action was cancelled';
 const outside = (stream: string): Cause => ({ stream, seq: 0, depth: 0 });
 
 function wordOf(answer: Awaited<ReturnType<Approve>>): Decided {
+  if (typeof answer !== 'boolean' && typeof Object(answer).approved !== 'boolean') throw noAnswer(answer);
   const { approved, by = 'approve', note } = typeof answer === 'boolean' ? { approved: answer } : answer;
   return { answer: approved ? 'approved' : 'rejected', by, ...(note === undefined ? {} : { note }) };
 }
+
+/** A program in JavaScript may forget to return one. It is no yes. */
+const noAnswer = (answer: unknown) =>
+  new RuntimeError('bad_option', `"approve" gave no answer, but ${typeof answer}`, {
+    hint: 'Return true, false, or { approved, by, note }.',
+  });
 
 function refusal(review: Review | undefined, asked: Review): RuntimeError | undefined {
   if (review?.answer === 'approved') return undefined;

@@ -1,16 +1,25 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
+import { placedCause, thrownMessage } from '../output/thrown-message.ts';
 
 /** What a schema made of a value, or what is wrong with it, in words. */
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string };
 
-/** Asks any Standard Schema. A promise only where the schema's own answer is one. Throws what the schema throws. */
+/** Asks any Standard Schema. A promise only where the schema's own answer is one. What it throws is `schema_failed`. */
 export function validate(schema: StandardSchemaV1, value: unknown): Validated | Promise<Validated> {
-  const result = schema['~standard'].validate(value);
-  return result instanceof Promise ? result.then(validated) : validated(result);
+  let result: ReturnType<StandardSchemaV1['~standard']['validate']>;
+  try {
+    result = schema['~standard'].validate(value);
+  } catch (thrown) {
+    throw schemaFailed(thrown);
+  }
+  if (!(result instanceof Promise)) return validated(result);
+  return result.then(validated, (thrown: unknown) => {
+    throw schemaFailed(thrown);
+  });
 }
 
 const validated = (result: StandardSchemaV1.Result<unknown>): Validated =>
@@ -36,6 +45,12 @@ function describeIssue({ message, path = [] }: StandardSchemaV1.Issue): string {
   const words = clip(sentence, MAX_MESSAGE);
   return pointer === '' ? words : `"${clip(pointer, 200)}": ${words}`;
 }
+
+const schemaFailed = (thrown: unknown) =>
+  new RuntimeError('schema_failed', `The schema fails by itself: ${thrownMessage(thrown)}`, {
+    hint: 'A check or a transform of it throws. Let it report what is wrong with the value instead.',
+    cause: placedCause(thrown),
+  });
 
 export const badParameters = (what: string, problem: string) =>
   new RuntimeError('bad_parameters', `The parameters of ${what} are wrong: ${problem}`, {

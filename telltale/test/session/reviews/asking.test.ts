@@ -128,6 +128,17 @@ describe('a person who is asked in this process', () => {
     ]);
   });
 
+  it.each([undefined, null, 'yes', {}])(
+    'who answers with %o has refused, and the log says why',
+    async (said) => {
+      const { asking, call, bodies } = stage(async () => said as never);
+      await asking.ask(call(), NEED);
+      expect(bodies('review.resolved')).toMatchObject([
+        { answer: 'rejected', by: 'runtime', note: expect.stringContaining('"approve" gave no answer') },
+      ]);
+    },
+  );
+
   it('is not asked any more once another has answered, and what they say then does not count', async () => {
     let said: (approved: boolean) => void = () => {};
     const given = stage(

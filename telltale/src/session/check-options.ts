@@ -4,6 +4,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import { showValue } from '../manifest/schema/show-value.ts';
 import { isModel } from '../models/is-model.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
+import type { LoadedWorkflow } from './runs/run-types.ts';
 import type { ResumeOptions, RuntimeOptions, StartOptions } from './runtime-types.ts';
 
 /** What no type says of options, and what a program in JavaScript is told by no compiler. Throws `bad_option`. */
@@ -30,7 +31,7 @@ const KINDS = {
     hint: 'Give "provider/model", "scripted:FILE", or an object with "id" and "stream(request, sink)".',
   },
   agent: {
-    is: (given: unknown) => Object(given).manifest !== undefined,
+    is: (given: unknown) => Object(given).manifest?.kind === 'Agent',
     hint: 'Give what loadAgent or defineAgent resolves to: { agent: await loadAgent("./agent.yml") }.',
   },
 } as const;
@@ -66,7 +67,7 @@ export function checkRuntimeOptions(options: RuntimeOptions): void {
 }
 
 export function checkStart(agent: LoadedAgent<unknown>, start: StartOptions): void {
-  if ((agent as Partial<typeof agent> | undefined)?.manifest === undefined) throw noAgentGiven();
+  if (kindOf(agent) !== 'Agent') throw noAgentGiven();
   if (typeof (start as Partial<StartOptions> | undefined)?.input !== 'string') throw noInput();
   checkAll('runtime.start', START, start);
   checkTurns('runtime.start', start);
@@ -75,6 +76,14 @@ export function checkStart(agent: LoadedAgent<unknown>, start: StartOptions): vo
   const place = isJsonObject(vars) ? noJsonAt(vars, '', []) : '';
   if (place !== undefined) throw varsAreNoJson(place);
 }
+
+/** What `defineWorkflow` makes has no agent yet. */
+export function checkWorkflow(workflow: Pick<LoadedWorkflow, 'manifest' | 'agent'>): void {
+  if (kindOf(workflow) !== 'Workflow' || kindOf(workflow.agent) !== 'Agent') throw noWorkflowGiven();
+}
+
+const kindOf = (loaded: { readonly manifest: { readonly kind: string } } | undefined): string | undefined =>
+  (loaded?.manifest as { readonly kind: string } | undefined)?.kind;
 
 export function checkResume(resume: ResumeOptions<unknown>): void {
   checkAll('runtime.resume', RESUME, resume);
@@ -175,6 +184,11 @@ const varsAreNoJson = (place: string) =>
 const noAgentGiven = () =>
   new RuntimeError('bad_option', 'runtime.start was given no agent.', {
     hint: 'Give what loadAgent or defineAgent resolves to: runtime.start(await loadAgent("./agent.yml"), { input }).',
+  });
+
+const noWorkflowGiven = () =>
+  new RuntimeError('bad_option', 'runtime.workflows.start was given no workflow of an agent.', {
+    hint: 'Give what findWorkflow(agent, workflow) returns, or loadWorkflow("./agent.yml", { workflow }) resolves to.',
   });
 
 const noInput = () =>

@@ -7,6 +7,7 @@ import {
   checkRuntimeOptions,
   checkStart,
   checkText,
+  checkWorkflow,
 } from './check-options.ts';
 import type { Begin } from './children/lineage.ts';
 import { drainRuntime } from './drain-runtime.ts';
@@ -139,7 +140,22 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       checkText('runtime.cancel', 'reason', reason);
       await store.send(session, { kind: 'cancel', from, body: reason });
     },
-    workflows: runs,
+    workflows: {
+      ...runs,
+      start(workflow, run) {
+        mustBeOpen();
+        checkWorkflow(workflow);
+        return runs.start(workflow, run);
+      },
+      async resume(run, resume) {
+        mustBeOpen();
+        return runs.resume(run, resume);
+      },
+      listen(agent, listening) {
+        mustBeOpen();
+        return runs.listen(agent, listening);
+      },
+    },
     forClients: runs.forClients,
     async feeds(agent, trial = {}) {
       mustBeOpen();

@@ -7,6 +7,7 @@ import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { tellAll } from '../kernel/tell-all.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
 import {
@@ -17,7 +18,6 @@ import {
   type StreamBatches,
   whenCommitted,
 } from '../store/stream-batches.ts';
-import { tellAll } from '../kernel/tell-all.ts';
 import type { WhenMade } from './begin-stream.ts';
 import type { SessionLog } from './session-log.ts';
 import { publish, type ShownLog, show, showHeld, speech, subscribe } from './show-events.ts';

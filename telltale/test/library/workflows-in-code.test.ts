@@ -245,6 +245,37 @@ describe('the input of a workflow in code', () => {
   );
 });
 
+describe('a runtime', () => {
+  it('begins no run and listens to nothing once it was closed, though its store is open', async () => {
+    const store = createMemoryStore();
+    const workflow = await load(defineWorkflow({ name: 'w', steps: [echo] }));
+    const runtime = await createRuntime({ store });
+    const run = runtime.workflows.start(workflow);
+    await run.result;
+    await runtime.close();
+    const { length } = await store.list();
+    const closed = expect.objectContaining({ code: 'runtime_closed' });
+    expect(() => runtime.workflows.start(workflow)).toThrow(closed);
+    expect(() => runtime.workflows.listen(workflow.agent)).toThrow(closed);
+    await expect(runtime.workflows.resume(run.id, { workflow })).rejects.toEqual(closed);
+    expect(await store.list()).toHaveLength(length);
+  });
+
+  it('is told of a workflow that belongs to no agent, and of one in the place of an agent', async () => {
+    const defined = defineWorkflow({ name: 'w', steps: [echo] });
+    const runtime = await createRuntime({ store: 'memory' });
+    for (const wrong of [undefined, defined, (await load(defined)).agent])
+      expect(() => runtime.workflows.start(wrong as never)).toThrow(
+        expect.objectContaining({ code: 'bad_option', hint: expect.stringContaining('findWorkflow') }),
+      );
+    const workflow = await load(defined);
+    expect(() => runtime.start(workflow as never, { input: 'x' })).toThrow(
+      expect.objectContaining({ code: 'bad_option' }),
+    );
+    await runtime.close();
+  });
+});
+
 describe('finding a workflow', () => {
   it('takes its name, what defined it, or nothing where it is the only one', async () => {
     const [a, b] = ['a', 'b'].map((name) => defineWorkflow({ name, steps: [echo] })) as [

@@ -5,6 +5,7 @@ import type { RunEvent } from '../events/run-event.ts';
 import type { RunState } from '../events/run-state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { tellAll } from '../kernel/tell-all.ts';
 import type { StreamWriter } from '../store/store.ts';
 import {
   addToBatch,
@@ -12,7 +13,6 @@ import {
   committedThrough,
   createStreamBatches,
 } from '../store/stream-batches.ts';
-import { tellAll } from '../kernel/tell-all.ts';
 import type { RunJournal } from './run-journal.ts';
 
 export interface RunLogEdges {

@@ -282,10 +282,7 @@ describe('a stream that is followed', () => {
 
   it('goes on where a listener throws, which is uncaught and counts for no break of the connection', async () => {
     const thrown = uncaught();
-    const { url, requests } = await serverThat(
-      sends(`${frame(1)}${frame(2)}`),
-      sends(`${frame(3)}${END}`),
-    );
+    const { url, requests } = await serverThat(sends(`${frame(1)}${frame(2)}`), sends(`${frame(3)}${END}`));
     const clock = createSimulatedClock();
     const kinds: unknown[] = [];
     const stop = follow<Numbered>(

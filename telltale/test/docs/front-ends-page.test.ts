@@ -26,7 +26,7 @@ it('the programs of docs/front-ends.md do what they say', async () => {
   });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   for (const [index, code] of programs.entries()) {
-    const file = join(folder, `${index}.mjs`);
+    const file = join(folder, `${index}.mts`);
     const here = code
       .replaceAll('http://127.0.0.1:4800', stage.url)
       .replaceAll('process.env.TELLTALE_TOKEN', JSON.stringify(stage.token));

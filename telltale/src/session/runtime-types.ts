@@ -137,7 +137,10 @@ export interface Session<Output = Json> {
   /** Every durable event from the first on, after its commit, and live ones as they come. Ends with the session. */
   readonly events: AsyncIterable<ObservedEvent>;
   readonly result: Promise<SessionResult<Output>>;
-  /** As `events`, by call: cheaper. The returned function ends it. What a listener throws is uncaught, and harms no session. */
+  /**
+   * As `events`, by call, from now on: cheaper. Right behind `start` it misses none. The returned function ends it. What a
+   * listener throws is uncaught, and harms no session.
+   */
   subscribe(listener: (event: ObservedEvent) => void): () => void;
   /**
    * Tells what the model has said of elements that are still open, in its place among the events: what it holds was shown

@@ -13,7 +13,7 @@ export interface Attributes {
   readonly repeated: string | undefined;
 }
 
-const NO_ATTRIBUTES: Attributes = { values: [], present: 0, other: undefined, repeated: undefined };
+export const NO_ATTRIBUTES: Attributes = { values: [], present: 0, other: undefined, repeated: undefined };
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
 /** Reads what the scan found in `tag`, its text from `<` to `>`. */

@@ -57,15 +57,22 @@ export function parses(body: BodyText): boolean {
   return body.value !== undefined;
 }
 
-/** The text ends in `}`, and the last thing before the closing brackets is no escaped quote. */
+/**
+ * The text ends in `}`, and the last thing before the closing brackets is no escaped quote. One look at a character in one
+ * loop: each place that has one is some 500 bytes of machine code.
+ */
 function looksEnded(text: string): boolean {
-  let i = text.length - 1;
-  while (i >= 0 && isSpace(text.charCodeAt(i))) i--;
-  if (i < 0 || text.charCodeAt(i) !== CLOSE_BRACE) return false;
-  for (let c = CLOSE_BRACE; c === CLOSE_BRACE || c === CLOSE_BRACKET || isSpace(c); c = text.charCodeAt(i)) {
-    if (--i < 1) return true;
+  let ended = false;
+  let quoted = false;
+  for (let i = text.length - 1; i >= 0; i--) {
+    const c = text.charCodeAt(i);
+    if (quoted) return c !== BACKSLASH;
+    if (isSpace(c)) continue;
+    if (c === CLOSE_BRACE || (ended && c === CLOSE_BRACKET)) ended = true;
+    else if (!ended || c !== QUOTE) return ended;
+    else quoted = true;
   }
-  return !(text.charCodeAt(i) === QUOTE && text.charCodeAt(i - 1) === BACKSLASH);
+  return ended;
 }
 
 function parse(body: BodyText): void {

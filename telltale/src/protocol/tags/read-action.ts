@@ -21,14 +21,16 @@ export function readPrelude(r: Reader, chunk: string, from: number): number {
   for (let i = from; i < chunk.length; i++) {
     const verdict = stepPrelude(prelude, chunk.charCodeAt(i));
     if (verdict === WAITING) continue;
-    const text = r.held + chunk.slice(from, i);
+    const { held, tagLength } = r;
     const name = r.tag?.name as BodyTag;
-    if (verdict !== BEGINS) return release(r, text, r.offset + i, i, noBody(name));
-    beginBody(r.turn, r.offset + i - text.length);
+    if (verdict !== BEGINS) return release(r, held + chunk.slice(from, i), r.offset + i, i, noBody(name));
+    beginBody(r.turn, r.offset + from - held.length);
     counted(r);
     r.mode = BODY;
     r.saidTooLarge = false;
-    startBody(bodyOf(r), name, text.slice(r.tagLength));
+    // Not cut off the tag and all that follows it: what is joined has to be copied to be cut.
+    const space = chunk.slice(from, i);
+    startBody(bodyOf(r), name, held.length === tagLength ? space : held.slice(tagLength) + space);
     return i;
   }
   r.held += chunk.slice(from);

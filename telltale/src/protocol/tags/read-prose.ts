@@ -13,11 +13,11 @@ import {
   SPAN,
   stepMarkdown,
 } from './markdown.ts';
-import { readWholeTag } from './read-tag.ts';
 import { AFTER_CLOSING_RUN, ALONE_IN_BLOCK, IN_PROSE, IN_SPAN, type Reader, TAG } from './reader-state.ts';
 import { skipCalm } from './skip-calm.ts';
 import { ALL_NAMES, bitOf, tagNode } from './tag-names.ts';
 import { commonScan, startTag } from './tag-scan-state.ts';
+import { readWholeTag } from './whole-tag.ts';
 
 /**
  * To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences, unless it is in one:
@@ -53,10 +53,9 @@ export function readText(r: Reader, chunk: string, from: number): number {
       } else if (mayBeTag(r)) {
         if (i > from) putText(r.output, chunk.slice(from, i), r.offset + i);
         if (r.output.run.held !== '') endPair(r.output, r.offset + i);
-        const after = readWholeTag(r, chunk, i, node);
+        const after = r.stands === IN_PROSE ? readWholeTag(r, chunk, i, node) : 0;
         if (after !== 0) return after;
-        r.mode = TAG;
-        r.held = '<';
+        startSteps(r);
         return i + 1;
       }
     }
@@ -67,7 +66,7 @@ export function readText(r: Reader, chunk: string, from: number): number {
   return end;
 }
 
-/** At a `<`: whether it may begin a tag that counts or has a fault; then the scan is ready for the rest. */
+/** At a `<`: whether it may begin a tag that counts or has a fault, and where that stands. */
 function mayBeTag(r: Reader): boolean {
   const { md, turn } = r;
   endRun(md);
@@ -78,12 +77,19 @@ function mayBeTag(r: Reader): boolean {
   else if (isStraightAfterClosingRun(md)) r.stands = AFTER_CLOSING_RUN;
   else if (md.code === BLOCK && md.line === LINE_BLANK && md.unclosed === 0) r.stands = ALONE_IN_BLOCK;
   else return false;
+  r.lineWasBlank = md.line === LINE_BLANK;
+  return true;
+}
+
+/** After the `<` of a tag that has to be read by the character: chunks cut it, or it is not written plainly. */
+function startSteps(r: Reader): void {
+  const { innermost } = r.turn.elements;
+  r.mode = TAG;
+  r.held = '<';
   r.scan = commonScan();
   startTag(r.scan);
-  r.lineWasBlank = md.line === LINE_BLANK;
   r.placeChecked = false;
   if (r.stands !== IN_PROSE && innermost !== undefined) r.closable = bitOf(innermost);
-  else r.closable = closable(turn);
+  else r.closable = closable(r.turn);
   r.restricted = r.stands !== IN_PROSE || r.closable !== ALL_NAMES;
-  return true;
 }

@@ -1,9 +1,9 @@
 import { isSpace, LF } from '../prose/chars.ts';
+import type { ReadTag } from './action-intent.ts';
 import { readAttributes } from './attributes.ts';
 import { closeInFence, closeTag } from './close-tag.ts';
 import { controlUnread, type Fault, tagTooLong, unreadableAttributes } from './faults.ts';
 import { openTag, openThought } from './open-tag.ts';
-import { placement } from './placement.ts';
 import { startPrelude } from './prelude.ts';
 import {
   ALONE_IN_BLOCK,
@@ -18,28 +18,7 @@ import {
 } from './reader-state.ts';
 import { canReach, isControl, type TagName } from './tag-names.ts';
 import { BROKEN, COMPLETE, PENDING, stepTag, TOO_LONG } from './tag-scan.ts';
-import { startTag } from './tag-scan-state.ts';
 import { COUNTED, type Meaning, misplaced as misplacedIn, NEEDS_BODY } from './turn.ts';
-import { scanWholeTag } from './whole-tag.ts';
-
-/** Reads at once a plain tag that lies whole in the chunk; 0, and nothing done, for any other. */
-export function readWholeTag(r: Reader, chunk: string, at: number, node: number): number {
-  const { scan } = r;
-  if (r.restricted) return 0;
-  const after = scanWholeTag(scan, chunk, at, node);
-  if (after === 0) return 0;
-  if (!scan.closing) {
-    // One that may not stand here is text from where that is certain, which only the steps tell.
-    const { elements, actionsIn } = r.turn;
-    if (placement(elements, actionsIn, scan.name as TagName, r.lineWasBlank) !== undefined) {
-      startTag(scan);
-      return 0;
-    }
-    r.placeChecked = true;
-  }
-  r.held = '';
-  return endTag(r, chunk, at, after);
-}
 
 export function readTag(r: Reader, chunk: string, from: number): number {
   const { scan } = r;
@@ -106,8 +85,11 @@ function endTag(r: Reader, chunk: string, from: number, next: number): number {
     const fault = misplaced(r, name);
     if (fault !== undefined) return release(r, r.held + chunk.slice(from, next), at, next, fault);
   }
-  if (!scan.closing && name !== 'thought')
-    return endOpeningTag(r, name, r.held + chunk.slice(from, next), at, next);
+  if (!scan.closing && name !== 'thought') {
+    const text = r.held + chunk.slice(from, next);
+    const tag = { name, attributes: readAttributes(scan, text), readable: scan.readable };
+    return endOpeningTag(r, tag, scan.selfClosing, text, at, next);
+  }
   if (scan.closing) {
     const meaning = closeTag(turn, name, at);
     if (meaning !== COUNTED) return release(r, r.held + chunk.slice(from, next), at, next, faultOf(meaning));
@@ -116,10 +98,16 @@ function endTag(r: Reader, chunk: string, from: number, next: number): number {
   return next;
 }
 
-function endOpeningTag(r: Reader, name: TagName, text: string, at: number, next: number): number {
-  const { scan, turn } = r;
-  const tag = { name, attributes: readAttributes(scan, text), readable: scan.readable };
-  const meaning = openTag(turn, tag, scan.selfClosing, at);
+/** The end of an opening tag, `text`, that is no thought's. */
+export function endOpeningTag(
+  r: Reader,
+  tag: ReadTag,
+  selfClosing: boolean,
+  text: string,
+  at: number,
+  next: number,
+): number {
+  const meaning = openTag(r.turn, tag, selfClosing, at);
   if (meaning === COUNTED) {
     counted(r);
     return next;
@@ -133,7 +121,7 @@ function endOpeningTag(r: Reader, name: TagName, text: string, at: number, next:
   return next;
 }
 
-function faultOf(meaning: Meaning): Fault | undefined {
+export function faultOf(meaning: Meaning): Fault | undefined {
   return typeof meaning === 'object' ? meaning : undefined;
 }
 

@@ -79,14 +79,16 @@ export function mayBeginTag(text: string, at: number): boolean {
  * the text is over before that is certain. A glance that spares most of the `<` in prose and code a scan.
  */
 export function tagNode(text: string, at: number): number {
-  let i = at + 1;
-  const closing = i < text.length && text.charCodeAt(i) === SLASH;
-  if (closing) i++;
+  let closing = false;
   let node = ROOT;
-  for (; i < text.length; i++) {
+  for (let i = at + 1; i < text.length; i++) {
     const c = text.charCodeAt(i);
     const next = nextNode(node, c);
     if (next === 0) {
+      if (c === SLASH && i === at + 1) {
+        closing = true;
+        continue;
+      }
       const ends = c === GT || isSpace(c) || (c === SLASH && !closing);
       return ends && names[node] !== undefined ? node : 0;
     }

@@ -116,11 +116,12 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
   while (i < end) {
     if (body.phase === JSON_TEXT) {
       i = indexOfTag(chunk, i);
-      if (i < end && mayBeginTag(chunk, i)) {
+      const closer = body.tag === 'action' ? '</action>' : '</metadata>';
+      const closes = chunk.startsWith(closer, i);
+      if (closes || (i < end && mayBeginTag(chunk, i))) {
         if (start < i) keep(body, chunk.slice(start, i));
         start = i;
-        const closer = body.tag === 'action' ? '</action>' : '</metadata>';
-        if (chunk.startsWith(closer, i)) {
+        if (closes) {
           // Read at once rather than by steps: most bodies end so.
           i += closer.length;
           const next = stepOwnClose(body);

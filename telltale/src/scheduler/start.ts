@@ -18,7 +18,7 @@ import { apply, cancel, complete, enqueue, fail, skip } from './record.ts';
 import { delayAfter, triesAgain } from './retries.ts';
 import { type Clearing, type Run, type Running, WAITING } from './run.ts';
 import { giveSlotBack, hasSlot } from './slot.ts';
-import { leave, lose } from './stop.ts';
+import { LET_GO, leave, lose } from './stop.ts';
 import type { Works } from './works.ts';
 
 /** Starts an action that has a place, unless something now speaks against it. */
@@ -137,8 +137,9 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
   const call = { action, input, attempt: run.attempts, cause: run.cause, signal };
   const done = (outcome: Outcome) => settled(works, run, stage, outcome);
   stage.attempt = attempt(works.edges, controller, call, timeoutMs, traits.graceMs ?? GRACE_MS, done);
-  // The target may have had itself cancelled while it was called.
+  // The target may have had itself cancelled, or its session let go of, while it was called.
   if (stage.cancelled !== undefined) stopAttempt(stage.attempt, cancelled(stage.cancelled));
+  else if (works.life === 'lost') stopAttempt(stage.attempt, cancelled(LET_GO));
 }
 
 function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void {

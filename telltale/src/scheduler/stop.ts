@@ -58,7 +58,7 @@ export function openOf({ runs, graph }: Works, id: string): readonly Run[] {
   return [...open];
 }
 
-const LET_GO = 'This process let go of the session.';
+export const LET_GO = 'This process let go of the session.';
 
 /** The log is lost, or somebody else's: nothing can be recorded any more, so nothing may happen any more. */
 export function lose(works: Works): void {

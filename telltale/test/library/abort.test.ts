@@ -7,6 +7,7 @@ import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
+import type { Session } from '../../src/session/runtime-types.ts';
 import { collectEvents } from '../../src/testing/collect-events.ts';
 import { expectEvents } from '../../src/testing/expect-events.ts';
 import { createMemoryStore } from '../../src/testing/memory-store.ts';
@@ -199,4 +200,39 @@ describe('whoever reads the events of a session', () => {
     await session.cancel();
     await runtime.close();
   });
+});
+
+describe('a tool that ends its own session as it is called', () => {
+  it.each(['cancelled', 'interrupted'] as const)('is stopped, and the session is %s', async (status) => {
+    const runtime = await createRuntime({ store: 'memory' });
+    const running: Session<string>[] = [];
+    const end = defineTool({
+      name: 'end',
+      run: (_, { signal }) => {
+        void running.map((session) => (status === 'cancelled' ? session.cancel() : session.interrupt()));
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason)),
+        );
+      },
+    });
+    const model = scripted(['<action id="e" mode="sync">{"name":"end"}</action><response>$e</response>']);
+    const session = runtime.start(await defineAgent({ name: 'x', model, tools: [end] }), { input: 'Go.' });
+    running.push(session);
+    expect(await session.result).toMatchObject({ status });
+    await runtime.close();
+  });
+});
+
+it('a function that listens twice is told twice, and each of the two ends by itself', async () => {
+  const runtime = await createRuntime({ store: 'memory' });
+  const session = runtime.start(await hanging(), { input: 'Go.' });
+  const told: string[] = [];
+  const listener = ({ type }: { readonly type: string }) => void told.push(type);
+  const ends = [session.subscribe(listener), session.subscribe(listener)];
+  await collectEvents(session, until('action.started'));
+  expect(told.filter((type) => type === 'action.started')).toHaveLength(2);
+  ends[0]?.();
+  await session.cancel();
+  expect(told.filter((type) => type === 'session.cancelled')).toHaveLength(1);
+  await runtime.close();
 });

@@ -78,7 +78,15 @@ const METHODS = {
   interrupt,
 };
 
-const FACE = lateMethods<Face, typeof METHODS, Pick<Face, 'events'>>(METHODS, { events });
+const FACE = Object.defineProperties(
+  lateMethods<Face, typeof METHODS, Pick<Face, 'events'>>(METHODS, { events }),
+  { toJSON: { value: shown }, [Symbol.for('nodejs.util.inspect.custom')]: { value: shown } },
+);
+
+/** For whoever prints it: behind it stands the whole runtime, keys of providers among it. */
+function shown(this: Face): Pick<Face, 'id'> {
+  return { id: this.id };
+}
 
 function events({ [LIVE]: live }: Face): EventQueue {
   const { edges, begin, session, log, lastSeq } = live;

@@ -124,6 +124,10 @@ export interface SessionResult<Output = Json> {
   /** What it waits for, where it does. */
   readonly reviews?: readonly Review[];
   readonly turns: number;
+  /**
+   * Tokens of all turns and of what they called. Where a provider gave no figures, as of a turn that is cut at its final
+   * response, they are counted here: `usage` of each `turn.completed` says so, and what came from a cache.
+   */
   readonly usage: Usage;
   readonly cost_usd: number;
 }

@@ -127,6 +127,11 @@ async function* iterate(
         }
         continue;
       }
+      if (reader.hasDropped) {
+        reader.hasDropped = false;
+        behind = true; // what is live now came behind what was dropped
+        continue;
+      }
       const { lastSeq } = state;
       const event = reader.shift();
       if (event === undefined) {
@@ -165,6 +170,8 @@ interface Reader {
   /** Nobody reads any more. */
   leave(): void;
   readonly hasLeft: boolean;
+  /** Whether some were too many for the queue: the durable ones among them are on the log. */
+  hasDropped: boolean;
 }
 
 function createReader(): Reader {
@@ -177,6 +184,7 @@ function createReader(): Reader {
   };
   const reader: Reader & { hasLeft: boolean } = {
     hasLeft: false,
+    hasDropped: false,
     leave() {
       reader.hasLeft = true;
       queue = [];
@@ -188,6 +196,7 @@ function createReader(): Reader {
       if (queue.length - at >= MAX_QUEUED) {
         queue = [];
         at = 0;
+        reader.hasDropped = true;
       }
       queue.push(event);
       notify();

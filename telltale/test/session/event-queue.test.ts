@@ -113,6 +113,22 @@ describe('the events of a session', () => {
     expect(new Set(texts).size).toBe(texts.length);
   });
 
+  it('reach one that falls behind before what is live and came after them', async () => {
+    const { queue, attach, durable, live, end } = await stage();
+    const reader = queue[Symbol.asyncIterator]();
+    attach();
+    await durable('one');
+    expect((await reader.next()).value).toMatchObject({ seq: 1 });
+    await durable('two');
+    for (let at = 0; at < 5_000; at++) live('a');
+    await durable('three');
+    live('b');
+    end();
+    const texts = await textsOf(reader);
+    expect(texts.slice(0, 2)).toEqual(['two', 'three']);
+    expect(texts.at(-1)).toBe('b');
+  });
+
   it('reach a reader whatever its pace: durable ones without a gap, live ones in their order and never twice', async () => {
     await fc.assert(
       fc.asyncProperty(

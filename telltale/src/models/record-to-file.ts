@@ -1,7 +1,8 @@
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { makeFolder } from '../manifest/files/make-folder.ts';
 import type { Model } from './model.ts';
 import { recordModel } from './record.ts';
 import type { Script } from './scripted/script.ts';
@@ -15,7 +16,7 @@ export function recordToFile(model: Model, path: string, clock: Clock): Model {
   return recordModel(model, {
     clock,
     before: async (turn) => {
-      await mkdir(dirname(path), { recursive: true });
+      await makeFolder(dirname(path));
       // Before a model is paid for what cannot be kept.
       await writeFile(temporary, '');
       await rm(temporary);

@@ -320,6 +320,13 @@ describe('a recorded model', () => {
     });
   });
 
+  it('says so as well where the file system makes no folder and says that it is not there', async () => {
+    const path = '/proc/telltale/deep/x.yml';
+    expect(await ask(recordToFile(createScriptedModel({ turns: ['a'] }), path, clock)).error).toMatchObject({
+      code: 'record_failed',
+    });
+  });
+
   it('that cannot be written is not asked for at all', async () => {
     for (const path of [folder, join(folder, 'taken.d', 'x.yml')]) {
       await mkdir(join(folder, 'taken.d', 'x.yml'), { recursive: true });

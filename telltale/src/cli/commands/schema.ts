@@ -1,8 +1,9 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import type { JsonObject } from '../../kernel/json.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { makeFolder } from '../../manifest/files/make-folder.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
@@ -77,21 +78,6 @@ async function write(folder: string, name: string, text: string): Promise<void> 
   } catch (thrown) {
     throw cannotWrite(join(folder, name), thrown as NodeJS.ErrnoException);
   }
-}
-
-/** Not mkdir's own `recursive`: in a folder that refuses every new one with ENOENT (/proc), that never returns. */
-async function makeFolder(folder: string): Promise<void> {
-  const found = await stat(folder).catch(noneIfMissing);
-  if (found?.isDirectory()) return;
-  if (found === undefined && dirname(folder) !== folder) await makeFolder(dirname(folder));
-  await mkdir(folder).catch(async (thrown: unknown) => {
-    // Somebody else may have made it meanwhile.
-    if (!(await stat(folder).catch(noneIfMissing))?.isDirectory()) throw thrown;
-  });
-}
-
-function noneIfMissing(thrown: NodeJS.ErrnoException): undefined {
-  if (thrown.code !== 'ENOENT') throw thrown;
 }
 
 const kindUnknown = (asked: string, known: readonly string[]) => {

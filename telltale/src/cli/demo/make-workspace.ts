@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { makeFolder } from '../../manifest/files/make-folder.ts';
 import type { Io } from '../io.ts';
 import { cannotLayOut, notAFolder, notEmpty } from './demo-errors.ts';
 import type { TemplateFile } from './template.ts';
@@ -26,7 +27,7 @@ export async function makeWorkspace(
     const folder = await realpath(dir === undefined ? await mkdtemp(asked) : await emptyFolder(asked, dir));
     for (const { path, text } of files) {
       const file = join(folder, path);
-      await mkdir(dirname(file), { recursive: true });
+      await makeFolder(dirname(file));
       await writeFile(file, text);
     }
     return {

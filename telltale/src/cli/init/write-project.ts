@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { makeFolder } from '../../manifest/files/make-folder.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../usage.ts';
 import { filledPackage } from './filled-package.ts';
@@ -55,7 +56,7 @@ export async function writeProject(folder: string, files: readonly ProjectFile[]
         await writeFile(file, filledPackage(found, JSON.parse(text)));
         continue;
       }
-      await mkdir(dirname(file), { recursive: true });
+      await makeFolder(dirname(file));
       await writeFile(file, text, { flag: 'wx' });
     }
   } catch (thrown) {

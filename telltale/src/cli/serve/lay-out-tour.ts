@@ -1,6 +1,7 @@
-import { access, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { access, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeFolder } from '../../manifest/files/make-folder.ts';
 import { readTemplate } from '../demo/template.ts';
 
 /** Where the package keeps the agent that newcomers meet in the console, and what it works on. */
@@ -18,7 +19,7 @@ export async function layOutTour(cwd: string): Promise<string> {
   for (const { path, text } of await readTemplate(TOUR)) {
     const file = join(folder, path);
     if (await isThere(file)) continue;
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolder(dirname(file));
     await writeFile(file, text);
   }
   return join(await realpath(folder), 'agent.yml');

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../../../manifest/files/make-folder.ts';
 import { heldFolder, openChecked } from '../../access/open-checked.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { fileBinary, fileFailed, fileTooLarge, isFolder, notRegular } from './file-errors.ts';
@@ -43,7 +44,7 @@ function decodeText(bytes: Uint8Array): string | undefined {
 export async function writeTextFile({ real, shown }: PermittedPath, content: string): Promise<void> {
   const folder = dirname(real);
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     await using handle = await openChecked(folder, shown, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
     await replaceFile(await heldFolder(handle, folder), basename(real), shown, content);
   } catch (thrown) {

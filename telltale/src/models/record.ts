@@ -68,6 +68,7 @@ interface Heard {
 }
 
 async function listen(model: Model, request: ModelRequest, sink: ModelSink, clock: Clock): Promise<Heard> {
+  const before = saidBefore(request);
   let text = '';
   let reasoning = '';
   const asked = clock.monotonic();
@@ -78,7 +79,7 @@ async function listen(model: Model, request: ModelRequest, sink: ModelSink, cloc
     first ??= last;
   };
   const heard = (): ScriptTurn => ({
-    text,
+    text: before + text,
     ...(reasoning === '' ? {} : { reasoning }),
     ...pace(text.length + reasoning.length, asked, first ?? last, last),
   });
@@ -101,9 +102,26 @@ async function listen(model: Model, request: ModelRequest, sink: ModelSink, cloc
   } catch (error) {
     const { code } = toRuntimeError(error);
     const failWith = MODEL_FAILURES.find((failure) => failure === code && failure !== 'model_broke_off');
-    const failing = { failAfter: text.length, ...(failWith === undefined ? {} : { failWith }) };
+    const failing = {
+      failAfter: before.length + text.length,
+      ...(failWith === undefined ? {} : { failWith }),
+    };
     return { turn: { ...heard(), ...failing }, error };
   }
+}
+
+/**
+ * What of the turn was said before a restart: whoever listened then wrote nothing down of it. It stands at the end of the
+ * conversation, in as many messages as there were restarts. Where these are not what was said, letter for letter (a call
+ * that broke off is told as text), what is heard now is all that is known.
+ */
+function saidBefore({ said = 0, messages }: ModelRequest): string {
+  let found = '';
+  for (let at = messages.length - 1; at >= 0 && found.length < said; at--) {
+    const message = messages[at];
+    if (message?.role === 'assistant') found = message.text + found;
+  }
+  return found.length === said ? found : '';
 }
 
 /** What comes in one piece, or at once, has no pace. */

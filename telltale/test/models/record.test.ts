@@ -284,6 +284,26 @@ describe('a recorded model', () => {
     ]);
   });
 
+  it('of a session that goes on keeps what was said of a turn before it was cut short', async () => {
+    const path = join(folder, 'cut.yml');
+    const model = () =>
+      recordToFile(createScriptedModel({ turns: ['zero', 'one two three'] }), path, simulated);
+    const simulated = createSimulatedClock();
+    const user = { role: 'user', text: 'go on' } as const;
+    const messages = [
+      ...[user, { role: 'assistant', text: 'zero' }],
+      ...[user, { role: 'assistant', text: 'one ' }],
+      ...[user, { role: 'assistant', text: 'two ' }, user],
+    ] as const;
+    await ask(model(), { turn: 2, said: 8, messages }).end;
+    expect(readBack(await readFile(path, 'utf8')).turns).toEqual([{ text: 'one two three' }]);
+    await ask(model(), { turn: 2, said: 7, messages }).end;
+    expect(readBack(await readFile(path, 'utf8')).turns).toEqual([{ text: ' three' }]);
+    const failing = createScriptedModel({ turns: ['', { text: 'one two three', failAfter: 10 }] });
+    await ask(recordToFile(failing, path, simulated), { turn: 2, said: 8, messages }).error;
+    expect(readBack(await readFile(path, 'utf8')).turns).toEqual([{ text: 'one two th', failAfter: 10 }]);
+  });
+
   it('of a session that goes on without a file begins with the turn it heard', async () => {
     const path = join(folder, 'late.yml');
     const model = recordToFile(

@@ -48,6 +48,34 @@ describe('a turn that breaks off', () => {
     expect(waited[0]).toBeGreaterThan(0);
   });
 
+  it('without any tag is one answer with what goes on with it', async () => {
+    const ends = (...texts: readonly string[]): Model => {
+      const said = [...texts];
+      return {
+        id: 'scripted:ends',
+        async stream(_request, sink) {
+          sink.text(said.shift() ?? FINAL);
+          if (said.length > 0) throw OVERLOADED;
+          return { finish: 'stop' };
+        },
+      };
+    };
+    const run = (...texts: readonly string[]) =>
+      runAgent({
+        manifest: 'protocol: { bare_text: final }\n',
+        turns: [],
+        model: ends(...texts),
+        runtime: { random: () => 0 },
+      });
+    expect((await run('It is for', 'ty-', 'two.')).result).toMatchObject({ result: 'It is forty-two.' });
+    expect((await run('', 'It is forty-two.')).result).toMatchObject({ result: 'It is forty-two.' });
+    const inTag = await run('<response>It is for', 'ty-two.</response>');
+    expect(inTag.of('response')).toMatchObject([
+      { text: 'It is for', final: false },
+      { text: expect.not.stringContaining('ty-two'), final: true },
+    ]);
+  });
+
   it('does not start what waited for its end', async () => {
     const { events } = await lived(breaking(call('a', 'late')));
     expect(of(events, 'action.skipped')).toMatchObject([{ id: 'a', reason: 'turn_failed' }]);

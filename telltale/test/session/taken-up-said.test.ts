@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
 import { frameOf } from '../../src/kernel/call-frames.ts';
-import { runAgent } from './run-agent.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
+import { scripted } from '../../src/testing/scripted.ts';
+import { agentFolder, runAgent, tool } from './run-agent.ts';
 import { call, endSlow, FINAL, isSaid, isType, lived, of } from './taken-up-stage.ts';
 
 const METADATA = { fields: { status: { values: ['A', 'B'], default: 'A' } } } as const;
@@ -104,6 +107,24 @@ describe('what was asked for when the turn was cut short', () => {
     });
     const { since } = await behind(isType('variable.changed'), ['', done]);
     expect(of(since, 'variable.changed')).toEqual([]);
+  });
+});
+
+describe('what is left of a turn that was cut short', () => {
+  it.each(['final', 'nudge'])('is no text without tags where that turn had some (%s)', async (bare) => {
+    const cwd = agentFolder(
+      `protocol: { bare_text: ${bare} }\nimport: { tools: [./tools/*.yml] }\n`,
+      tool('echo', 'return 1;'),
+    );
+    const turns = [`<thought>Look ${call('a', 'echo', 'sync')} and on.</thought>`, FINAL];
+    const setUp = async () => ({ agent: await loadAgent('agent.yml', { cwd }) });
+    const model = scripted(turns);
+    await resumeEverywhere({ setUp, input: 'Go.', start: { model }, resume: { model } }, (survivor) => {
+      expect(survivor.result).toMatchObject({ status: 'completed', result: 'Done.' });
+      expect(
+        of(survivor.events, 'fault').filter((fault) => 'code' in fault && fault.code === 'no_tags'),
+      ).toEqual([]);
+    });
   });
 });
 

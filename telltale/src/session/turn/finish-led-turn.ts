@@ -1,6 +1,7 @@
 import type { SessionContext } from '../context.ts';
 import { claimsUnderWay } from '../guide/give-way.ts';
 import type { Guide } from '../guide/guide-port.ts';
+import { bareText } from './bare-text.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard } from './hearing-state.ts';
 import type { Next } from './next.ts';
@@ -18,7 +19,7 @@ export async function finishLedTurn(context: SessionContext, guide: Guide, heard
   if (state.task?.open === undefined && !completes) {
     if (heard.responses.some(({ inVain }) => inVain))
       tellOnce(context, 'step_open', DIALECT_WORDS[context.manifest.dialect].stepOpen);
-    else if (!heard.tagged && /\S/.test(heard.text))
+    else if (bareText(context, heard) !== undefined)
       tellOnce(context, 'no_tags', noTags(context, heard.text).message);
   }
   guide.after();

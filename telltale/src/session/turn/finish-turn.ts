@@ -4,6 +4,7 @@ import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
+import { bareText } from './bare-text.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import { finishLedTurn } from './finish-led-turn.ts';
 import type { Heard } from './hearing-state.ts';
@@ -45,13 +46,14 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
   }
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (context.guide !== undefined) return finishLedTurn(context, context.guide, heard);
-  if (!heard.tagged && /\S/.test(heard.text)) {
+  const bare = bareText(context, heard);
+  if (bare !== undefined) {
     if (context.manifest.protocol.bare_text === 'final' || state.bareTurns >= MAX_BARE_TURNS) {
       if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(context, heard.text));
       await allEndedOrSpokenTo(context);
       await context.inbox.underWay();
       if (stop.reason !== undefined) return { kind: 'stopped' };
-      return concludeWith(context, heard.text.trim(), heard.text);
+      return concludeWith(context, bare.trim(), bare);
     }
     tellOnce(context, 'no_tags', noTags(context, heard.text).message);
     return { kind: 'turn' };

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-schema.ts';
 import { judgeOutput } from './define/read-output.ts';
+import { isDeeperThan } from './metadata/value-size.ts';
 
 export type CheckedOutput =
   | { readonly ok: true; readonly value: Json }
@@ -30,7 +31,11 @@ export function createOutputCheck(
         problem: `Your final response must be JSON of the output schema and nothing else, but it cannot be read: ${why}. ${where}`,
       };
     }
-    const wrong = holdsInfinity(value) ? NOT_FINITE : violation(value);
+    const wrong = isDeeperThan(value, MAX_OUTPUT_DEPTH)
+      ? TOO_DEEP
+      : holdsInfinity(value)
+        ? NOT_FINITE
+        : violation(value);
     if (wrong === undefined) return { ok: true, value };
     return {
       ok: false,
@@ -39,6 +44,10 @@ export function createOutputCheck(
   };
 }
 
+/** As deep as what a tool returns: whoever writes, compares or judges it walks down it. */
+const MAX_OUTPUT_DEPTH = 100;
+
+const TOO_DEEP = `it is nested deeper than ${MAX_OUTPUT_DEPTH} levels`;
 const NOT_FINITE = 'a number in it is too large to be kept (1.8e308 is the limit)';
 
 function compiledSchema(schema: JsonObject): (value: Json) => string | undefined {

@@ -1,11 +1,10 @@
-import type { ErrorObject } from 'ajv/dist/2020.js';
 import { readPath } from '../conditions/own-property.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { nearest, suggest } from '../kernel/nearest.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isMap } from '../manifest/schema/is-map.ts';
 import { clip, showValue } from '../manifest/schema/show-value.ts';
-import { compile } from '../manifest/schema/user-schemas/ajv.ts';
+import { compile, type SchemaErrors } from '../manifest/schema/user-schemas/ajv.ts';
 
 /** Says what is wrong with a value, and where; undefined if nothing is. */
 export type Check = (value: JsonObject) => RuntimeError | undefined;
@@ -38,12 +37,9 @@ export function compileViolation(
   return (value) => {
     validate ??= compiled(schema, whose);
     if (validate instanceof RuntimeError) return validate;
-    if (validate(value)) return undefined;
     // Of alternatives (anyOf) each complains; the one that came deepest is most likely the one that was meant.
-    const [deepest] = (validate.errors ?? []).toSorted((a, b) => depth(b) - depth(a));
-    return deepest === undefined
-      ? { message: 'they do not satisfy the schema.' }
-      : describe(deepest, value, schema);
+    const [deepest] = validate(value).toSorted((a, b) => depth(b) - depth(a));
+    return deepest === undefined ? undefined : describe(deepest, value, schema);
   };
 }
 
@@ -55,9 +51,11 @@ function compiled(schema: JsonObject, whose: string): ReturnType<typeof compile>
   }
 }
 
-const depth = ({ instancePath }: ErrorObject) => instancePath.split('/').length;
+type SchemaError = SchemaErrors[number];
 
-function describe(error: ErrorObject, root: unknown, schema: JsonObject): Violation {
+const depth = ({ instancePath }: SchemaError) => instancePath.split('/').length;
+
+function describe(error: SchemaError, root: unknown, schema: JsonObject): Violation {
   const steps = pathOf(error.instancePath, root);
   const value = readPath(root, steps);
   const place = error.instancePath === '' ? '' : `"${clip(error.instancePath, 200)}" `;

@@ -44,6 +44,20 @@ describe('a final response', () => {
     });
   });
 
+  it.each([
+    ['any list', { type: 'array' }],
+    ['lists of lists', { type: 'array', items: { $ref: '#' } }],
+  ])('that is nested without end is refused where the schema asks for %s', (_what, schema) => {
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+    const judge = createOutputCheck(schema, '');
+    expect(judge(nested(100))).toMatchObject({ ok: true });
+    for (const levels of [101, 100_000])
+      expect(judge(nested(levels))).toEqual({
+        ok: false,
+        problem: expect.stringContaining('it is nested deeper than 100 levels'),
+      });
+  });
+
   it('cannot be asked for by a schema that is none', () => {
     expect(() => createOutputCheck({ type: 'nonsense' }, '')).toThrow(
       expect.objectContaining({ code: 'bad_manifest', hint: expect.any(String) }),

@@ -134,7 +134,7 @@ describe("users' JSON Schemas", () => {
     const wide = Object.fromEntries(
       Array.from({ length: 6_000 }, (_, index) => [`p${index}`, { type: 'string' }]),
     );
-    expect(parameters({ type: 'object', properties: wide })[0]).toContain('more than 5000 parts');
+    expect(parameters({ type: 'object', $defs: wide })[0]).toContain('more than 5000 parts');
   });
 
   it('with references in a circle are taken, and values are still checked', () => {

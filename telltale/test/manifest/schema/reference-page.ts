@@ -7,6 +7,7 @@ import { MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_NODES } from '../../../src/manifest/sc
 import {
   MAX_SCHEMA_DEPTH,
   MAX_SCHEMA_NODES,
+  MAX_SCHEMA_ROW,
 } from '../../../src/manifest/schema/user-schemas/walk-user-schema.ts';
 
 /** What of JSON Schema the definitions use. */
@@ -40,7 +41,7 @@ A manifest is YAML 1.2 or JSON with \`kind\` and \`name\`. Unknown keys are erro
 - **References**: \`\${agent.…}\`, \`\${trigger.…}\`, \`\${steps.NAME.output}\`, \`\${vars.…}\`, \`\${input.…}\`, \`\${run.…}\` and the items of loops are resolved when a step runs; a text that is exactly one reference keeps the value's type.
 - **Patterns** are RE2: no look-around, no back-references; found anywhere in the text unless anchored.
 - **JSON Schemas** of your own are draft 2020-12, refer only to themselves, and treat \`format\` as a note.
-- **Limits** of one document: ${MAX_DOCUMENT_NODES} values, ${MAX_DOCUMENT_DEPTH} levels; ${MAX_STEPS} steps, ${MAX_STEP_DEPTH} levels of steps; ${MAX_VARIABLES} context variables; a JSON Schema of ${MAX_SCHEMA_NODES} parts and ${MAX_SCHEMA_DEPTH} levels.
+- **Limits** of one document: ${MAX_DOCUMENT_NODES} values, ${MAX_DOCUMENT_DEPTH} levels; ${MAX_STEPS} steps, ${MAX_STEP_DEPTH} levels of steps; ${MAX_VARIABLES} context variables; a JSON Schema of ${MAX_SCHEMA_NODES} parts, ${MAX_SCHEMA_ROW} of them side by side, and ${MAX_SCHEMA_DEPTH} levels.
 `;
 
 /** The reference of all kinds as Markdown. */

@@ -20,14 +20,24 @@ export function checkUserSchema(schema: Readonly<Record<string, unknown>>): read
     return [...findings, ...metaFindings(schema, meta.errors ?? [])];
   const expansion = checkExpansion(schema);
   if (expansion.length > 0) return [...findings, ...expansion];
+  const compiled = compiledOrNot(schema);
+  return compiled.ok ? findings : [...findings, compiled.error];
+}
+
+function compiledOrNot(
+  schema: Readonly<Record<string, unknown>>,
+): Result<ReturnType<typeof compile>, SchemaFinding> {
   try {
-    compile(schema as JsonObject);
-    return findings;
+    return ok(compile(schema as JsonObject));
   } catch (thrown) {
+    if (thrown instanceof RangeError)
+      return err(badSchema([], TOO_LONG_CHAIN, 'Let references lead less far.'));
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    return [...findings, badSchema([], `This JSON Schema cannot be used: ${clip(why, 200)}.`)];
+    return err(badSchema([], `This JSON Schema cannot be used: ${clip(why, 200)}.`));
   }
 }
+
+const TOO_LONG_CHAIN = 'The references of this JSON Schema lead from one part to the next too many times.';
 
 /** Says why a value does not satisfy the schema, or undefined if it does. */
 export type SchemaViolation = (value: Json) => string | undefined;
@@ -38,10 +48,12 @@ export function compileUserSchema(
 ): Result<SchemaViolation, readonly SchemaFinding[]> {
   const findings = checkUserSchema(schema);
   if (isFatal(findings)) return err(findings);
-  const validate = compile(schema as JsonObject);
+  const compiled = compiledOrNot(schema);
+  if (!compiled.ok) return err([...findings, compiled.error]);
+  const validate = compiled.value;
   return ok((value) => {
-    if (validate(value)) return undefined;
-    const [first] = validate.errors ?? [];
-    return `${first?.instancePath === '' ? 'it' : first?.instancePath} ${first?.message ?? 'does not satisfy the schema'}`;
+    const [first] = validate(value);
+    if (first === undefined) return undefined;
+    return `${first.instancePath === '' ? 'it' : first.instancePath} ${first.message ?? 'does not satisfy the schema'}`;
   });
 }

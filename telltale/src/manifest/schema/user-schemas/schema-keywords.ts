@@ -13,6 +13,14 @@ export const IN_PLACE_KEYWORDS: ReadonlySet<string> = new Set(
   'allOf anyOf oneOf not if then else'.split(' '),
 );
 
+/** What these hold is judged one after the other, each only where those before it were satisfied. */
+export const ROW_KEYWORDS: ReadonlySet<string> = new Set(
+  'properties patternProperties dependentSchemas dependentRequired allOf oneOf prefixItems'.split(' '),
+);
+
+/** What these hold is judged only where a reference leads to it. */
+export const SEPARATE_KEYWORDS: ReadonlySet<string> = new Set('$defs definitions'.split(' '));
+
 /** The keywords of draft 2020-12 that are understood. */
 export const KEYWORDS: readonly string[] = [
   '$schema $id $ref $defs $anchor $comment definitions type enum const properties required additionalProperties',

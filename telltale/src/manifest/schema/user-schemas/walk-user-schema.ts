@@ -5,10 +5,21 @@ import { checkPattern } from '../pattern.ts';
 import { clip, showValue } from '../show-value.ts';
 import { referenceResolver } from './reference-resolver.ts';
 import { badSchema, type SchemaFinding } from './schema-finding.ts';
-import { DATA_KEYWORDS, KEYWORDS, NAMING_KEYWORDS } from './schema-keywords.ts';
+import {
+  DATA_KEYWORDS,
+  KEYWORDS,
+  NAMING_KEYWORDS,
+  ROW_KEYWORDS,
+  SEPARATE_KEYWORDS,
+} from './schema-keywords.ts';
 
 export const MAX_SCHEMA_DEPTH = 32;
 export const MAX_SCHEMA_NODES = 5_000;
+/**
+ * Parts that ajv writes inside one another, as `if (valid)`: those of one list or map, and of those it stands in. Node
+ * runs out of stack between 1,000 and 1,500 of them, and the time to compile them grows by the square.
+ */
+export const MAX_SCHEMA_ROW = 500;
 
 const DRAFT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
@@ -25,13 +36,14 @@ interface Walk {
  */
 export function walkUserSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
   const walk: Walk = { nodes: 0, findings: [], root: schema, resolve: referenceResolver(schema) };
-  walkSchema(schema, [], walk);
+  walkSchema(schema, [], walk, 0);
   return walk.findings;
 }
 
-function walkSchema(schema: unknown, path: IssuePath, walk: Walk): void {
+/** `above`: the parts of one row that it already stands inside. */
+function walkSchema(schema: unknown, path: IssuePath, walk: Walk, above: number): void {
   if (Array.isArray(schema))
-    for (const [index, part] of schema.entries()) walkSchema(part, [...path, index], walk);
+    for (const [index, part] of schema.entries()) walkSchema(part, [...path, index], walk, above);
   if (!isMap(schema) || walk.nodes >= MAX_SCHEMA_NODES) return;
   if (++walk.nodes === MAX_SCHEMA_NODES) {
     walk.findings.push(badSchema(path, `This JSON Schema has more than ${MAX_SCHEMA_NODES} parts.`));
@@ -42,20 +54,39 @@ function walkSchema(schema: unknown, path: IssuePath, walk: Walk): void {
     walk.nodes = MAX_SCHEMA_NODES;
     return;
   }
+  let row = above;
   for (const [key, value] of Object.entries(schema)) {
     const here = [...path, key];
-    const found = keywordFinding(key, value, here, walk);
+    row +=
+      ROW_KEYWORDS.has(key) && typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+    const found = row > MAX_SCHEMA_ROW ? tooManyInARow(here) : keywordFinding(key, value, here, walk);
     if (found !== undefined) walk.findings.push(found);
-    else if (NAMING_KEYWORDS.has(key) && isMap(value)) walkNamed(key, value, here, walk);
-    else if (!DATA_KEYWORDS.has(key)) walkSchema(value, here, walk);
+    if (row > MAX_SCHEMA_ROW) return;
+    if (found !== undefined) continue;
+    if (NAMING_KEYWORDS.has(key) && isMap(value))
+      walkNamed(key, value, here, walk, SEPARATE_KEYWORDS.has(key) ? 0 : row);
+    else if (!DATA_KEYWORDS.has(key)) walkSchema(value, here, walk, row);
   }
 }
 
-function walkNamed(key: string, named: Readonly<Record<string, unknown>>, path: IssuePath, walk: Walk): void {
+const tooManyInARow = (path: IssuePath) =>
+  badSchema(
+    path,
+    `This JSON Schema has more than ${MAX_SCHEMA_ROW} parts side by side.`,
+    'Write constants as one "enum", and put parts that belong together into "$defs".',
+  );
+
+function walkNamed(
+  key: string,
+  named: Readonly<Record<string, unknown>>,
+  path: IssuePath,
+  walk: Walk,
+  row: number,
+): void {
   for (const [name, value] of Object.entries(named)) {
     const found = key === 'patternProperties' ? patternFinding(name, [...path, name], 'key') : undefined;
     if (found !== undefined) walk.findings.push(found);
-    walkSchema(value, [...path, name], walk);
+    walkSchema(value, [...path, name], walk, row);
   }
 }
 
@@ -118,11 +149,20 @@ function patternFinding(source: string, path: IssuePath, at: 'key' | 'value'): S
   return found === undefined ? undefined : { ...found, at, path };
 }
 
+/** Keywords of older drafts and of OpenAPI that ajv goes by all the same, where others do not. */
+const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
+  ['nullable', 'Write "type: [string, \'null\']".'],
+  ['dependencies', 'Write "dependentRequired" or "dependentSchemas".'],
+]);
+
 /** JSON Schema lets unknown keywords pass in silence, so a slip would switch a check off: worth a warning. */
 function unknownKeyword(key: string, path: IssuePath): SchemaFinding {
   const near = nearest(key, KEYWORDS);
   const hint =
-    near === undefined ? 'It has no effect; prefix it with "x-" if it is a note.' : `Did you mean "${near}"?`;
+    FOREIGN_KEYWORDS.get(key) ??
+    (near === undefined
+      ? 'It has no effect; prefix it with "x-" if it is a note.'
+      : `Did you mean "${near}"?`);
   return {
     code: 'unknown_keyword',
     message: `JSON Schema knows no keyword "${clip(key)}".`,

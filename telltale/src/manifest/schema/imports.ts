@@ -76,8 +76,15 @@ const mcpImport = closed(
   { mcp: mcpServer },
 );
 
-const toolImport = choice([file, builtin, mcpImport], (value) =>
-  isMap(value) ? mcpImport : typeof value === 'string' && value.startsWith('builtin:') ? builtin : file,
+/** In an editor a misspelt `builtin:NAME` is no file either. */
+const toolFile = z.string().min(1).register(z.globalRegistry, {
+  description: 'A path or glob, relative to this manifest.',
+  expects: 'text that is not empty',
+  pattern: '^(?!builtin:)',
+});
+
+const toolImport = choice([toolFile, builtin, mcpImport], (value) =>
+  isMap(value) ? mcpImport : typeof value === 'string' && value.startsWith('builtin:') ? builtin : toolFile,
 ).describe('Tool files, builtin:NAME, or an MCP server.');
 
 const list = <Entry extends z.core.$ZodType>(entry: Entry, description: string) =>

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../kernel/json.ts';
+import { allowEnvironment } from './allow-environment.ts';
 import { KINDS, type ManifestKind } from './kinds.ts';
 
 export interface JsonSchemaOptions {
-  /** Keeps `expects`, the words that error messages use for what a value must be; no keyword of JSON Schema. */
+  /** For the reference: with `expects`, the words of error messages for what a value must be, and no `${NAME}` in its place. */
   readonly expects?: boolean;
 }
 
@@ -21,5 +22,6 @@ export function manifestJsonSchema(
     },
   });
   const schema = { $schema, $id: `urn:telltale:schema:${kind}`, title: `Telltale ${kind}`, ...rest };
-  return JSON.parse(JSON.stringify(schema)) as JsonObject;
+  const plain = JSON.parse(JSON.stringify(schema)) as JsonObject;
+  return expects ? plain : allowEnvironment(plain);
 }

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { nearest } from '../../kernel/nearest.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
 import { isMap } from './is-map.ts';
 import { nonEmptyText } from './names.ts';
+import { showValue } from './show-value.ts';
 
 /** What `allow`, `ask` and `deny` name, whichever way it was written. */
 export interface Rules {
@@ -22,9 +24,11 @@ interface RulesOptions {
   readonly absent: Partial<Rules>;
 }
 
+const WORDS = ['allow', 'ask', 'deny'] as const;
+
 /** A word for everything, a list of what is allowed, or a map of the three lists. */
 function rules({ key, entry, describe, absent }: RulesOptions) {
-  const word = z.enum(['allow', 'ask', 'deny']).describe('For everything.');
+  const word = z.enum(WORDS).describe('For everything.');
   const list = z.array(nonEmptyText(entry)).describe('What is allowed.');
   const map = closed(
     {
@@ -43,7 +47,21 @@ function rules({ key, entry, describe, absent }: RulesOptions) {
       deny: z.array(nonEmptyText(entry)).optional().describe('Never: beats the other lists.'),
     },
   );
-  return choice([word, list, map], (value) => (isMap(value) ? map : typeof value === 'string' ? word : list))
+  const refused = (value: unknown) => {
+    const near = typeof value === 'string' ? nearest(value, WORDS) : undefined;
+    return {
+      refused: {
+        code: typeof value === 'string' ? 'not_allowed' : 'wrong_type',
+        message: `"${key}" cannot be ${showValue(value)}.`,
+        hint: `${near === undefined ? '' : `Did you mean "${near}"? `}Write allow, ask or deny; a list of what is allowed; or a map of those three, a list each.`,
+      },
+    };
+  };
+  return choice([word, list, map], (value) => {
+    if (Array.isArray(value)) return list;
+    if (isMap(value)) return map;
+    return WORDS.some((each) => each === value) ? word : refused(value);
+  })
     .transform((given): Rules => {
       if (typeof given === 'string') return { allow: [], ask: [], deny: [], [given]: [EVERYTHING] };
       const { allow, ask, deny }: { readonly [Key in keyof Rules]?: readonly string[] | undefined } = isMap(

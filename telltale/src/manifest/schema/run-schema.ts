@@ -15,7 +15,17 @@ export function runSchema<S extends z.core.$ZodType>(
 ): { readonly output: z.output<S>; readonly issues: readonly Issue[] } {
   const result = schema._zod.run({ value: document, issues: [] }, { async: false, jitless: true });
   if (result instanceof Promise) throw neverAsync();
-  return { output: result.value as z.output<S>, issues: result.issues.flatMap(translateIssue) };
+  return {
+    output: result.value as z.output<S>,
+    issues: withoutEchoes(result.issues.flatMap(translateIssue)),
+  };
+}
+
+/** Zod measures whatever has a length: an empty list in place of a text is of the wrong type, and not too short as well. */
+function withoutEchoes(issues: readonly Issue[]): readonly Issue[] {
+  const place = ({ path }: Issue) => JSON.stringify(path);
+  const mistyped = new Set(issues.filter(({ code }) => code === 'wrong_type').map(place));
+  return issues.filter((issue) => issue.code !== 'not_allowed' || !mistyped.has(place(issue)));
 }
 
 const neverAsync = () =>

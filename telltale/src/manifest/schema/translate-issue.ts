@@ -23,9 +23,7 @@ export function translateIssue(raw: Raw): readonly Issue[] {
     case 'unrecognized_keys':
       return unknownKeys(raw.keys as readonly string[], raw, path);
     case 'invalid_key':
-      return (raw.issues as unknown as readonly Raw[]).flatMap((inner) =>
-        badKey(String(path.at(-1)), inner, path),
-      );
+      return [badKey(String(path.at(-1)), raw, path)];
     default:
       return raw.input === undefined ? [missing(path)] : [badValue(raw, path)];
   }
@@ -77,18 +75,18 @@ const moreUnknownKeys = (hidden: number, path: IssuePath): Issue => ({
   hint: 'Mend those above and check again.',
 });
 
-function badKey(key: string, inner: Raw, path: IssuePath): Issue[] {
-  const expects = expected(inner);
-  return [
-    {
-      severity: 'error',
-      code: 'bad_name',
-      path,
-      at: 'key',
-      message: `"${clip(key)}" cannot be a name here.`,
-      hint: `Write ${expects ?? 'a name of letters, digits and "_" that begins with a letter or "_"'}.`,
-    },
-  ];
+/** The issues inside have lost the schema of the key; the map's own still knows it. */
+function badKey(key: string, raw: Raw, path: IssuePath): Issue {
+  const keyType = (raw.inst as Partial<z.core.$ZodRecord> | undefined)?._zod?.def.keyType;
+  const expects = metaOf(keyType)?.expects;
+  return {
+    severity: 'error',
+    code: 'bad_name',
+    path,
+    at: 'key',
+    message: `"${clip(key)}" cannot be a name here.`,
+    hint: `Write ${typeof expects === 'string' ? expects : 'another name'}.`,
+  };
 }
 
 /** The path stops at what lacks the key, which is in the document; the key is not. */
@@ -118,11 +116,14 @@ function badValue(raw: Raw, path: IssuePath): Issue {
 /** What the schema that raised the issue says it expects (`.meta({ expects })`). */
 function expected(raw: Raw): string | undefined {
   for (const schema of [raw.schema, raw.inst]) {
-    const meta = (schema as { meta?: () => Record<string, unknown> | undefined } | undefined)?.meta?.();
-    if (typeof meta?.expects === 'string') return meta.expects;
+    const expects = metaOf(schema)?.expects;
+    if (typeof expects === 'string') return expects;
   }
   return undefined;
 }
+
+const metaOf = (schema: unknown): Record<string, unknown> | undefined =>
+  (schema as { meta?: () => Record<string, unknown> | undefined } | undefined)?.meta?.();
 
 const WORDS: Readonly<Record<string, string>> = {
   string: 'text',

@@ -1,6 +1,10 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of manifests, not of JavaScript
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import {
   checkManifest,
   MANIFEST_KINDS,
@@ -58,6 +62,44 @@ describe.each(MANIFEST_KINDS)('the JSON Schema of %s', (kind) => {
     };
     visit(schema.$defs, '');
     expect(bare).toEqual([]);
+  });
+});
+
+describe('the JSON Schema, which judges a file as it is written,', () => {
+  const EXAMPLES_FOLDER = join(import.meta.dirname, '../../../../examples');
+  /** Wrong on purpose. */
+  const BROKEN = /^(?:broken|first-manifest)\b/;
+  const written = readdirSync(EXAMPLES_FOLDER, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.ya?ml$/.test(file) && !BROKEN.test(file) && !file.includes('node_modules'))
+    .flatMap((file) =>
+      parseAllDocuments(readFileSync(join(EXAMPLES_FOLDER, file), 'utf8'), { logLevel: 'silent' })
+        .map((document) => ({ file, document: document.toJS() as unknown }))
+        .filter(({ document }) => schemaTakes(document) !== undefined),
+    );
+
+  it('takes every example, environment variables and all', () => {
+    expect(written.length).toBeGreaterThan(50);
+    const refused = written.filter(({ document }) => schemaTakes(document) === false);
+    expect(refused.map(({ file }) => file)).toEqual([]);
+  });
+
+  it.each([
+    { limits: { turns: '${TURNS:-50}', wall: '${MINUTES}m' } },
+    { model: 'anthropic/${MODEL}', dialect: '${ DIALECT :-tags}' },
+    { protocol: { seal: '${SEAL:-}', max_body: '${SIZE:-1MiB}' } },
+  ])('takes an environment variable for a number, a word, a switch, a quantity: %j', (keys) => {
+    expect(schemaTakes({ kind: 'Agent', name: '${NAME}', ...keys })).toBe(true);
+  });
+
+  it.each([
+    { limits: { turns: '${agent.turns}' } },
+    { limits: { turns: 'TURNS' } },
+    { dialect: '$DIALECT' },
+    { '${KEY}': 1 },
+    { import: { tools: ['builtin:filesytem'] } },
+  ])('takes nothing else for one: %j', (keys) => {
+    expect(schemaTakes({ kind: 'Agent', name: 'a', ...keys })).toBe(false);
+    expect(schemaTakes({ kind: 'Agent', name: 'a' })).toBe(true);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Issue } from '../../issue.ts';
 import { isFunctionName } from '../function-name.ts';
+import { isMap } from '../is-map.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 
 const RESERVED = /^genesis_/;
@@ -42,7 +43,7 @@ function checkName(name: DocumentNode): readonly Issue[] {
 }
 
 function checkMethods(methods: DocumentNode): readonly Issue[] {
-  if (methods.value === undefined) return [];
+  if (!isMap(methods.value)) return [];
   const named = methods.entries();
   if (named.length === 0)
     return [

@@ -1,3 +1,4 @@
+import type { ConditionCode } from '../../../conditions/maps/condition-issues.ts';
 import { likelyOperators } from '../../../conditions/maps/likely-operators.ts';
 import { parseConditions } from '../../../conditions/maps/parse-conditions.ts';
 import type { Json } from '../../../kernel/json.ts';
@@ -17,11 +18,14 @@ export function checkConditions(conditions: Json): readonly ConditionFinding[] {
       code: 'likely_operator',
       at: 'key',
     }));
-  return parsed.error.map(({ message, hint, offset, path }) => ({
+  return parsed.error.map(({ code, message, hint, offset, path }) => ({
     code: 'bad_conditions',
     message,
     hint,
-    offset,
     path,
+    ...(ABOUT_KEYS.has(code) ? { at: 'key' } : { offset }),
   }));
 }
+
+/** What is wrong with the key that the path ends with, not with what stands behind it. */
+const ABOUT_KEYS: ReadonlySet<ConditionCode> = new Set(['bad_path', 'unknown_operator']);

@@ -25,13 +25,12 @@ export function checkStates(workflow: DocumentNode, lists: readonly StepList[]):
     .at('transitions')
     .items()
     .map((each) => each.at('to'));
-  return [
-    ...[initial, ...targets, ...globals, ...froms.filter((from) => from.text() !== '*')].flatMap((place) =>
-      checkTarget(place, names),
-    ),
-    ...checkReachable(initial.text(), states),
-    ...states.flatMap(checkLeaving),
-  ];
+  const unknown = [initial, ...targets, ...globals, ...froms.filter((from) => from.text() !== '*')].flatMap(
+    (place) => checkTarget(place, names),
+  );
+  // Where a name leads nowhere, what cannot be reached or left is an echo of it.
+  if (unknown.length > 0) return unknown;
+  return [...checkReachable(initial.text(), states), ...states.flatMap(checkLeaving)];
 }
 
 function checkNoMachine(lists: readonly StepList[]): readonly Issue[] {

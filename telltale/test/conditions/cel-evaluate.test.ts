@@ -157,6 +157,13 @@ describe('functions', () => {
     ['"hello".indexOf("l") + "hello".lastIndexOf("l")', 5],
     ['"hello".substring(1, 3) + "hello".substring(4)', 'elo'],
     ['"hello".substring(3, 9)', '!out_of_range'],
+    ['"😀b".substring(1) + "😀b".substring(0, "😀b".size())', 'b😀b'],
+    ['"😀b".substring(0, 3)', '!out_of_range'],
+    [
+      '["a😀b".indexOf("b"), "😀a😀".lastIndexOf("😀"), "😀".indexOf(""), "😀".lastIndexOf(""), "😀".indexOf("b")]',
+      [2, 2, 0, 1, -1],
+    ],
+    ['"😀b".split("")', ['😀', 'b']],
     ['"ÀbC".lowerAscii() + "ÀbC".upperAscii()', 'ÀbcÀBC'],
     ['" a ".trim()', 'a'],
     ['"a,b,,c".split(",")', ['a', 'b', '', 'c']],

@@ -43,13 +43,13 @@ describe('an expression that cannot be read is answered with the place and the r
     ['', 'syntax', 0, 'The expression is empty.', 'Something is missing at the end.'],
     ['a ==', 'syntax', 4, 'The expression ends too early.', 'Something is missing at the end.'],
     ['(a', 'syntax', 2, '")" should stand here, not the end.', 'Something is missing at the end.'],
-    ['a.in', 'syntax', 2, 'the name "in" should stand here, not "in".', 'Read it as a key: x["in"].'],
+    ['a.in', 'syntax', 2, 'a name should stand here, not "in".', 'Read it as a key: x["in"].'],
     ['if == 1', 'syntax', 0, '"if" is a reserved word.', 'Read it as a key: vars["if"].'],
     [
       'a.?b',
       'syntax',
       2,
-      'the name "?" should stand here, not "?".',
+      'a name should stand here, not "?".',
       'For a value that may be missing write has(a.b) ? a.b : other.',
     ],
     [

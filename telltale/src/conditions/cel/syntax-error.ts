@@ -81,7 +81,7 @@ function describe(error: ParseError, source: string, offset: number): string {
   switch (error.code) {
     case 'expected_token': {
       const [, wanted = '', got = ''] = /^Expected (\w+), got (\w+)/.exec(error.summary) ?? [];
-      return `${token(wanted, source, offset)} should stand here, not ${token(got, source, offset)}`;
+      return `${TOKENS.get(wanted) ?? wanted} should stand here, not ${token(got, source, offset)}`;
     }
     case 'unexpected_token':
     case 'unexpected_character':

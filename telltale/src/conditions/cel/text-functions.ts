@@ -5,6 +5,9 @@ import { checkedText } from './operators.ts';
 import { Stop } from './stop.ts';
 import { label, MadeList, type Value } from './value.ts';
 
+/** Where none stands in a text, its characters are its UTF-16 units. */
+const SURROGATE = /[\ud800-\udfff]/;
+
 type TextFunction = (args: readonly Value[], budget: Budget) => Value;
 
 /** A function of a text and a part to look for in it, paid for at the worst case of such a search. */
@@ -20,8 +23,14 @@ const search =
 export const contains = search((text, part) => text.includes(part));
 export const startsWith = search((text, part) => text.startsWith(part));
 export const endsWith = search((text, part) => text.endsWith(part));
-export const indexOf = search((text, part) => BigInt(text.indexOf(part)));
-export const lastIndexOf = search((text, part) => BigInt(text.lastIndexOf(part)));
+export const indexOf = search((text, part) => characterAt(text, text.indexOf(part)));
+export const lastIndexOf = search((text, part) => characterAt(text, text.lastIndexOf(part)));
+
+/** Characters are code points everywhere, as `size()` counts them: an offset into UTF-16 units as one into those. */
+function characterAt(text: string, offset: number): bigint {
+  const before = text.slice(0, Math.max(offset, 0));
+  return BigInt(SURROGATE.test(before) ? [...before].length : offset);
+}
 
 /** A function that reads a text from end to end. */
 const pass =
@@ -38,13 +47,23 @@ export const upperAscii = pass((text) => text.replace(/[a-z]+/g, (run) => run.to
 
 export const substring: TextFunction = ([of = null, from = 0n, to], budget) => {
   const text = asText(of);
-  const end = to === undefined ? BigInt(text.length) : to;
+  budget.spendText(text.length);
+  const characters = SURROGATE.test(text) ? charactersOf(text, budget) : text;
+  const end = to === undefined ? BigInt(characters.length) : to;
   if (typeof from !== 'bigint' || typeof end !== 'bigint')
     throw new Stop('wrong_type', 'substring() takes ints.', 'Write text.substring(0, 3).');
-  if (from < 0n || end < from || end > BigInt(text.length)) throw outside(from, end, text.length);
-  budget.spendText(Number(end - from));
-  return text.substring(Number(from), Number(end));
+  if (from < 0n || end < from || end > BigInt(characters.length)) throw outside(from, end, characters.length);
+  const part = characters.slice(Number(from), Number(end));
+  return typeof part === 'string' ? part : part.join('');
 };
+
+/** As `size()` counts them, and at its price. */
+function charactersOf(text: string, budget: Budget): readonly string[] {
+  budget.spend(text.length / COUNTED_PER_UNIT);
+  return [...text];
+}
+
+const COUNTED_PER_UNIT = 8;
 
 export const split: TextFunction = ([of = null, by = null], budget) => {
   const text = asText(of);
@@ -52,7 +71,7 @@ export const split: TextFunction = ([of = null, by = null], budget) => {
   budget.spendSearch(text.length, separator.length);
   if (separator === '') {
     budget.spend(text.length);
-    return new MadeList(text.split(''));
+    return new MadeList([...text]);
   }
   const parts: string[] = [];
   let from = 0;

@@ -1,3 +1,4 @@
+import { beginsWithADay } from '../../kernel/calendar-date.ts';
 import { parseDuration } from '../../kernel/duration.ts';
 import { quote } from '../issue.ts';
 import { Stop } from './stop.ts';
@@ -9,7 +10,7 @@ const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{
 export function toTimestamp(of: Value): Timestamp {
   if (of instanceof Timestamp) return of;
   const ms =
-    typeof of === 'string' && RFC_3339.test(of)
+    typeof of === 'string' && RFC_3339.test(of) && beginsWithADay(of)
       ? Date.parse(of)
       : typeof of === 'bigint' || typeof of === 'number'
         ? Number(of) * 1000

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { beginsWithADay } from '../../kernel/calendar-date.ts';
 import { finding } from './finding.ts';
 import { showValue } from './show-value.ts';
 
@@ -9,7 +10,8 @@ export const moment = (description: string) =>
   z
     .string()
     .check((ctx) => {
-      if (ISO_TIME.test(ctx.value) && !Number.isNaN(Date.parse(ctx.value))) return;
+      if (ISO_TIME.test(ctx.value) && beginsWithADay(ctx.value) && !Number.isNaN(Date.parse(ctx.value)))
+        return;
       const message = `${showValue(ctx.value)} is no time.`;
       ctx.issues.push(
         finding(ctx.value, { code: 'bad_time', message, hint: 'Write it like 2026-11-15T08:30:00Z.' }),

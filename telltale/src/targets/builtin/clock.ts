@@ -1,3 +1,4 @@
+import { beginsWithADay } from '../../kernel/calendar-date.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
@@ -106,7 +107,7 @@ function momentOf(input: JsonObject, key: string): number {
     text,
   );
   const moment =
-    match === null
+    match === null || !beginsWithADay(text)
       ? Number.NaN
       : Date.parse(match[1] === undefined || match[2] !== undefined ? text : `${text.replace(' ', 'T')}Z`);
   if (Number.isNaN(moment)) throw noMoment(key, text);

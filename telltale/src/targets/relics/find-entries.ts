@@ -1,3 +1,4 @@
+import { beginsWithADay } from '../../kernel/calendar-date.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
@@ -92,7 +93,9 @@ function momentOf(since: Json, now: number): number {
     return now - readTime(since, '/since');
   }
   const [, time, zone] = match;
-  const moment = Date.parse(time === undefined || zone !== undefined ? text : `${text.replace(' ', 'T')}Z`);
+  const moment = beginsWithADay(text)
+    ? Date.parse(time === undefined || zone !== undefined ? text : `${text.replace(' ', 'T')}Z`)
+    : Number.NaN;
   if (Number.isNaN(moment)) throw noMoment(text);
   return moment;
 }

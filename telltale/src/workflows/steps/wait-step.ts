@@ -1,3 +1,4 @@
+import { beginsWithADay } from '../../kernel/calendar-date.ts';
 import { parseDuration } from '../../kernel/duration.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -56,7 +57,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/;
 function momentOf(written: Json, what: string): number {
   const [text, zone] = typeof written === 'string' ? (DATE.exec(written.trim()) ?? []) : [];
   const at =
-    text === undefined
+    text === undefined || !beginsWithADay(text)
       ? Number.NaN
       : Date.parse(zone === undefined && text.includes('T') ? `${text}Z` : text);
   if (Number.isNaN(at)) throw noMoment(what, written);

@@ -89,6 +89,7 @@ describe('steps', () => {
     expect(found(wait({ for: '${steps.s.output.delay}' }))).toEqual([]);
     expect(found(wait({ for: 'a while' }))).toEqual(['bad_duration steps.1.for']);
     expect(found(wait({ until: 'tomorrow' }))).toEqual(['bad_time steps.1.until']);
+    expect(found(wait({ until: '2026-02-30T08:00:00Z' }))).toEqual(['bad_time steps.1.until']);
     expect(found(wait({ event: 'action.finished' }))).toEqual(['not_allowed steps.1.event']);
     expect(found(wait({}))).toEqual(['missing steps.1']);
   });

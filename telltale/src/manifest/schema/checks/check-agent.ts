@@ -1,5 +1,6 @@
 import type { Issue } from '../../issue.ts';
 import { checkActionTemplates } from './check-action-templates.ts';
+import { checkNetwork } from './check-addresses.ts';
 import { checkConditionValues } from './check-condition-values.ts';
 import { checkFeedIds, checkFeedNames, checkFeeds } from './check-feeds.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
@@ -50,6 +51,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     ),
     ...checkUnique(mcpServers, 'MCP servers'),
     ...checkGuardedVariables([agent.at('permissions')], 'a permission', variables),
+    ...checkNetwork(agent.at('permissions').at('network')),
     ...checkHooks(agent.at('hooks')),
     ...checkRewritableGuards(hookGuards(agent), agent),
     ...checkInternalActions(agent.at('internal_actions')),

@@ -1,6 +1,7 @@
 import type { KnownNames } from '../../../conditions/cel/check-expression.ts';
 import { suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
+import { checkRequestAddress } from './check-addresses.ts';
 import { checkNames, variablesMentioned } from './check-names.ts';
 import { checkUnique } from './check-unique.ts';
 import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
@@ -19,6 +20,10 @@ export function checkFeeds(feeds: readonly DocumentNode[]): readonly Issue[] {
       'feeds',
     ),
     ...feeds.flatMap(checkInterval),
+    ...feeds
+      .map((feed) => feed.at('source'))
+      .filter((source) => source.at('type').value === 'http')
+      .flatMap((source) => checkRequestAddress(source.at('name'))),
     ...feeds.flatMap((feed) => checkRefs(feed, ids)),
     ...findCycles(graph).map((cycle) => {
       const message = `These feeds refer to each other: ${showCycle(cycle.map((id) => `$${id}`))}.`;

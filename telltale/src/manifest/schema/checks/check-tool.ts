@@ -3,6 +3,7 @@ import { nearest, suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { showValue } from '../show-value.ts';
 import { AGENT_MEMBERS } from './agent-members.ts';
+import { checkRequestAddress } from './check-addresses.ts';
 import { checkScript } from './check-script.ts';
 import { type DocumentNode, errorAt, textsUnder, warningAt } from './document-node.ts';
 
@@ -16,6 +17,7 @@ export function checkTool(tool: DocumentNode): readonly Issue[] {
   return [
     ...checkObjectSchema(tool.at('parameters')),
     ...checkScript(implementation.at('script')),
+    ...checkRequestAddress(implementation.at('http').at('url')),
     ...templates.flatMap((template) => [
       ...checkPlaceholders(template, tool),
       ...checkAgentReferences(template),

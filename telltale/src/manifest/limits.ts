@@ -21,6 +21,8 @@ export const MANIFEST_LIMITS = {
   depth: 64,
   /** Values of one document, each alias counted as what it stands for. */
   values: 50_000,
+  /** Characters that environment variables bring into one document, each time one is named. */
+  envCharacters: 1024 * 1024,
   /** Keys of one map. */
   keys: 1000,
   /** Diagnostics of one document; the rest are counted. */

@@ -254,3 +254,20 @@ it('what failed is "error" where it is caught', async () => {
   });
   expect((await loadManifests(['w.yml'], { env: { error: 'not this' }, cwd })).diagnostics).toEqual([]);
 });
+
+it('a long variable that is named again and again meets a limit, in one text or in many', () => {
+  const env = { LONG: 'x'.repeat(5_000) };
+  const diagnostics = (keys: string) => {
+    const decoded = decodeSource('x.yml', Buffer.from(`kind: Agent\nname: a\n${keys}`));
+    return decoded.ok ? readManifests(decoded.source, env).diagnostics : [decoded.diagnostic];
+  };
+  const many = '${LONG}'.repeat(140_000);
+  expect(diagnostics(`instructions: "${'${LONG}'.repeat(200)}"\n`)).toEqual([]);
+  expect(diagnostics(`instructions: "${many}"\n`)[0]).toMatchObject({ code: 'too_large', line: 3 });
+  const fields = Array.from(
+    { length: 300 },
+    (_, at) => `    f${at}: { type: string, default: "\${LONG}" }\n`,
+  );
+  const found = diagnostics(`metadata:\n  limits: { fields: 300 }\n  fields:\n${fields.join('')}`);
+  expect(found[0]).toMatchObject({ code: 'too_large', line: 6 + Math.floor((1024 * 1024) / 5_000) });
+});

@@ -1,4 +1,5 @@
 import type { Finding } from '../diagnostic.ts';
+import { MANIFEST_LIMITS } from '../limits.ts';
 import { quoted } from '../printable.ts';
 import { findEnvReferences, type Piece } from './env-references.ts';
 
@@ -23,6 +24,11 @@ export interface Substituted {
   readonly whole: boolean;
 }
 
+/** Characters of the environment that may still be put into the document. */
+export interface EnvRoom {
+  left: number;
+}
+
 const NO_ITEMS: ReadonlySet<string> = new Set();
 
 /** Problems of one text that are kept: finding the place of each costs a walk through it. */
@@ -37,6 +43,7 @@ export function substituteEnv(
   raw: string,
   env: Env,
   items: ReadonlySet<string> = NO_ITEMS,
+  room: EnvRoom = { left: MANIFEST_LIMITS.envCharacters },
 ): Substituted | undefined {
   if (!raw.includes('${')) return undefined;
   const references = findEnvReferences(raw, items);
@@ -47,7 +54,7 @@ export function substituteEnv(
   const problems: { finding: Finding; start: number; end: number }[] = [];
   for (const piece of references) {
     const { start, end } = piece;
-    const replaced = replace(piece, env, used, raw);
+    const replaced = replace(piece, env, used, room, raw);
     if (typeof replaced !== 'string' && problems.length < MAX_PROBLEMS)
       problems.push({ finding: replaced, start, end });
     const out = typeof replaced === 'string' ? replaced : raw.slice(start, end);
@@ -61,6 +68,7 @@ function replace(
   piece: Piece,
   env: Env,
   used: { name: string; value: string }[],
+  room: EnvRoom,
   raw: string,
 ): string | Finding {
   switch (piece.type) {
@@ -72,7 +80,9 @@ function replace(
       const value = Object.hasOwn(env, piece.name) ? env[piece.name] : undefined;
       if (piece.fallback !== undefined && !value) return piece.fallback;
       if (value === undefined) return unset(piece.name);
-      used.push({ name: piece.name, value });
+      room.left -= value.length;
+      if (room.left < 0) return tooMuch(piece.name);
+      if (!used.some(({ name }) => name === piece.name)) used.push({ name: piece.name, value });
       return escaped(value, raw[piece.end] === '{');
     }
   }
@@ -88,6 +98,14 @@ const unset = (name: string): Finding => ({
   code: 'env_unset',
   message: `The environment variable ${name} is not set.`,
   hint: `Set it, or give a default: \${${name}:-…}.`,
+});
+
+/** A file of a few thousand references to a long variable would stand for gigabytes. */
+const tooMuch = (name: string): Finding => ({
+  severity: 'error',
+  code: 'too_large',
+  message: `With \${${name}} more than ${MANIFEST_LIMITS.envCharacters.toLocaleString('en')} characters of the environment would be put into this document.`,
+  hint: 'Put in less, or have the agent read it: a file, or a feed of type env.',
 });
 
 const WRONG = {

@@ -13,7 +13,7 @@ import {
 import type { Json } from '../../kernel/json.ts';
 import type { Finding, Span } from '../diagnostic.ts';
 import { enabledFlag } from '../env/enabled-flag.ts';
-import { type Env, type Substituted, substituteEnv } from '../env/substitute-env.ts';
+import { type Env, type EnvRoom, type Substituted, substituteEnv } from '../env/substitute-env.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import { readPlainScalar } from './plain-scalar.ts';
 import { spanInside, spanOf, tagSpan } from './spans.ts';
@@ -66,6 +66,7 @@ export function readValue(
   const aliases = new Map<Alias, ParsedNode>();
   const substituted = new Map<Scalar, Substituted>();
   const items = itemNames(root);
+  const room: EnvRoom = { left: MANIFEST_LIMITS.envCharacters };
   let size = 0;
   let hasTooManyKeys = false;
 
@@ -152,7 +153,7 @@ export function readValue(
     if (node.type === 'QUOTE_SINGLE' && !isClosed(text.slice(node.range[0], node.range[1])))
       problems.push({ finding: QUOTE_OPEN, span: { start: node.range[0], end: node.range[0] + 1 } });
     const isLiteral = env === undefined || CODE_KEYS.has(key ?? '');
-    const replaced = isLiteral ? undefined : substituteEnv(value, env, items);
+    const replaced = isLiteral ? undefined : substituteEnv(value, env, items, room);
     if (replaced === undefined) return value;
     substituted.set(node, replaced);
     const unset = replaced.problems.some(({ finding }) => finding.code === 'env_unset');

@@ -251,3 +251,28 @@ describe('resolving parameters', () => {
     ]);
   });
 });
+
+describe('parameters with a hundred thousand references', () => {
+  const many = (text: string) => Array.from({ length: 100_000 }, () => text);
+
+  it('are searched in time by their number, not by its square', () => {
+    const started = performance.now();
+    expect(referencesIn(many('$a'))).toHaveLength(100_000);
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  it.each([
+    ['a text', '$a', 'y'.repeat(100_000)],
+    ['a text inside others', 'x $a', 'y'.repeat(100_000)],
+    ['an object', '$a', { y: 'y'.repeat(100_000) }],
+    ['an object inside texts', 'x $a', { y: 'y'.repeat(100_000) }],
+  ])('to %s of a hundred kilobytes end in an error, not in gigabytes', (_what, text, value) => {
+    const started = performance.now();
+    expect(resolveReferences(many(text), () => value)).toMatchObject({
+      ok: false,
+      error: { code: 'too_large' },
+    });
+    expect(resolveReferences(many(text).slice(0, 300), () => value)).toMatchObject({ ok: true });
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+});

@@ -24,6 +24,8 @@ export interface ResolvedReferences {
 const MAX_PARAMETER_DEPTH = 64;
 /** Characters of a string that references were put into. */
 const MAX_RESOLVED_LENGTH = 8_388_608;
+/** Characters that all references of one value put in together: a list of a thousand `$report` is soon written. */
+const MAX_PUT_IN = 33_554_432;
 
 export type ReferenceCode = 'too_deep' | 'too_large';
 
@@ -36,7 +38,16 @@ export function resolveReferences(
   lookup: Lookup,
 ): Result<ResolvedReferences, Issue<ReferenceCode>> {
   const unknown: UnknownReference[] = [];
+  const sizes = new Map<object, number>();
   let issue: Issue<ReferenceCode> | undefined;
+  let putIn = 0;
+
+  /** Whether there is room for one more mention of a value. */
+  const hasRoom = (put: Json, path: readonly PathSegment[]): boolean => {
+    putIn += sizeOf(put, sizes);
+    if (putIn > MAX_PUT_IN) issue = tooMuch(path);
+    return putIn <= MAX_PUT_IN;
+  };
 
   const visit = (at: Json, path: readonly PathSegment[]): Json => {
     if (issue !== undefined) return at;
@@ -53,7 +64,7 @@ export function resolveReferences(
   const resolveText = (text: string, path: readonly PathSegment[]): Json => {
     const whole = readWholeReference(text);
     const found = whole === undefined ? undefined : resolveReference(whole, lookup);
-    if (found !== undefined && found.rest === '') return found.value;
+    if (found !== undefined && found.rest === '') return hasRoom(found.value, path) ? found.value : text;
     let resolved = '';
     for (const piece of parseReferences(text)) {
       if (piece.kind === 'text') resolved += piece.text;
@@ -62,6 +73,7 @@ export function resolveReferences(
         const known = resolveReference(piece, lookup);
         if (known === undefined)
           unknown.push({ name: piece.name, path: piece.path, source: piece.source, at: path });
+        else if (!hasRoom(known.value, path)) return text;
         resolved += known === undefined ? piece.source : asText(known.value) + known.rest;
       }
       if (resolved.length > MAX_RESOLVED_LENGTH) {
@@ -99,22 +111,30 @@ function resolveReference(reference: Reference, lookup: Lookup): ResolvedReferen
   return undefined;
 }
 
+/** An object is measured when it is mentioned for the second time: most are mentioned once, and that takes no room. */
+function sizeOf(value: Json, sizes: Map<object, number>): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 1;
+  const known = sizes.get(value);
+  const size = known === 0 ? asText(value).length : (known ?? 0);
+  sizes.set(value, size);
+  return size;
+}
+
 /** Every reference in the strings of `value`: what an action with these parameters has to wait for. */
-export const referencesIn = (value: Json): readonly Reference[] => collect(value, 0, NO_REFERENCES);
-
-const NO_REFERENCES: readonly Reference[] = [];
-
-/** Those in `value` behind those before it. Most parameters hold none: then nothing is made. */
-function collect(value: Json, depth: number, before: readonly Reference[]): readonly Reference[] {
-  if (typeof value === 'string') {
-    if (!value.includes('$')) return before;
-    return [...before, ...parseReferences(value).filter((piece) => piece.kind === 'reference')];
-  }
-  if (typeof value !== 'object' || value === null || depth === MAX_PARAMETER_DEPTH) return before;
-  let found = before;
-  for (const key in value)
-    found = collect((value as Readonly<Record<string, Json>>)[key] as Json, depth + 1, found);
+export function referencesIn(value: Json): readonly Reference[] {
+  const found: Reference[] = [];
+  collect(value, 0, found);
   return found;
+}
+
+function collect(value: Json, depth: number, found: Reference[]): void {
+  if (typeof value === 'string') {
+    if (value.includes('$'))
+      for (const piece of parseReferences(value)) if (piece.kind === 'reference') found.push(piece);
+  } else if (typeof value === 'object' && value !== null && depth < MAX_PARAMETER_DEPTH)
+    for (const key in value)
+      collect((value as Readonly<Record<string, Json>>)[key] as Json, depth + 1, found);
 }
 
 const tooDeep = (path: readonly PathSegment[]): Issue<ReferenceCode> => ({
@@ -128,5 +148,12 @@ const tooLarge = (path: readonly PathSegment[]): Issue<ReferenceCode> => ({
   code: 'too_large',
   message: `A string has more than ${MAX_RESOLVED_LENGTH} characters after its references were resolved.`,
   hint: 'Refer to a part of the value.',
+  path,
+});
+
+const tooMuch = (path: readonly PathSegment[]): Issue<ReferenceCode> => ({
+  code: 'too_large',
+  message: `The references of these parameters put in more than ${MAX_PUT_IN} characters.`,
+  hint: 'Refer to parts of the values, and to each once.',
   path,
 });

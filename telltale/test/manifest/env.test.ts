@@ -271,3 +271,19 @@ it('a long variable that is named again and again meets a limit, in one text or 
   const found = diagnostics(`metadata:\n  limits: { fields: 300 }\n  fields:\n${fields.join('')}`);
   expect(found[0]).toMatchObject({ code: 'too_large', line: 6 + Math.floor((1024 * 1024) / 5_000) });
 });
+
+it.each([
+  ['${itm}', 'Did you mean ${item}? Set it, or give a default: ${itm:-…}.'],
+  ['${fil}', 'Did you mean ${file}? Set it, or give a default: ${fil:-…}.'],
+  ['${ITM}', 'Set it, or give a default: ${ITM:-…}.'],
+  ['${token}', 'Set it, or give a default: ${token:-…}.'],
+])('an unset variable that is nearly a reference of the run is told so: %s', (written, hint) => {
+  const step = (name: string, as: string, message: string) =>
+    `- { name: ${name}, type: foreach, in: [1], as: ${as}, body: [{ name: b_${name}, type: notify, message: "${message}" }] }\n`;
+  const decoded = decodeSource(
+    'x.yml',
+    Buffer.from(`kind: Workflow\nname: w\nsteps:\n${step('a', 'file', written)}`),
+  );
+  if (!decoded.ok) throw new Error(decoded.diagnostic.message);
+  expect(readManifests(decoded.source, {}).diagnostics).toMatchObject([{ code: 'env_unset', hint }]);
+});

@@ -1,3 +1,5 @@
+import { RESERVED_ROOTS } from '../../conditions/templates/template.ts';
+import { nearest } from '../../kernel/nearest.ts';
 import type { Finding } from '../diagnostic.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import { quoted } from '../printable.ts';
@@ -54,7 +56,7 @@ export function substituteEnv(
   const problems: { finding: Finding; start: number; end: number }[] = [];
   for (const piece of references) {
     const { start, end } = piece;
-    const replaced = replace(piece, env, used, room, raw);
+    const replaced = replace(piece, env, used, room, raw, items);
     if (typeof replaced !== 'string' && problems.length < MAX_PROBLEMS)
       problems.push({ finding: replaced, start, end });
     const out = typeof replaced === 'string' ? replaced : raw.slice(start, end);
@@ -70,6 +72,7 @@ function replace(
   used: { name: string; value: string }[],
   room: EnvRoom,
   raw: string,
+  items: ReadonlySet<string>,
 ): string | Finding {
   switch (piece.type) {
     case 'text':
@@ -79,7 +82,7 @@ function replace(
     case 'env': {
       const value = Object.hasOwn(env, piece.name) ? env[piece.name] : undefined;
       if (piece.fallback !== undefined && !value) return piece.fallback;
-      if (value === undefined) return unset(piece.name);
+      if (value === undefined) return unset(piece.name, items);
       room.left -= value.length;
       if (room.left < 0) return tooMuch(piece.name);
       if (!used.some(({ name }) => name === piece.name)) used.push({ name: piece.name, value });
@@ -93,12 +96,16 @@ function escaped(value: string, beforeBrace: boolean): string {
   return beforeBrace ? inside.replace(/\$+$/, (dollars) => dollars + dollars) : inside;
 }
 
-const unset = (name: string): Finding => ({
-  severity: 'error',
-  code: 'env_unset',
-  message: `The environment variable ${name} is not set.`,
-  hint: `Set it, or give a default: \${${name}:-…}.`,
-});
+/** In capitals it was surely meant as one; else it may be a slip in what is resolved when a step runs. */
+function unset(name: string, items: ReadonlySet<string>): Finding {
+  const meant = name === name.toUpperCase() ? undefined : nearest(name, [...items, ...RESERVED_ROOTS]);
+  return {
+    severity: 'error',
+    code: 'env_unset',
+    message: `The environment variable ${name} is not set.`,
+    hint: `${meant === undefined ? '' : `Did you mean \${${meant}}? `}Set it, or give a default: \${${name}:-…}.`,
+  };
+}
 
 /** A file of a few thousand references to a long variable would stand for gigabytes. */
 const tooMuch = (name: string): Finding => ({

@@ -50,10 +50,13 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
   const diagnosePlaced = (query: LocateQuery, finding: Finding) => {
     const { span, node } = locate(document.contents, text, read, query);
     const here = [...read.substituted].filter(([scalar]) => isWithin(scalar.range, node?.range));
+    const isEmptied = here.some(
+      ([scalar, { text: put }]) => scalar === node && scalar.type === 'PLAIN' && put.trim() === '',
+    );
     return place(
       span,
       redactFinding(
-        finding,
+        isEmptied && finding.code === 'wrong_type' ? emptied(finding) : finding,
         here.flatMap(([, { used }]) => used),
         secrets,
       ),
@@ -87,6 +90,13 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
     isEcho,
   };
 }
+
+/** Without quotes nothing is null, in YAML as in `${NAME:-}`. */
+const emptied = (finding: Finding): Finding => ({
+  ...finding,
+  message: finding.message.replace(/\.$/, ', and what is put in here is empty.'),
+  hint: `${finding.hint ?? ''} In quotes it is an empty text.`.trim(),
+});
 
 const overlaps = (a: Span, b: Span) => a.start < b.end && b.start < a.end;
 

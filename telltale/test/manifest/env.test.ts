@@ -287,3 +287,16 @@ it.each([
   if (!decoded.ok) throw new Error(decoded.diagnostic.message);
   expect(readManifests(decoded.source, {}).diagnostics).toMatchObject([{ code: 'env_unset', hint }]);
 });
+
+it('a variable that comes out empty is not just called null', () => {
+  const told = read('kind: Agent\nname: a\ndescription: ${EMPTY}\ninstructions: ${X:-}\nmodel: null\n', {
+    EMPTY: '',
+  });
+  expect(told.text).toContain('"description" cannot be null, and what is put in here is empty. [wrong_type]');
+  expect(told.text).toContain(
+    '"instructions" cannot be null, and what is put in here is empty. [wrong_type]',
+  );
+  expect(told.text).toContain('→ Write text. In quotes it is an empty text.');
+  expect(told.text).toContain('"model" cannot be null. [wrong_type]');
+  expect(read('kind: Agent\nname: a\ndescription: "${EMPTY}"\n', { EMPTY: '' }).codes).toEqual([]);
+});

@@ -100,9 +100,8 @@ function events({ [LIVE]: live }: Face): EventQueue {
 function subscribe(this: Face, listener: Early['listener']): () => void {
   checkListener('session.subscribe', listener);
   const live = this[LIVE];
-  const own: Early['listener'] = (event) => listener(event); // a log knows each once, and a function may come twice
-  if (live.log !== undefined && live.hasBegun) return live.log.subscribe(own);
-  const early: Early = { listener: own, end: live.log?.subscribe(own) };
+  if (live.log !== undefined && live.hasBegun) return live.log.subscribe(listener);
+  const early: Early = { listener, end: live.log?.subscribe(listener) };
   live.early = added(live.early, early);
   return () => {
     live.early = live.early.filter((each) => each !== early);

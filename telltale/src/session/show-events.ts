@@ -13,7 +13,7 @@ export interface ShownLog extends Pick<SessionLog, 'state' | 'speaking'> {
   watched: boolean;
   readonly lastCommitted: number;
   readonly crashPoint?: ((name: string) => void) | undefined;
-  /** In the order in which they came, each once. Most logs have one: a Set for it would be 140 bytes more. */
+  /** In the order in which they came, each as often as it did. Most logs have one: a Set for it would be 140 bytes more. */
   listeners: readonly Listener[];
   /** Live events, and answers that stand among them, each with the durable one that they came behind. */
   held: readonly { readonly behind: number; readonly show: LiveEvent | (() => void) }[];
@@ -35,9 +35,12 @@ export function speech(this: ShownLog, told: (open: OpenSpeech | undefined, seq:
 }
 
 export function subscribe(this: ShownLog, listener: Listener): () => void {
-  if (!this.listeners.includes(listener)) this.listeners = added(this.listeners, listener);
+  let listens = true;
+  this.listeners = added(this.listeners, listener);
   this.watched = true;
   return () => {
+    if (!listens) return; // one that came twice leaves once
+    listens = false;
     this.listeners = without(this.listeners, listener);
     this.watched = this.listeners.length > 0;
   };

@@ -20,7 +20,9 @@ export function recordToFile(model: Model, path: string, clock: Clock): Model {
       // Before a model is paid for what cannot be kept.
       await writeFile(temporary, '');
       await rm(temporary);
-      if (await isFolder(path)) throw new Error(`${path} is a folder`);
+      const found = await kindOf(path);
+      // What is whole is put in its place by its name: a device would be gone.
+      if (found !== 'nothing' && found !== 'file') throw new Error(`${path} is ${found}`);
       return turn === 1 ? undefined : readBefore(path);
     },
     write: async (script) => {
@@ -35,12 +37,13 @@ export function recordToFile(model: Model, path: string, clock: Clock): Model {
   });
 }
 
-async function isFolder(path: string): Promise<boolean> {
+async function kindOf(path: string): Promise<'nothing' | 'file' | 'a folder' | 'no file'> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  return found?.isDirectory() ?? false;
+  if (found === undefined) return 'nothing';
+  return found.isFile() ? 'file' : found.isDirectory() ? 'a folder' : 'no file';
 }
 
 /** A file that is there and is no script is not written over. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -220,6 +221,12 @@ it('export and import are each other’s inverse, over files and pipes', async (
     code: 2,
     err: expect.stringContaining('--force'),
   });
+  execFileSync('mkfifo', [join(cwd, 'pipe')]);
+  expect(await telltale(['store', 'export', 'pipe', '--force'], cwd)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('telltale store export > pipe'),
+  });
+  expect(statSync(join(cwd, 'pipe')).isFIFO()).toBe(true);
   expect(await telltale(['store', 'export', 'no/such/a.jsonl'], cwd)).toMatchObject({
     code: 1,
     err: expect.stringContaining('ENOENT'),

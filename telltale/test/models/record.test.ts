@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { lstat, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -265,6 +266,24 @@ describe('a recorded model', () => {
     await ask(model).error;
     await ask(model).end;
     expect(readBack(await readFile(path, 'utf8'))).toEqual({ turns: [{ text: 'well' }] });
+  });
+
+  it('puts no file in the place of a device or a pipe, and asks no model first', async () => {
+    const path = join(folder, 'pipe.yml');
+    execFileSync('mkfifo', [path]);
+    let asked = 0;
+    const model: Model = {
+      id: 'paid',
+      stream: async () => {
+        asked++;
+        return { finish: 'stop' };
+      },
+    };
+    const { error } = ask(recordToFile(model, path, createSimulatedClock()));
+    expect(await error).toMatchObject({ code: 'record_failed' });
+    expect(await error).toMatchObject({ message: expect.stringContaining('is no file') });
+    expect(asked).toBe(0);
+    expect((await lstat(path)).isFIFO()).toBe(true);
   });
 
   it('of a session that goes on keeps what the file has of the turns before', async () => {

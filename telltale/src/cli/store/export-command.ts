@@ -27,7 +27,7 @@ export function exportCommand(
   return withStore(options, context, async (store) => {
     const streams = await chosen(store, options.session);
     const path = file === undefined || file === '-' ? undefined : resolve(io.cwd, file);
-    if (path !== undefined && options.force !== true) await refuseThere(path, file ?? path);
+    if (path !== undefined) await refuseThere(path, file ?? path, options.force === true);
     let counts: ExportCounts = { streams: 0, events: 0, rows: 0, entries: 0, leftOut: 0 };
     const text = exportStore(store, {
       ...{ now: io.clock.now(), signal: io.signal, withoutSnapshots: options.snapshots === false },
@@ -84,10 +84,13 @@ async function toFile(text: AsyncIterable<string>, path: string): Promise<void> 
   }
 }
 
-async function refuseThere(path: string, file: string): Promise<void> {
+async function refuseThere(path: string, file: string, force: boolean): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw usage(`'${file}' is a folder.`, 'Name a file in it.');
-  if (found !== undefined)
+  // The export is put in its place by its name: a device would be gone.
+  if (found?.isFile() === false)
+    throw usage(`'${file}' is no file.`, `Write to standard output instead: telltale store export > ${file}`);
+  if (found !== undefined && !force)
     throw usage(`There is a file '${file}' already.`, 'Name another, or overwrite it with --force.');
 }
 

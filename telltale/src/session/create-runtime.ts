@@ -31,6 +31,7 @@ import type {
   StartOptions,
   Watcher,
 } from './runtime-types.ts';
+import { sendToSession } from './send-to-session.ts';
 import type { LiveSession } from './session-face.ts';
 import { nobodyReads, sendSteer, steerSession } from './steer-session.ts';
 
@@ -138,7 +139,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     async cancel(session, reason = 'asked to', from = 'user') {
       checkText('runtime.cancel', 'reason', reason);
-      await store.send(session, { kind: 'cancel', from, body: reason });
+      await sendToSession(store, session, { kind: 'cancel', from, body: reason });
     },
     workflows: {
       ...runs,

@@ -9,6 +9,7 @@ import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
 import type { Runtime, RuntimeOptions } from './runtime-types.ts';
+import { sendToSession } from './send-to-session.ts';
 import { steerSession } from './steer-session.ts';
 
 /** What can be done with sessions without running any. */
@@ -39,7 +40,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
     state: (session, seq) => stateAt(store, session, seq, readSession(store, session, seq)),
     steer: (session, text, from) => steerSession({ store, clock }, session, text, from),
     async cancel(session, reason = 'asked to', from = 'user') {
-      await store.send(session, { kind: 'cancel', from, body: reason });
+      await sendToSession(store, session, { kind: 'cancel', from, body: reason });
     },
     reviews: (filter) => listReviews(store, filter),
     review: (id) => readReview(store, id),

@@ -96,7 +96,7 @@ async function* pages(
   }
 }
 
-const sessionUnknown = (session: string, location: string) =>
+export const sessionUnknown = (session: string, location: string) =>
   new RuntimeError('session_unknown', `No session "${session}" is in ${location}.`, {
     hint: 'List them with: telltale sessions',
   });

@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamInfo } from '../store/store.ts';
 import { readSession } from './read-session.ts';
+import { sendToSession } from './send-to-session.ts';
 
 export interface SteerEdges {
   readonly store: Store;
@@ -29,7 +30,7 @@ export async function steerSession(
 export async function sendSteer(store: Store, session: string, text: string, from = 'user'): Promise<number> {
   const info = await store.info(session);
   if (info !== undefined && (await hearsNoMore(store, info))) throw nobodyReads(session);
-  return store.send(session, { kind: 'steer', from, body: text });
+  return sendToSession(store, session, { kind: 'steer', from, body: text });
 }
 
 /** Resolves when the message is on the log, or when nobody takes it now: it waits for who resumes the session. */

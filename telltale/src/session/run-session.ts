@@ -62,9 +62,7 @@ export async function endSession(wired: WiredSession, end: WorkEnd): Promise<Con
     await works.runs?.settled();
     works.edges.variables.reactions?.close();
     wired.inbox.close();
-    // Who keeps the session at hand need not keep its conversation.
-    works.stop.off(wired);
-    conversation.end();
+    conversation.end(); // who keeps the session at hand need not keep that
   }
 }
 

@@ -13,7 +13,7 @@ export interface ShownLog extends Pick<SessionLog, 'state' | 'speaking'> {
   watched: boolean;
   readonly lastCommitted: number;
   readonly crashPoint?: ((name: string) => void) | undefined;
-  /** In the order in which they came, each as often as it did. Most logs have one: a Set for it would be 140 bytes more. */
+  /** In the order in which they came, no two the same. Most logs have one: a Set for it would be 140 bytes more. */
   listeners: readonly Listener[];
   /** Live events, and answers that stand among them, each with the durable one that they came behind. */
   held: readonly { readonly behind: number; readonly show: LiveEvent | (() => void) }[];
@@ -36,12 +36,14 @@ export function speech(this: ShownLog, told: (open: OpenSpeech | undefined, seq:
 
 export function subscribe(this: ShownLog, listener: Listener): () => void {
   let listens = true;
-  this.listeners = added(this.listeners, listener);
+  // One that comes twice is told twice, and each time leaves on its own.
+  const own: Listener = this.listeners.includes(listener) ? (event) => listener(event) : listener;
+  this.listeners = added(this.listeners, own);
   this.watched = true;
   return () => {
-    if (!listens) return; // one that came twice leaves once
+    if (!listens) return;
     listens = false;
-    this.listeners = without(this.listeners, listener);
+    this.listeners = without(this.listeners, own);
     this.watched = this.listeners.length > 0;
   };
 }
@@ -68,9 +70,12 @@ export function showHeld(log: ShownLog, through: number): void {
 
 function tell(log: ShownLog, event: ObservedEvent): void {
   const { listeners } = log;
-  // One that has left meanwhile is not told any more.
-  for (const listener of listeners)
+  const { length } = listeners;
+  // One that has left meanwhile is not told any more, and one that has come is told of what is next.
+  for (let at = 0; at < length; at++) {
+    const listener = listeners[at] as Listener;
     if (log.listeners === listeners || log.listeners.includes(listener)) tellOne(listener, event);
+  }
 }
 
 function mayShow(log: ShownLog): boolean {

@@ -37,7 +37,7 @@ export interface WiredSession {
   /** The run that leads it, where that is the agent's own workflow. */
   readonly own: OwnLead | undefined;
   readonly disarm: () => void;
-  /** The session's `stop` tells it, until the session has ended. */
+  /** The session's `stop` tells it, also of a session that is over: what it has set off may still run. */
   stopped(): void;
 }
 

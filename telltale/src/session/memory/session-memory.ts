@@ -87,12 +87,10 @@ function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionM
     return true;
   };
 
-  const note = async () => {
-    const touched = touchedFiles(state.actions.values(), {
-      folder,
-      graph: graphFolder,
-      startedAt: state.startedAt,
-    });
+  /** Looked at when it is asked for: a session that was ended meanwhile has let go of its actions. */
+  const touchedSoFar = () =>
+    touchedFiles(state.actions.values(), { folder, graph: graphFolder, startedAt: state.startedAt });
+  const note = async (touched: ReturnType<typeof touchedFiles>) => {
     if (touched.read.length + touched.changed.length === 0) return;
     const work = open().then(async (memory) => {
       if (touched.changed.length > 0) await memory.index({ paths: touched.changed });
@@ -107,9 +105,12 @@ function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionM
   /** One after the other; undefined once all are written. */
   let noting: Promise<void> | undefined;
   const noteNext = (): Promise<void> => {
-    const next = (noting ?? Promise.resolve()).then(note).finally(() => {
-      if (noting === next) noting = undefined;
-    });
+    const touched = touchedSoFar();
+    const next = (noting ?? Promise.resolve())
+      .then(() => note(touched))
+      .finally(() => {
+        if (noting === next) noting = undefined;
+      });
     noting = next;
     return next;
   };

@@ -37,8 +37,10 @@ export function compileViolation(
   return (value) => {
     validate ??= compiled(schema, whose);
     if (validate instanceof RuntimeError) return validate;
+    const errors = validate(value);
+    if (errors.length === 0) return undefined;
     // Of alternatives (anyOf) each complains; the one that came deepest is most likely the one that was meant.
-    const [deepest] = validate(value).toSorted((a, b) => depth(b) - depth(a));
+    const [deepest] = errors.toSorted((a, b) => depth(b) - depth(a));
     return deepest === undefined ? undefined : describe(deepest, value, schema);
   };
 }

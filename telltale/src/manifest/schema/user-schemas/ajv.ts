@@ -69,13 +69,21 @@ export function compile(schema: JsonObject): (value: unknown) => SchemaErrors {
   const validate = newAjv({ meta: false, validateSchema: false }).compile(schema);
   return (value) => {
     try {
-      return validate(value) ? [] : (validate.errors ?? []);
+      if (validate(value)) return NO_ERRORS;
+      const { errors } = validate;
+      return errors?.length ? errors : UNSATISFIED; // a value that is refused without a word is refused
     } catch (thrown) {
       if (thrown instanceof RangeError) return TOO_DEEP; // a schema that refers to itself follows the value down
       throw thrown;
     }
   };
 }
+
+const NO_ERRORS: SchemaErrors = [];
+
+const UNSATISFIED: SchemaErrors = [
+  { instancePath: '', keyword: '', params: {}, message: 'does not satisfy the schema' },
+];
 
 const TOO_DEEP: SchemaErrors = [
   { instancePath: '', keyword: '$ref', params: {}, message: 'is nested too deep to be judged' },

@@ -4,6 +4,7 @@ import type { Contestant } from './parsing/contestant.ts';
 import { fingerprint } from './parsing/fingerprint.ts';
 import { floor } from './parsing/floor.ts';
 import { htmlparser2, htmlparser2Defaults } from './parsing/htmlparser2.ts';
+import { createJsonFloor } from './parsing/json-floor.ts';
 import { describeMachine } from './parsing/machine.ts';
 import { minimalMachine } from './parsing/minimal-machine.ts';
 import { minimalWithBodies } from './parsing/minimal-with-bodies.ts';
@@ -53,8 +54,10 @@ const transcript = createTranscript();
 const bytes = Buffer.byteLength(transcript.text);
 const ours = createTelltale(handicap);
 const words = options.only.split(',').filter((word) => word !== '');
+const jsonFloor = createJsonFloor(transcript);
 const contestants = [
   floor,
+  jsonFloor,
   minimalMachine,
   minimalWithBodies,
   ours,

@@ -20,5 +20,6 @@ export function cutUnevenly(text: string, next: () => number): readonly string[]
   return flatten(pieces);
 }
 
-const flatten = (pieces: readonly string[]): readonly string[] =>
+/** Each as a string of its own, laid out. */
+export const flatten = (pieces: readonly string[]): readonly string[] =>
   JSON.parse(JSON.stringify(pieces)) as string[];

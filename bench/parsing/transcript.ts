@@ -10,6 +10,8 @@ export interface Transcript {
   readonly text: string;
   /** What the bodies of its actions hold, in the order in which they were said. */
   readonly actions: readonly SaidAction[];
+  /** The JSON of every body, metadata's too, as it was written. */
+  readonly bodies: readonly string[];
 }
 
 const TRANSCRIPT_ACTIONS = 871;
@@ -29,16 +31,28 @@ export const createDenseTranscript = (): Transcript =>
 
 function write(palette: Palette, seed: number, count: number): Transcript {
   const seeded = createSeeded(seed);
-  const actions: SaidAction[] = [];
+  const said: Said = { actions: [], bodies: [] };
+  const { actions, bodies } = said;
   const turns: string[] = [];
   while (actions.length < count)
-    turns.push(writeTurn(palette, seeded, Math.min(seeded.between(1, 5), count - actions.length), actions));
-  return { turns, text: turns.join(''), actions };
+    turns.push(writeTurn(palette, seeded, Math.min(seeded.between(1, 5), count - actions.length), said));
+  return { turns, text: turns.join(''), actions, bodies };
 }
 
-function writeTurn(palette: Palette, seeded: Seeded, count: number, actions: SaidAction[]): string {
+/** What the turns so far have said. */
+interface Said {
+  readonly actions: SaidAction[];
+  readonly bodies: string[];
+}
+
+function writeTurn(palette: Palette, seeded: Seeded, count: number, { actions, bodies }: Said): string {
   const parts: string[] = [];
   const ids: string[] = [];
+  const body = (value: Parameters<typeof writeJson>[1]): string => {
+    const json = writeJson(seeded, value);
+    bodies.push(json);
+    return json;
+  };
   const say = (): string => {
     const said = sayAction(palette, seeded);
     actions.push(said);
@@ -47,7 +61,7 @@ function writeTurn(palette: Palette, seeded: Seeded, count: number, actions: Sai
     const envelope = { name: said.name, parameters: said.parameters, ...depends, ...extras(seeded) };
     if (id !== undefined) ids.push(id);
     const gap = seeded.pick(['', '', '\n', '\n  ']);
-    return `<action${attributes(seeded, id)}>${gap}${writeJson(seeded, envelope)}${gap === '' ? '' : '\n'}</action>`;
+    return `<action${attributes(seeded, id)}>${gap}${body(envelope)}${gap === '' ? '' : '\n'}</action>`;
   };
   if (seeded.chance(0.3)) parts.push(`${sentence(palette, seeded)}\n\n`);
   const inThought = seeded.chance(0.25) ? 1 : 0;
@@ -55,8 +69,7 @@ function writeTurn(palette: Palette, seeded: Seeded, count: number, actions: Sai
   if (inThought > 0) parts.push(`${say()}\n${paragraph(palette, seeded, 1, 3)}\n`);
   if (seeded.chance(0.2)) parts.push(fenced(palette, seeded));
   parts.push('</thought>\n');
-  if (seeded.chance(0.6))
-    parts.push(`<metadata>${writeJson(seeded, metadata(palette, seeded))}</metadata>\n`);
+  if (seeded.chance(0.6)) parts.push(`<metadata>${body(metadata(palette, seeded))}</metadata>\n`);
   parts.push(arrange(palette, seeded, Array.from({ length: count - inThought }, say), actions.length));
   if (seeded.chance(0.7))
     parts.push(`<response final="${seeded.chance(0.2)}">\n${markdown(palette, seeded)}</response>\n`);

@@ -30,6 +30,18 @@ describe('the transcript of the bench', () => {
       expect(bodies.some((body) => body.includes(trap))).toBe(true);
   });
 
+  it('has the JSON of every body at hand, as it stands in the text', () => {
+    let at = 0;
+    for (const body of transcript.bodies) {
+      at = transcript.text.indexOf(body, at);
+      expect(at).toBeGreaterThan(-1);
+      at += body.length;
+    }
+    const values = transcript.bodies.map((body) => JSON.parse(body) as unknown);
+    expect(countIntact(transcript.actions, values).intact).toBe(871);
+    expect(transcript.text.match(/<metadata>/g)).toHaveLength(values.length - 871);
+  });
+
   it('gives its bodies back intact, in order, without a fault, however it is cut', async () => {
     const { bodies } = await createTelltale().run(transcript.turns.map((turn) => cut(turn, 64)));
     expect(countIntact(transcript.actions, bodies)).toEqual({ intact: 871, phantom: 0 });

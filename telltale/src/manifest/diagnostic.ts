@@ -6,6 +6,13 @@ export interface Excerpt {
   readonly caretLength: number;
 }
 
+/** A place in the same file. */
+export interface SourcePlace {
+  readonly line: number;
+  readonly column: number;
+  readonly excerpt?: Excerpt;
+}
+
 /** One thing that is wrong with a manifest, and where. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning';
@@ -17,6 +24,8 @@ export interface Diagnostic {
   readonly line?: number;
   /** From 1, in UTF-16 code units: what editors count. */
   readonly column?: number;
+  /** Where line and column are those of a YAML alias: where what it stands for is written, from alias to alias. */
+  readonly from?: readonly SourcePlace[];
   /** In place of line and column where the manifest was written in code: a JSON pointer into it, empty for the whole. */
   readonly path?: string;
   /** What was found, as one sentence. */

@@ -1,4 +1,4 @@
-import type { Diagnostic } from './diagnostic.ts';
+import type { Diagnostic, Excerpt } from './diagnostic.ts';
 import { displayWidth } from './display-width.ts';
 import { type Palette, plainPalette } from './palette.ts';
 import { printable } from './printable.ts';
@@ -14,14 +14,23 @@ export function formatDiagnostic(diagnostic: Diagnostic, palette: Palette = plai
     `${paint(palette.bold(severity))}: ${palette.bold(printable(message))} ${palette.dim(`[${code}]`)}`,
     `  ${palette.cyan(printable(placeOf(diagnostic)))}`,
   ];
-  if (excerpt !== undefined) {
-    const marked = excerpt.text.slice(excerpt.caretFrom, excerpt.caretFrom + excerpt.caretLength);
-    lines.push(`    ${printable(excerpt.text)}`);
-    const before = ' '.repeat(displayWidth(excerpt.text.slice(0, excerpt.caretFrom)));
-    lines.push(`    ${before}${paint('^'.repeat(Math.max(1, displayWidth(marked))))}`);
-  }
+  lines.push(...marked(excerpt, paint));
+  for (const { line, column, excerpt: written } of diagnostic.from ?? [])
+    lines.push(
+      `  which stands for ${palette.cyan(printable(`${diagnostic.file}:${line}:${column}`))}`,
+      ...marked(written, paint),
+    );
   if (hint !== undefined) lines.push(`  ${palette.green('→')} ${printable(hint)}`);
   return lines.join('\n');
+}
+
+/** The source line, and a caret below it. */
+function marked(excerpt: Excerpt | undefined, paint: (text: string) => string): readonly string[] {
+  if (excerpt === undefined) return [];
+  const { text, caretFrom, caretLength } = excerpt;
+  const before = ' '.repeat(displayWidth(text.slice(0, caretFrom)));
+  const under = '^'.repeat(Math.max(1, displayWidth(text.slice(caretFrom, caretFrom + caretLength))));
+  return [`    ${printable(text)}`, `    ${before}${paint(under)}`];
 }
 
 /** `file:line:column`, which editors and terminals turn into a link; `file: /path` where there are no lines. */

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type { Diagnostic } from './diagnostic.ts';
+import { distinctDiagnostics } from './distinct-diagnostics.ts';
 import type { Env } from './env/substitute-env.ts';
 import type { Files } from './files/files.ts';
 import { createNodeFiles } from './files/node-files.ts';
@@ -62,7 +63,7 @@ export async function loadManifests(
   const loaded = [];
   for (const [root, entries] of entriesByRoot)
     loaded.push(await loadProject(entries, root, { files, cache, signal: options.signal }));
-  const diagnostics = limited(inOrder(distinct(loaded.flatMap((project) => project.diagnostics))));
+  const diagnostics = limited(inOrder(distinctDiagnostics(loaded.flatMap((project) => project.diagnostics))));
   return Object.freeze({
     ok: diagnostics.every(({ severity }) => severity !== 'error'),
     projects: Object.freeze(loaded.map(({ project }) => project)),
@@ -131,14 +132,4 @@ function limited(diagnostics: readonly Diagnostic[]): Diagnostic[] {
     };
   });
   return [...kept, ...closing];
-}
-
-/** A file that two projects share is reported once. */
-function distinct(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  const seen = new Map<string, Diagnostic>();
-  for (const each of diagnostics) {
-    const key = JSON.stringify([each.file, each.line, each.column, each.code, each.message]);
-    if (!seen.has(key)) seen.set(key, each);
-  }
-  return [...seen.values()];
 }

@@ -33,8 +33,9 @@ export type Opened = OpenDocument | 'empty' | { readonly diagnostics: readonly D
 /** Reads one document's YAML; without an `env`, `${…}` stays as it is written. Pure. */
 export function openDocument(source: SourceText, part: DocumentText, env: Env | undefined): Opened {
   const { text, base } = part;
-  const place = (span: Span, finding: Finding) =>
-    diagnose(source, { start: base + span.start, end: base + span.end }, finding);
+  const inFile = (span: Span): Span => ({ start: base + span.start, end: base + span.end });
+  const place = (span: Span, finding: Finding, from: readonly Span[] = []) =>
+    diagnose(source, inFile(span), finding, from.map(inFile));
   const composed = composeDocument(part);
   if ('refused' in composed) return { diagnostics: [diagnose(source, composed.span, composed.refused)] };
   const { document, errors } = composed;
@@ -48,7 +49,10 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
   const read = readValue(document.contents, text, env, lineOf);
   const secrets = [...read.substituted.values()].flatMap(({ used }) => used);
   const diagnosePlaced = (query: LocateQuery, finding: Finding) => {
-    const { span, node } = locate(document.contents, text, read, query);
+    const { span, from, node } = locate(document.contents, text, read, {
+      ...query,
+      code: finding.code,
+    });
     const here = [...read.substituted].filter(([scalar]) => isWithin(scalar.range, node?.range));
     const isEmptied = here.some(
       ([scalar, { text: put }]) => scalar === node && scalar.type === 'PLAIN' && put.trim() === '',
@@ -60,15 +64,17 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
         here.flatMap(([, { used }]) => used),
         secrets,
       ),
+      from,
     );
   };
   const lineOfPath = (path: IssuePath) =>
     lineOf(locate(document.contents, text, read, { path, at: 'value' }).span.start);
   const isEcho = (issue: Issue) => {
-    const { span, node } = locate(document.contents, text, read, issue);
+    const { span, from, node } = locate(document.contents, text, read, issue);
+    const written = from.at(-1) ?? span;
     return read.problems.some(
       (problem) =>
-        overlaps(problem.span, span) ||
+        overlaps(problem.span, written) ||
         (issue.code === 'missing' &&
           !!node?.range &&
           overlaps(problem.span, { start: node.range[0], end: node.range[1] })),

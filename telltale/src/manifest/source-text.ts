@@ -1,4 +1,4 @@
-import type { Diagnostic, Finding, Span } from './diagnostic.ts';
+import type { Diagnostic, Finding, SourcePlace, Span } from './diagnostic.ts';
 import { excerptOf } from './excerpt.ts';
 
 /** The text of one file, with its lines found. */
@@ -40,21 +40,33 @@ function lineAt(source: SourceText, line: number): string {
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
-/** Puts a finding in its place. What reaches over several lines is marked on its first one. */
-export function diagnose(source: SourceText, span: Span, finding: Finding): Diagnostic {
-  const { line, column } = positionAt(source, span.start);
-  const text = lineAt(source, line);
-  const from = Math.min(column - 1, text.length);
-  const length = Math.max(1, Math.min(span.end - span.start, text.length - from));
+/** Puts a finding in its place, and says where that place has it `from`. */
+export function diagnose(
+  source: SourceText,
+  span: Span,
+  finding: Finding,
+  from: readonly Span[] = [],
+): Diagnostic {
   const { severity, code, message, hint } = finding;
+  const { line, column, excerpt } = placeAt(source, span);
   return {
     severity,
     code,
     file: source.file,
     line,
     column,
+    ...(from.length === 0 ? {} : { from: from.map((each) => placeAt(source, each)) }),
     message,
     ...(hint === undefined ? {} : { hint }),
-    ...(text.trim() === '' ? {} : { excerpt: excerptOf(text, from, length) }),
+    ...(excerpt === undefined ? {} : { excerpt }),
   };
+}
+
+/** What reaches over several lines is marked on its first one. */
+function placeAt(source: SourceText, span: Span): SourcePlace {
+  const { line, column } = positionAt(source, span.start);
+  const text = lineAt(source, line);
+  const from = Math.min(column - 1, text.length);
+  const length = Math.max(1, Math.min(span.end - span.start, text.length - from));
+  return { line, column, ...(text.trim() === '' ? {} : { excerpt: excerptOf(text, from, length) }) };
 }

@@ -62,3 +62,61 @@ describe('a mistake is pointed at', () => {
     expect(await places(text)).toEqual(expected);
   });
 });
+
+/** The same, with where an alias has it from. */
+async function ways(text: string): Promise<readonly string[]> {
+  const { diagnostics } = await loadManifests(['a.yml'], {
+    env: {},
+    cwd: temporaryProject({ 'a.yml': text }),
+  });
+  return diagnostics.map(({ line, column, from = [] }) =>
+    [{ line, column }, ...from].map((place) => `${place.line}:${place.column}`).join(' from '),
+  );
+}
+
+describe('what an alias stands for', () => {
+  it.each([
+    [
+      'is shown where the alias stands, and where it is written, if only the alias is wrong',
+      `${AGENT}action_templates: { t: { parameters: &x { truns: 1 } } }\nlimits: *x\n`,
+      ['4:9 from 3:43'],
+    ],
+    [
+      'is shown so for a text, and inside of an expression',
+      `${AGENT}description: &x a =< 2\nlimits: { turns: *x }\ncontext_variables: { derived: [{ name: v, expression: *x }] }\n`,
+      ['4:18 from 3:17', '5:55 from 3:19'],
+    ],
+    [
+      'is one error where it is written, if it is wrong there too',
+      `${AGENT}action_templates: { s: &x { type: tol, name: n }, t: *x, u: *x }\n`,
+      ['3:35'],
+    ],
+    [
+      'is one error where a block is written that lacks a key, if that is wrong there too',
+      `${AGENT}prompts:\n  one: &x\n    model: a/b\n  two: *x\n`,
+      ['4:3'],
+    ],
+    [
+      'is an error at each alias, if it is right where it is written',
+      `${AGENT}action_templates: { t: { parameters: &x { truns: 1 } } }\nlimits: *x\nbudget: *x\n`,
+      ['4:9 from 3:43', '5:9 from 3:26', '5:9 from 3:43'],
+    ],
+    [
+      'by another alias is one error, at the first use that is wrong',
+      `${AGENT}action_templates:\n  r: { parameters: &x { max: 1 } }\n  s: &y { type: tool, name: git, retry: *x }\n  t: *y\nimport: { tools: [builtin:git] }\n`,
+      ['5:41 from 4:23'],
+    ],
+    [
+      'and has another mistake in it counts for nothing',
+      `${AGENT}description: &x !odd text\nlimits: { turns: *x }\n`,
+      ['3:17', '4:18 from 3:22'],
+    ],
+    [
+      'is no matter of a mistake of the key that the alias stands under',
+      `${AGENT}limits: { truns: &x 1, trns: *x }\n`,
+      ['3:11', '3:24'],
+    ],
+  ])('%s', async (_name, text, expected) => {
+    expect(await ways(text)).toEqual(expected);
+  });
+});

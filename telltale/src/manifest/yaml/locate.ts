@@ -16,7 +16,10 @@ import { spanInside, spanOf } from './spans.ts';
 
 /** Where an issue stands, and the node it is about. */
 export interface Located {
+  /** Where it is used: of what an alias stands for, the alias. */
   readonly span: Span;
+  /** From alias to alias to where it is written; empty where that is `span`. */
+  readonly from: readonly Span[];
   readonly node: ParsedNode | null;
 }
 
@@ -25,6 +28,8 @@ export interface LocateQuery {
   readonly at: 'key' | 'value';
   /** Inside a string value, environment variables put in. */
   readonly offset?: number | undefined;
+  /** What `missing` marks by its key is the value, which lacks another. */
+  readonly code?: string;
 }
 
 type Maps = Pick<ReadValue, 'aliases' | 'substituted'>;
@@ -34,19 +39,34 @@ type Maps = Pick<ReadValue, 'aliases' | 'substituted'>;
  * deepest node there is. A block of several lines is marked by its key: that is what a reader looks for.
  */
 export function locate(root: ParsedNode | null, text: string, maps: Maps, query: LocateQuery): Located {
-  let node = root;
-  let keyNode: ParsedNode | null = null;
+  const hops: Span[] = [];
+  const follow = (place: Place): Place => {
+    const { node } = place;
+    const anchored = node !== null && isAlias(node) ? maps.aliases.get(node as Alias) : undefined;
+    if (anchored === undefined) return place;
+    hops.push(spanOf(node as Alias.Parsed));
+    return anchored;
+  };
+  let place: Place = { key: null, node: root };
   for (const segment of query.path) {
-    const container = followAlias(node, maps.aliases);
-    const step = stepInto(container, segment);
+    place = follow(place);
+    const step = stepInto(place.node, segment);
     if (step === undefined) break;
-    keyNode = step.key;
-    node = step.value;
+    place = step;
   }
-  const value = followAlias(node, maps.aliases);
-  if (query.offset !== undefined && isScalar(value) && value.range)
-    return { span: offsetSpan(value as Scalar.Parsed, text, maps, query.offset), node: value };
-  return { span: spanFor(keyNode, node, query.at), node: value };
+  const isOfKey = query.at === 'key' && query.code !== 'missing' && place.key !== null;
+  const { key, node } = isOfKey ? place : follow(place);
+  const written =
+    query.offset !== undefined && isScalar(node) && node.range
+      ? offsetSpan(node as Scalar.Parsed, text, maps, query.offset)
+      : spanFor(key, node, query.at);
+  const [span = written, ...between] = hops;
+  return { span, from: hops.length === 0 ? [] : [...between, written], node };
+}
+
+interface Place {
+  readonly key: ParsedNode | null;
+  readonly node: ParsedNode | null;
 }
 
 function spanFor(keyNode: ParsedNode | null, node: ParsedNode | null, at: 'key' | 'value'): Span {
@@ -60,21 +80,15 @@ function spanFor(keyNode: ParsedNode | null, node: ParsedNode | null, at: 'key' 
 const isBlock = (node: ParsedNode) => (isMap(node) || isSeq(node)) && node.flow !== true;
 const isEmpty = (node: ParsedNode) => node.range[0] === node.range[1];
 
-const followAlias = (node: ParsedNode | null, aliases: Maps['aliases']): ParsedNode | null =>
-  node !== null && isAlias(node) ? (aliases.get(node as Alias) ?? node) : node;
-
-function stepInto(
-  container: ParsedNode | null,
-  segment: string | number,
-): { readonly key: ParsedNode | null; readonly value: ParsedNode | null } | undefined {
+function stepInto(container: ParsedNode | null, segment: string | number): Place | undefined {
   if (isMap(container)) {
     const { items } = container as YAMLMap.Parsed;
     const pair = items.find(({ key }) => isScalar(key) && key.value === String(segment));
-    return pair && { key: pair.key, value: pair.value };
+    return pair && { key: pair.key, node: pair.value };
   }
   if (isSeq(container) && typeof segment === 'number') {
-    const value = (container as YAMLSeq.Parsed).items[segment] as ParsedNode | undefined;
-    return value && { key: null, value };
+    const node = (container as YAMLSeq.Parsed).items[segment] as ParsedNode | undefined;
+    return node && { key: null, node };
   }
   return undefined;
 }

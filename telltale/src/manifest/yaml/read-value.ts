@@ -38,8 +38,14 @@ export interface ReadValue {
   /** Whether it has more values or keys than the limits, so that `value` holds only a part. */
   readonly isCut: boolean;
   readonly problems: readonly { readonly finding: Finding; readonly span: Span }[];
-  readonly aliases: ReadonlyMap<Alias, ParsedNode>;
+  readonly aliases: ReadonlyMap<Alias, Anchored>;
   readonly substituted: ReadonlyMap<Scalar, Substituted>;
+}
+
+/** What an alias stands for, and the key that it is written under. */
+export interface Anchored {
+  readonly key: ParsedNode | null;
+  readonly node: ParsedNode;
 }
 
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
@@ -62,8 +68,8 @@ export function readValue(
   lineOf: (offset: number) => number,
 ): ReadValue {
   const problems: { finding: Finding; span: Span }[] = [];
-  const anchors = new Map<string, { readonly node: ParsedNode; value: Json; size: number; open: boolean }>();
-  const aliases = new Map<Alias, ParsedNode>();
+  const anchors = new Map<string, Anchored & { value: Json; size: number; open: boolean }>();
+  const aliases = new Map<Alias, Anchored>();
   const substituted = new Map<Scalar, Substituted>();
   const items = itemNames(root);
   const room: EnvRoom = { left: MANIFEST_LIMITS.envCharacters };
@@ -82,7 +88,7 @@ export function readValue(
     return false;
   };
 
-  const read = (node: ParsedNode | null, key: string | undefined): Json => {
+  const read = (node: ParsedNode | null, key?: string, keyNode: ParsedNode | null = null): Json => {
     if (node === null) return null;
     if (isAlias(node)) return readAlias(node as Alias.Parsed);
     if (!hasRoom(node, 1)) return null;
@@ -90,7 +96,7 @@ export function readValue(
       problems.push({ finding: customTag(node.tag), span: tagSpan(node, text) });
     if (node.anchor === undefined) return readContent(node, key);
     const before = size - 1;
-    const anchor = { node, value: null as Json, size: 0, open: true };
+    const anchor = { key: keyNode, node, value: null as Json, size: 0, open: true };
     anchors.set(node.anchor, anchor);
     anchor.value = readContent(node, key);
     anchor.size = size - before;
@@ -100,7 +106,7 @@ export function readValue(
 
   const readContent = (node: ParsedNode, key: string | undefined): Json => {
     if (isMap(node)) return readMap(node as YAMLMap.Parsed);
-    if (isSeq(node)) return node.items.map((item) => read(item as ParsedNode, undefined));
+    if (isSeq(node)) return node.items.map((item) => read(item as ParsedNode));
     return readScalar(node as Scalar.Parsed, key);
   };
 
@@ -112,7 +118,7 @@ export function readValue(
       return null;
     }
     if (!hasRoom(node, anchor.size)) return null;
-    aliases.set(node, anchor.node);
+    aliases.set(node, anchor);
     return anchor.value;
   };
 
@@ -126,7 +132,7 @@ export function readValue(
     const firstAt = new Map<string, number>();
     for (const pair of node.items as Pair<ParsedNode, ParsedNode | null>[]) {
       const key = readKey(pair.key);
-      const value = read(pair.value, key);
+      const value = read(pair.value, key, pair.key);
       if (key === undefined) continue;
       const first = firstAt.get(key);
       if (first !== undefined) report(duplicateKey(key, first, lineOf(spanOf(pair.key).start)), pair.key);
@@ -171,7 +177,7 @@ export function readValue(
     return Number.isFinite(value) ? value : null;
   };
 
-  const value = read(root, undefined);
+  const value = read(root);
   return {
     value,
     isCut: hasTooManyKeys || size > MANIFEST_LIMITS.values,

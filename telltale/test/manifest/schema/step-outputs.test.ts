@@ -35,9 +35,15 @@ describe('what is read of a result that is always alike', () => {
     { message: '${steps.ask.output.note ?? none}', if: 'steps.ask.output.choice == "stop"' },
     { message: '${steps.make.output.stderr ?? none}', if: 'steps.make.output.exit_code == 0' },
     { message: '${steps.make.output}', if: 'steps.ask.output.choice != null' },
-    { message: '${steps.tell.output.anything ?? x}' },
   ])('is none where it may be: %j', (step) => {
     expect(said(step)).toEqual([]);
+  });
+
+  it('is anything of a step of another type', () => {
+    const note = { name: 'note', type: 'notify', message: 'x' };
+    const tell = { name: 'tell', type: 'notify', message: '${steps.note.output.anything ?? x}' };
+    const workflow = { kind: 'Workflow', name: 'w', steps: [ASK, note, tell] };
+    expect(checkWorkflow(documentNode(workflow as never))).toEqual([]);
   });
 
   it('is looked at in transitions, too, and goes by the answers that there are by default', () => {

@@ -3,6 +3,7 @@ import { checkComponents } from './check-components.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkOutsideRuns } from './check-outside-runs.ts';
+import { checkReadingOrder } from './check-reading-order.ts';
 import { checkStates } from './check-states.ts';
 import { checkStepOutputs } from './check-step-outputs.ts';
 import { checkSteps } from './check-steps.ts';
@@ -51,6 +52,7 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
     ),
     ...[...conditions, ...tests].flatMap((condition) => checkConditionNames(condition, scope)),
     ...checkStepOutputs(steps, conditions),
+    ...checkReadingOrder(workflow, lists),
     ...checkComponents(workflow.at('components').items(), scope.steps),
     ...checkGuardedVariables(approvals, 'an approval', variables),
     ...checkGuardedVariables(verifiers, 'a verifier', variables),

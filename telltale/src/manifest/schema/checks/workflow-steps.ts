@@ -13,6 +13,16 @@ export interface StepList {
   readonly depth: number;
   /** The names of the items of the `foreach` steps around them; in the `catch` of a `try`, `error`. */
   readonly items: readonly string[];
+  /** The step that they stand in. */
+  readonly around?: Around;
+}
+
+export interface Around {
+  readonly list: StepList;
+  /** The step's place in that list. */
+  readonly index: number;
+  /** Which of the step's lists it is, counted over all of them: body, branches or cases, default, catch, finally. */
+  readonly part: number;
 }
 
 /** Every list of steps in a workflow, outer before inner. */
@@ -27,29 +37,35 @@ export function stepLists(workflow: DocumentNode): readonly StepList[] {
 function collect(list: StepList, into: StepList[]): void {
   if (list.steps.length === 0) return;
   into.push(list);
-  for (const step of list.steps) {
-    const items =
+  for (const [index, step] of list.steps.entries()) {
+    const outer =
       step.at('type').value === 'foreach' ? [...list.items, step.at('as').text() ?? 'item'] : list.items;
     const inside = { state: list.state, depth: list.depth + 1 };
-    for (const steps of listsInside(step)) collect({ ...inside, steps, items }, into);
-    collect({ ...inside, steps: step.at('catch').items(), items: [...items, 'error'] }, into);
+    for (const [part, { steps, items }] of listsInside(step, outer).entries())
+      collect({ ...inside, steps, items, around: { list, index, part } }, into);
   }
 }
 
-/** All but `catch`, which sees a name more. */
-function listsInside(step: DocumentNode): readonly (readonly DocumentNode[])[] {
+/** In the order in which they come, where one comes after the other. `catch` sees a name more. */
+function listsInside(step: DocumentNode, items: readonly string[]): readonly Inside[] {
+  const under = (key: string) => ({ steps: step.at(key).items(), items });
   return [
-    ...['body', 'finally', 'default'].map((key) => step.at(key).items()),
+    under('body'),
     ...step
       .at('branches')
       .items()
-      .map((branch) => (Array.isArray(branch.value) ? branch.items() : [branch])),
+      .map((branch) => ({ steps: Array.isArray(branch.value) ? branch.items() : [branch], items })),
     ...step
       .at('cases')
       .items()
-      .map((each) => each.at('body').items()),
+      .map((each) => ({ steps: each.at('body').items(), items })),
+    under('default'),
+    { ...under('catch'), items: [...items, 'error'] },
+    under('finally'),
   ];
 }
+
+type Inside = Pick<StepList, 'steps' | 'items'>;
 
 export const stepName = (step: DocumentNode): string | undefined => step.at('name').text();
 

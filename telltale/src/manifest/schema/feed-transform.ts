@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { parseJsonPath } from '../json-path/parse-json-path.ts';
 import { cel } from './cel.ts';
 import { choiceByKey } from './choice.ts';
 import { closed } from './closed.ts';
+import { finding } from './finding.ts';
 import { nonEmptyText } from './names.ts';
 import { count } from './numbers.ts';
 import { pattern } from './pattern.ts';
@@ -14,10 +16,17 @@ const transformation = choiceByKey('A transformation', {
   cel: link('cel', cel('CEL over "value".')),
   jsonpath: link(
     'jsonpath',
-    z.string().regex(/^\$/).meta({
-      description: 'A JSONPath into the value ($.items[*].name).',
-      expects: 'a JSONPath, which begins with "$", like "$.items[*].name"',
-    }),
+    z
+      .string()
+      .check((ctx) => {
+        const parsed = parseJsonPath(ctx.value);
+        if (!parsed.ok) ctx.issues.push(finding(ctx.value, { code: 'bad_path', ...parsed.error }));
+      })
+      .meta({
+        description: 'A JSONPath into the value ($.items[*].name).',
+        pattern: '^\\$',
+        expects: 'a JSONPath, which begins with "$", like "$.items[*].name"',
+      }),
   ),
   head: link('head', count('The first lines or items.')),
   tail: link('tail', count('The last lines or items.')),

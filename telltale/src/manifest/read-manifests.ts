@@ -5,6 +5,7 @@ import type { Env } from './env/substitute-env.ts';
 import type { IssuePath } from './issue.ts';
 import { MANIFEST_LIMITS } from './limits.ts';
 import { openDocument } from './open-document.ts';
+import { settleKind } from './settle-kind.ts';
 import { diagnose, type SourceText } from './source-text.ts';
 import { mergeVariables } from './variables/merge-variables.ts';
 import type { VariablesBeside } from './variables/read-variables.ts';
@@ -69,7 +70,8 @@ function readDocument(
   if ('diagnostics' in opened) return { documents: [], diagnostics: opened.diagnostics };
   const { problems, place, isCut } = opened;
   if (isCut) return { documents: [], diagnostics: limited(problems, place) };
-  const merged = mergeVariables(opened.value, beside);
+  const settled = settleKind(opened.value);
+  const merged = mergeVariables(settled.kind === undefined ? opened.value : settled.document, beside);
   const placeOf = (path: IssuePath) => {
     const moved = merged.pathBeside(path);
     return beside?.document === undefined || moved === undefined
@@ -82,7 +84,8 @@ function readDocument(
     return document.diagnose({ ...query, path }, finding);
   };
   const checked = checkManifest(merged.value);
-  const issues = checked.issues.filter((issue) => {
+  const ofKind = settled.kind === undefined ? [] : settled.issues;
+  const issues = [...ofKind, ...checked.issues].filter((issue) => {
     const { document, path } = placeOf(issue.path);
     if (isUnread && issue.code === 'unknown_name') return false;
     return !document.isEcho({ ...issue, path });
@@ -92,7 +95,9 @@ function readDocument(
     place,
   );
   const isWhole =
-    checked.manifest !== undefined && problems.length === 0 && !(merged.isJoined && beside?.isBroken);
+    checked.manifest !== undefined &&
+    problems.length + ofKind.length === 0 &&
+    !(merged.isJoined && beside?.isBroken);
   return {
     documents: [
       {

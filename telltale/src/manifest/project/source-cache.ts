@@ -18,6 +18,9 @@ import {
 import type { LoadedSource } from './project.ts';
 import { outsideProject } from './project-findings.ts';
 
+/** An agent, or a kind that is none of the others and may be meant to be it. */
+const MAY_BE_AGENT = /\bAgent\b|^[ \t"'{]*[Kk]ind["']?[ \t]*:(?![ \t"']*(?:Tool|Relic|Artifact|Workflow)\b)/m;
+
 /** A file that has been read, or why it could not be. */
 export type ReadSource =
   | {
@@ -88,7 +91,7 @@ export function createSourceCache({ env, cwd, files, onProgress }: SourceCacheOp
         diagnostics: readVariables(decoded.source, env).diagnostics,
       };
     // Few files hold agents, and only beside those is there anything to look for.
-    const beside = /\bAgent\b/.test(decoded.source.text) ? await variablesIn(folder, realRoot) : undefined;
+    const beside = MAY_BE_AGENT.test(decoded.source.text) ? await variablesIn(folder, realRoot) : undefined;
     const read = readManifests(decoded.source, env, beside?.variables);
     documents += read.count;
     const hasAgent = read.documents.some(({ value }) => isMap(value) && value.kind === 'Agent');

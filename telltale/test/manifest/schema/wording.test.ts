@@ -206,10 +206,10 @@ describe('the kind of a document', () => {
   it.each([
     [{}, 'missing (root): The manifest has no "kind". | Allowed: Agent, Tool, Relic, Artifact, Workflow.'],
     [
-      { kind: 'agent' },
+      { kind: 'agent', name: 'a' },
       'not_allowed kind: "kind" cannot be "agent". | Did you mean "Agent"? Allowed: Agent, Tool, Relic, Artifact, Workflow.',
     ],
-    [{ knd: 'Agent' }, 'unknown_key knd: A manifest has no key "knd". | Did you mean "kind"?'],
+    [{ knd: 'Agent', name: 'a' }, 'unknown_key knd: A manifest has no key "knd". | Did you mean "kind"?'],
     [
       [],
       'wrong_type (root): A manifest is a map; found an empty list. | It begins with "kind:". Allowed: Agent, Tool, Relic, Artifact, Workflow.',

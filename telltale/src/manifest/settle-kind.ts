@@ -1,0 +1,78 @@
+import type { Json } from '../kernel/json.ts';
+import { nearest } from '../kernel/nearest.ts';
+import type { Issue } from './issue.ts';
+import { isMap } from './schema/is-map.ts';
+import { MANIFEST_KINDS, type ManifestKind } from './schema/kinds.ts';
+import { showValue } from './schema/show-value.ts';
+
+export interface SettledKind {
+  /** With `kind` as it is meant. */
+  readonly document: Json;
+  /** Undefined where nobody can know. */
+  readonly kind: ManifestKind | undefined;
+  readonly issues: readonly Issue[];
+}
+
+const ALLOWED = `Allowed: ${MANIFEST_KINDS.join(', ')}.`;
+
+/**
+ * What a document is. Where `kind` or its value is misspelt and what is meant is clear, that is said, and the document
+ * goes on as what it is meant to be: all that is wrong with it comes at once.
+ */
+export function settleKind(document: Json): SettledKind {
+  if (!isMap(document)) return { document, kind: undefined, issues: [notAMap(document)] };
+  if (document.kind === undefined) {
+    const near = Object.keys(document).find((key) => nearest(key, ['kind']) !== undefined);
+    if (near === undefined) return { document, kind: undefined, issues: [MISSING] };
+    const { [near]: kind, ...rest } = document;
+    const settled = settleKind({ ...rest, kind: kind ?? null });
+    const issues = settled.issues.map((issue) => ({ ...issue, path: [near] }));
+    return { ...settled, issues: [misspeltKey(near), ...issues] };
+  }
+  const { kind } = document;
+  const known = MANIFEST_KINDS.find((name) => name === kind);
+  if (known !== undefined) return { document, kind: known, issues: [] };
+  const near = typeof kind === 'string' ? nearest(kind, MANIFEST_KINDS) : undefined;
+  const meant = MANIFEST_KINDS.find((name) => name === near);
+  return {
+    document: meant === undefined ? document : { ...document, kind: meant },
+    kind: meant,
+    issues: [notAllowed(kind, meant)],
+  };
+}
+
+const MISSING: Issue = {
+  severity: 'error',
+  code: 'missing',
+  path: [],
+  at: 'value',
+  message: 'The manifest has no "kind".',
+  hint: ALLOWED,
+};
+
+const notAMap = (document: Json): Issue => ({
+  severity: 'error',
+  code: 'wrong_type',
+  path: [],
+  at: 'value',
+  message: `A manifest is a map; found ${showValue(document)}.`,
+  hint: `It begins with "kind:". ${ALLOWED}`,
+});
+
+const misspeltKey = (key: string): Issue => ({
+  severity: 'error',
+  code: 'unknown_key',
+  path: [key],
+  at: 'key',
+  message: `A manifest has no key "${key}".`,
+  hint: 'Did you mean "kind"?',
+});
+
+const notAllowed = (kind: Json | undefined, meant: string | undefined): Issue => ({
+  severity: 'error',
+  code: 'not_allowed',
+  path: ['kind'],
+  at: 'value',
+  message: `"kind" cannot be ${showValue(kind)}.`,
+  hint: `${meant === undefined ? '' : `Did you mean "${meant}"? `}${ALLOWED}`,
+});

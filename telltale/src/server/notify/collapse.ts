@@ -9,7 +9,7 @@ export interface Collapse {
 }
 
 /** What a message of this kind is about. */
-export const MORE = 'more';
+const MORE = 'more';
 
 const MAX_MESSAGE = 500;
 /** Those that are written down as counted at a time. */

@@ -13,7 +13,6 @@ import type { Notifications } from './notifications.ts';
 import { createOutbox } from './outbox.ts';
 import { infoOf, type OutboxRow, outboxId } from './outbox-row.ts';
 import { createPace, paceKey } from './pace.ts';
-import { restorePace } from './restore-pace.ts';
 import { runChannelCommand } from './run-channel-command.ts';
 import { sendWebhook } from './send-webhook.ts';
 import { createDesktop, type Desktop } from './show-on-desktop.ts';
@@ -47,13 +46,7 @@ export function createNotifications(options: NotificationsOptions): Notification
   const channels = createChannels(catalog, onError);
   const places = createStreamPlaces(store);
   const outbox = createOutbox(store.tables);
-  const pace = createPace();
-  let restoring: Promise<void> | undefined;
-  /** By the first that has something to tell. Without a store that answers, the minute begins anew. */
-  const restored = (): Promise<void> => {
-    restoring ??= restorePace(outbox, pace, clock.now()).catch(onError);
-    return restoring;
-  };
+  const pace = createPace(store.tables, clock);
   const inHand = new Set<Promise<void>>();
   let endMarking: () => void = () => undefined;
   let closed = false;
@@ -90,8 +83,7 @@ export function createNotifications(options: NotificationsOptions): Notification
       ...{ channel: channel.name, kind: channel.kind, about: notice.about[0] ?? '' },
       ...{ message: notice.message, data: notice.data, attempts: 0, tries: 0, nextAt: clock.now() },
     };
-    await restored();
-    const turn = pace.take(paceKey(row), clock.now());
+    const turn = await pace.take(paceKey(row));
     if (turn.kind === 'counted') return collapse.add(row, turn);
     if (dispatcher.isFull()) {
       await outbox.add({ ...row, error: FULL, endedAt: clock.now() }, 'dead');

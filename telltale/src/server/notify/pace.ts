@@ -1,8 +1,14 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { Tables } from '../../store/store.ts';
+
 /** What a channel takes in a minute; the rest is one message behind them. */
-export const PER_MINUTE = 20;
-export const WINDOW_MS = 60_000;
-/** Channels whose pace is remembered. */
+const PER_MINUTE = 20;
+const WINDOW_MS = 60_000;
+/** Channels whose minute is remembered to be full; of others the store is asked. */
 const MAX_CHANNELS = 1_000;
+
+const TABLE = 'notify.pace';
 
 /** Where one more stands: sent by itself, or counted with others. */
 export type Turn =
@@ -12,39 +18,77 @@ export type Turn =
 
 interface Window {
   readonly since: number;
-  count: number;
+  readonly count: number;
 }
 
 /** Whose pace it is. */
 export const paceKey = ({ agent, channel }: { readonly agent: string; readonly channel: string }): string =>
   `${agent} ${channel}`;
 
-/** How much each channel is told. */
+/** How much each channel is told, by all processes of a store together. */
 export interface Pace {
-  take(channel: string, now: number): Turn;
-  /** Takes up the minute that a process before this one had begun. */
-  restore(channel: string, since: number, count: number): void;
+  /** In the order in which it is asked. */
+  take(channel: string): Promise<Turn>;
 }
 
-/** Counts a minute from its first message on. A failing loop tells somebody twenty times and once, not thousands of times. */
-export function createPace(): Pace {
-  const windows = new Map<string, Window>();
-  const begin = (channel: string, window: Window): Window => {
-    windows.delete(channel);
-    windows.set(channel, window);
-    const [oldest] = windows.keys();
-    if (windows.size > MAX_CHANNELS && oldest !== undefined) windows.delete(oldest);
-    return window;
+/**
+ * Counts a minute from its first message on. A failing loop tells somebody twenty times and once, not thousands of
+ * times. The minute is the store's, so that others, and whoever comes after a restart, count on. That is a read and a
+ * write for each of the twenty; what is beyond them costs nothing.
+ */
+export function createPace(tables: Pick<Tables, 'get' | 'exchange'>, clock: Pick<Clock, 'now'>): Pace {
+  /** Since when. */
+  const full = new Map<string, number>();
+  /** The last that was asked for: two of one process at once would only get in each other's way. */
+  const asked = new Map<string, Promise<unknown>>();
+
+  const remember = (channel: string, since: number) => {
+    full.delete(channel);
+    full.set(channel, since);
+    const [oldest] = full.keys();
+    if (full.size > MAX_CHANNELS && oldest !== undefined) full.delete(oldest);
   };
+
+  /** Whoever changes the minute in between takes a place: after twenty of them it is full. */
+  const takeOne = async (channel: string): Promise<Turn> => {
+    for (;;) {
+      const now = clock.now();
+      const since = full.get(channel);
+      if (since !== undefined && isNow(since, now)) return counted(since);
+      const stored = asWindow(await tables.get(TABLE, channel));
+      const window = stored !== undefined && isNow(stored.since, now) ? stored : { since: now, count: 0 };
+      if (window.count >= PER_MINUTE) {
+        remember(channel, window.since);
+        return counted(window.since);
+      }
+      const next = { since: window.since, count: window.count + 1 };
+      const at = { table: TABLE, key: channel };
+      const isTaken = await tables.exchange(
+        [{ ...at, value: asJson(stored) }],
+        [{ ...at, value: asJson(next), ttlMs: 2 * WINDOW_MS }],
+      );
+      if (isTaken) return { kind: 'own' };
+    }
+  };
+
   return {
-    restore: (channel, since, count) => void begin(channel, { since, count }),
-    take(channel, now) {
-      let window = windows.get(channel);
-      if (window === undefined || now - window.since >= WINDOW_MS || now < window.since)
-        window = begin(channel, { since: now, count: 0 });
-      window.count++;
-      if (window.count <= PER_MINUTE) return { kind: 'own' };
-      return { kind: 'counted', since: window.since, until: window.since + WINDOW_MS };
+    take(channel) {
+      const turn = (asked.get(channel) ?? Promise.resolve()).then(() => takeOne(channel));
+      const settled: Promise<unknown> = turn
+        .catch(() => undefined)
+        .then(() => {
+          if (asked.get(channel) === settled) asked.delete(channel);
+        });
+      asked.set(channel, settled);
+      return turn;
     },
   };
 }
+
+const counted = (since: number): Turn => ({ kind: 'counted', since, until: since + WINDOW_MS });
+
+/** Also a minute that was begun by a machine whose clock is ahead. */
+const isNow = (since: number, now: number): boolean => Math.abs(now - since) < WINDOW_MS;
+
+const asJson = (window: Window | undefined): Json | undefined => window as unknown as Json | undefined;
+const asWindow = (value: Json | undefined): Window | undefined => value as unknown as Window | undefined;

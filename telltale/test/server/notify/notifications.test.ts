@@ -24,6 +24,7 @@ import type { SharedStore, WorkerRow } from '../../../src/store/shared-store.ts'
 import type { Store } from '../../../src/store/store.ts';
 import { mortal } from '../../../src/testing/mortal-store.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
+import { testDatabase } from '../../servers/shared-postgres.ts';
 import { agentFolder } from '../../session/run-agent.ts';
 import { eventually } from '../../store/eventually.ts';
 import { openReceiver, type Receiver, SECRET } from './receiver.ts';
@@ -452,6 +453,37 @@ describe('a notification', () => {
     await clock.advance(30_000);
     await eventually(() => expect(receiver.received).toHaveLength(21));
     expect(receiver.received[20]?.body).toMatchObject({ type: 'more', data: { count: 5 } });
+  });
+
+  it('counts towards the twenty of its minute in whichever process of a fleet it is told, on PostgreSQL', async () => {
+    const receiver = await openReceiver();
+    const database = await testDatabase();
+    const { clock, folder, errors, create } = await stage(receiver);
+    const open = () => openStore(database.url, { clock: createSystemClock(), cwd: folder });
+    const stores = [await open(), await open()];
+    onTestFinished(async () => {
+      for (const store of stores) await store.close();
+      await database.remove();
+    });
+    const fleet = stores.map((store, n) => {
+      const notifications = create({ store });
+      const { started, failed } = sessionOf(clock, `ses_${n}`);
+      notifications.observe(started);
+      return { notifications, fail: () => notifications.observe(failed()) };
+    });
+    for (let n = 0; n < 15; n++) for (const { fail } of fleet) fail();
+    const [one] = fleet;
+    await eventually(async () =>
+      expect(await one?.notifications.list({ status: 'waiting', limit: 50 })).toMatchObject([
+        { about: 'more', message: expect.stringMatching(/^…and 10 more\./) },
+      ]),
+    );
+    await eventually(() => expect(receiver.received).toHaveLength(20));
+    await clock.advance(60_000);
+    await eventually(() => expect(receiver.received).toHaveLength(21));
+    expect(receiver.received[20]?.body).toMatchObject({ type: 'more', data: { count: 10 } });
+    for (const { notifications } of fleet) await notifications.close();
+    expect(errors).toEqual([]);
   });
 
   it('is put back where the server closes while it is sent', async () => {

@@ -1,6 +1,8 @@
+import { suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { isFunctionName } from '../function-name.ts';
 import { isMap } from '../is-map.ts';
+import { checkModule } from './check-script.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 
 const RESERVED = /^genesis_/;
@@ -10,7 +12,7 @@ export function checkArtifact(artifact: DocumentNode): readonly Issue[] {
   return [
     ...checkName(artifact.at('name')),
     ...checkMethods(artifact.at('methods')),
-    ...(artifact.has('methods') ? [] : checkText(artifact.at('source'))),
+    ...(artifact.has('methods') ? checkSource(artifact) : checkText(artifact.at('source'))),
   ];
 }
 
@@ -31,6 +33,27 @@ const checkText = (source: DocumentNode): readonly Issue[] =>
         ),
       ]
     : [];
+
+/** It must be JavaScript, and have what it is said to have. */
+function checkSource(artifact: DocumentNode): readonly Issue[] {
+  const source = artifact.at('source');
+  const text = source.text();
+  // Which of the two counts is not known.
+  if (text === undefined || artifact.has('module')) return [];
+  const broken = checkModule(source);
+  if (broken.length > 0) return broken;
+  const functions = [...text.matchAll(/\bfunction\s+([A-Za-z_$][\w$]*)/g)].map(([, name = '']) => name);
+  return artifact
+    .at('methods')
+    .entries()
+    .filter(([name]) => isFunctionName(name) && !new RegExp(`\\b${name}\\b`).test(text))
+    .map(([name, place]) =>
+      errorAt(place, 'unknown_method', `The source has no function "${name}".`, {
+        hint: () => suggest(name, functions, 'It has'),
+        at: 'key',
+      }),
+    );
+}
 
 function checkName(name: DocumentNode): readonly Issue[] {
   const found = name.text();

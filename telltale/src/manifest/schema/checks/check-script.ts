@@ -22,6 +22,23 @@ export function checkScript(script: DocumentNode): readonly Issue[] {
   ];
 }
 
+/** `export` before what is declared: without it a module reads as a program. */
+const EXPORT = /^([ \t]*)export(?=\s+(?:async|function|const|let|var|class)\b)/gm;
+
+/** The same of a module of functions. What only a module may hold is left to the sandbox. */
+export function checkModule(module: DocumentNode): readonly Issue[] {
+  const source = module.text()?.replaceAll(EXPORT, (found) => ' '.repeat(found.length)) ?? '';
+  if (/\b(?:import|export|await)\b/.test(source)) return [];
+  const error = syntaxError(STRICT, source, '');
+  if (error === undefined) return [];
+  return [
+    errorAt(module, 'bad_script', `This is no JavaScript: ${error.message}.`, {
+      hint: 'It is an ES module, and a method is a function in it.',
+      offset: error.offset,
+    }),
+  ];
+}
+
 function syntaxError(
   before: string,
   source: string,

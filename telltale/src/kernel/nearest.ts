@@ -21,6 +21,21 @@ export function nearest(asked: string, known: Iterable<string>): string | undefi
   return best;
 }
 
+/** At least so much of a name is taken for its beginning. */
+const MIN_BEGINNING = 4;
+
+/** For hints: the nearest name or, where none is near, the only one that begins with what was asked for. */
+export function likeliest(asked: string, known: readonly string[]): string | undefined {
+  return nearest(asked, known) ?? onlyBeginning(asked, known);
+}
+
+function onlyBeginning(asked: string, known: readonly string[]): string | undefined {
+  if (asked.length < MIN_BEGINNING) return undefined;
+  const wanted = asked.toLowerCase();
+  const [first, second] = known.filter((name) => name.toLowerCase().startsWith(wanted));
+  return second === undefined ? first : undefined;
+}
+
 /** Restricted Damerau–Levenshtein distance; gives up with `limit` as soon as it is reached. */
 function slips(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
@@ -48,7 +63,7 @@ const at = (row: readonly number[], index: number): number => row[index] ?? Numb
 
 /** "Did you mean "x"?" or, where nothing is near, the list of what is allowed. The ending of most hints. */
 export function suggest(asked: string, known: readonly string[], what = 'Allowed'): string {
-  const near = nearest(asked, known);
+  const near = likeliest(asked, known);
   if (near !== undefined) return `Did you mean "${near}"?`;
   return known.length === 0 ? `${what}: none.` : `${what}: ${known.join(', ')}.`;
 }

@@ -1,4 +1,4 @@
-import { isScalar, type ParsedNode } from 'yaml';
+import { isCollection, isScalar, type ParsedNode } from 'yaml';
 import type { Json } from '../kernel/json.ts';
 import type { Diagnostic, Finding, Span } from './diagnostic.ts';
 import type { Env } from './env/substitute-env.ts';
@@ -71,6 +71,8 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
     lineOf(locate(document.contents, text, read, { path, at: 'value' }).span.start);
   const isEcho = (issue: Issue) => {
     const { span, from, node } = locate(document.contents, text, read, issue);
+    // That it is a map or a list follows from nothing inside of it.
+    if (issue.code === 'wrong_type' && isCollection(node)) return false;
     const written = from.at(-1) ?? span;
     return read.problems.some(
       (problem) =>

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of manifests, not of JavaScript
 import { describe, expect, it } from 'vitest';
 import { decodeSource } from '../../src/manifest/decode-source.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
@@ -18,6 +19,8 @@ const trigger = (conditions: string) =>
   workflow(
     `steps: [{ name: s, type: notify, message: m }]\ntrigger: { type: metadata_match, conditions: ${conditions} }`,
   );
+
+const BODY = '[{ name: b, type: notify, message: m }]';
 
 describe('one mistake is one error', () => {
   it.each([
@@ -40,6 +43,39 @@ describe('one mistake is one error', () => {
   it('where the methods of an artifact are a list', () => {
     expect(shown('kind: Artifact\nname: f\nsource: x\nmethods: [m]\n')).toEqual([
       'wrong_type «[m]» Write a map.',
+    ]);
+  });
+
+  it.each([
+    ['a step by "id"', '{ id: a, type: notify, message: m }', '«id» A step is named by "name".'],
+    [
+      'a loop over "steps"',
+      `{ name: a, type: loop, while: "true", max: 1, steps: ${BODY} }`,
+      '«steps» It is "body".',
+    ],
+    [
+      'tries by "times"',
+      '{ name: a, type: notify, message: m, retry: { times: 3 } }',
+      '«times» It is "max".',
+    ],
+    [
+      'a case by "when"',
+      `{ name: a, type: switch, cases: [{ when: "true", body: ${BODY} }] }`,
+      '«when» It is "if".',
+    ],
+    ['one of a group', '{ name: a, type: task, instructions: x }', '«instructions» It is "prompt".'],
+  ])('where a key that must be there stands by another name: %s', (_what, step, said) => {
+    expect(workflow(`steps: [${step}]`)).toEqual([`unknown_key ${said}`]);
+  });
+
+  it('which another one inside of it does not hide', () => {
+    expect(
+      workflow(
+        'steps:\n  - { name: f, type: foreach, in: [1], body: { name: s, type: notify, message: "${itm}" } }',
+      ),
+    ).toEqual([
+      'env_unset «${itm}» Did you mean ${item}? Set it, or give a default: ${itm:-…}.',
+      'wrong_type «{ name: s, type: notify, message: "${itm}" }» Write a list.',
     ]);
   });
 });
@@ -77,5 +113,54 @@ describe('the hint of a permission', () => {
     ['network: alow', `not_allowed «alow» Did you mean "allow"? ${forms}`],
   ])('names all its forms: %s', (keys, said) => {
     expect(agent(`permissions: { ${keys} }`)).toEqual([said]);
+  });
+});
+
+describe('the hint of a value of the wrong shape', () => {
+  it.each([
+    ['import: { tools: ./tools/*.yml }', 'wrong_type «./tools/*.yml» Write a list: [./tools/*.yml].'],
+    ['import: { tools: "${X:-}" }', 'wrong_type «"${X:-}"» Write a list.'],
+    ['import: { tools: { a: b } }', 'wrong_type «{ a: b }» Write a list.'],
+    ['memory: ./', 'wrong_type «./» Write a map with graph, inject.'],
+    ['prompts: { s: Summarize }', 'wrong_type «Summarize» Write a map with template, model, description.'],
+  ])('shows the right one: %s', (keys, said) => {
+    expect(agent(keys)).toEqual([said]);
+  });
+
+  it.each([
+    ['who: string', 'bad_schema «string» Write { type: string }.'],
+    ['who: nobody', 'bad_schema «nobody» Write a JSON Schema: a map, or true or false.'],
+  ])('shows it in a JSON Schema: %s', (property, said) => {
+    expect(workflow(`steps: ${BODY}\ninput: { properties: { ${property} } }`)).toEqual([said]);
+  });
+});
+
+describe('what is meant is said', () => {
+  it.each([
+    [
+      'of the beginning of a name',
+      '{ type: metadata, conditions: { a: 1 } }',
+      'not_allowed «metadata» Did you mean "metadata_match"? Allowed: metadata_match, variable_match, event, schedule, webhook, manual.',
+    ],
+    ['of a key in the place of a type', '{ event: action.failed }', 'missing «trigger» Write "type: event".'],
+    [
+      'of a key that stands further in',
+      '{ type: manual, when_busy: skip }',
+      'unknown_key «when_busy» It stands in "concurrency: { max, when_busy }".',
+    ],
+  ])('%s', (_what, trigger, said) => {
+    expect(workflow(`steps: ${BODY}\ntrigger: ${trigger}`)).toEqual([said]);
+  });
+
+  it('of a step that names what it calls in place of its type', () => {
+    expect(workflow('steps: [{ name: a, tool: git }]')).toEqual([
+      'missing «{ name: a, tool: git }» Write "type: tool" and "target: NAME".',
+    ]);
+  });
+
+  it('of the beginning of a word of "condition"', () => {
+    expect(workflow('steps: [{ name: a, type: notify, message: m, condition: on_fail }]')).toEqual([
+      'unknown_name «on_fail» Did you mean "on_failure"?',
+    ]);
   });
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { nearest } from '../../kernel/nearest.ts';
+import { likeliest, nearest } from '../../kernel/nearest.ts';
+import { placeOf } from './closed.ts';
 import { type Finding, finding } from './finding.ts';
 import { isMap } from './is-map.ts';
 import { orList, showValue } from './show-value.ts';
@@ -67,7 +68,7 @@ export function choiceByValue<const B extends Branches>(
         title,
         [key],
         value,
-        `${key} is one of ${names.join(', ')}.`,
+        writtenAsKey(key, value, branches) ?? `${key} is one of ${names.join(', ')}.`,
         implied === undefined ? [] : [implied.by],
       );
     const branch =
@@ -79,7 +80,7 @@ export function choiceByValue<const B extends Branches>(
             ? branches[open.branch]
             : undefined;
     if (branch !== undefined) return branch;
-    const near = typeof asked === 'string' ? nearest(asked, names) : undefined;
+    const near = typeof asked === 'string' ? likeliest(asked, names) : undefined;
     return {
       refused: {
         code: typeof asked === 'string' ? 'not_allowed' : 'wrong_type',
@@ -90,6 +91,17 @@ export function choiceByValue<const B extends Branches>(
     };
   };
   return choice(Object.values(branches) as unknown as readonly B[keyof B][], choose);
+}
+
+/** `tool: git` where `type: tool` is meant. */
+function writtenAsKey(
+  key: string,
+  value: Readonly<Record<string, unknown>>,
+  branches: Branches,
+): string | undefined {
+  const named = Object.keys(branches).find((name) => Object.hasOwn(value, name));
+  if (named === undefined) return undefined;
+  return placeOf(branches[named])?.slips?.[named] ?? `Write "${key}: ${named}".`;
 }
 
 /** The branch is named by which of its keys the map has (`command:` or `http:`). */

@@ -3,10 +3,10 @@ import type { Issue } from '../issue.ts';
 /** A document can be wrong in more ways than anyone reads. */
 export const MAX_ISSUES = 200;
 
-/** Without repeats, and without a missing key that stands there misspelt. Errors are kept before warnings at the limit. */
+/** Without repeats, and without a missing key that stands there by another name. Errors are kept before warnings at the limit. */
 export function orderIssues(issues: readonly Issue[]): readonly Issue[] {
   const misspelt = new Set(
-    issues.flatMap((issue) => (issue.code === 'unknown_key' ? [misspeltFor(issue)] : [])),
+    issues.flatMap((issue) => (issue.code === 'unknown_key' ? misspeltFor(issue) : [])),
   );
   const seen = new Set<string>();
   const kept = issues.filter((issue) => {
@@ -33,8 +33,11 @@ export function orderIssues(issues: readonly Issue[]): readonly Issue[] {
   return [...errors, more];
 }
 
-const misspeltFor = (issue: Issue): string =>
-  JSON.stringify([issue.path.slice(0, -1), /^Did you mean "([^"]+)"/.exec(issue.hint ?? '')?.[1] ?? '']);
+/** What the hint says it should have been: `Did you mean "a"?`, `It is "a".`, `Write "a: b" and "c: d".` */
+const misspeltFor = (issue: Issue): readonly string[] =>
+  [...(issue.hint ?? '').matchAll(/"(\w+)(?:: [^"]*)?"/g)].map(([, name]) =>
+    JSON.stringify([issue.path.slice(0, -1), name]),
+  );
 
 /** Several where one of a group is missing: `needs "a" or "b".` */
 const missingFor = (issue: Issue): readonly string[] =>

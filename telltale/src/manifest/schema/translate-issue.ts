@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearest } from '../../kernel/nearest.ts';
+import { likeliest, nearest } from '../../kernel/nearest.ts';
 import type { Issue, IssuePath } from '../issue.ts';
 import { capital, placeOf } from './closed.ts';
 import type { Finding } from './finding.ts';
@@ -54,7 +54,7 @@ function unknownKeys(keys: readonly string[], raw: Raw, path: IssuePath): readon
   const isRequired = (name: string) => shape[name]?._zod.optin === undefined;
   const wanted = [...absent.filter(isRequired), ...absent.filter((name) => !isRequired(name))];
   const issues = keys.slice(0, MAX_UNKNOWN_KEYS).map((key): Issue => {
-    const near = nearest(key, wanted) ?? nearest(key, known);
+    const near = nearest(key, wanted) ?? nearest(key, known) ?? likeliest(key, wanted);
     const slip = place?.slips !== undefined && Object.hasOwn(place.slips, key) ? place.slips[key] : undefined;
     const allowed = near === undefined ? list(known) : list(absent, MAX_LISTED_BEHIND_NEAREST);
     const hint = slip ?? `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed here: ${allowed}`;
@@ -104,7 +104,7 @@ function badValue(raw: Raw, path: IssuePath): Issue {
   const values = raw.code === 'invalid_value' ? (raw.values as readonly unknown[]) : undefined;
   if (values !== undefined) {
     const names = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
-    const near = typeof raw.input === 'string' ? nearest(raw.input, names) : undefined;
+    const near = typeof raw.input === 'string' ? likeliest(raw.input, names) : undefined;
     const hint = `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed: ${list(names)}`;
     return error('not_allowed', path, `${label(path)} cannot be ${shown}.`, hint);
   }
@@ -130,14 +130,16 @@ const WORDS: Readonly<Record<string, string>> = {
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
-  array: 'a list',
-  object: 'a map',
   record: 'a map',
   null: 'null',
 };
 
 function zodWords(raw: Raw): string {
-  if (raw.code === 'invalid_type') return WORDS[String(raw.expected)] ?? String(raw.expected);
+  if (raw.code === 'invalid_type') {
+    if (raw.expected === 'array') return `a list${asEntry(raw.input)}`;
+    if (raw.expected === 'object') return `a map${keysOf(raw.inst)}`;
+    return WORDS[String(raw.expected)] ?? String(raw.expected);
+  }
   if (raw.code === 'invalid_union') {
     const branches = raw.errors as readonly (readonly Raw[])[];
     const words = branches.flatMap((issues) => issues.slice(0, 1).map(zodWords));
@@ -148,6 +150,23 @@ function zodWords(raw: Raw): string {
   if (raw.code === 'too_big')
     return raw.origin === 'array' ? `a list of at most ${raw.maximum}` : `at most ${raw.maximum}`;
   return 'another value';
+}
+
+/** A lone text is mostly meant as the only entry. */
+function asEntry(input: unknown): string {
+  if (typeof input !== 'string' || !PLAIN_ENTRY.test(input)) return '';
+  return `: [${input}]`;
+}
+
+/** What can stand between brackets as it is, and is no number, word of YAML or reference. */
+const PLAIN_ENTRY = /^(?!(?:true|false|null)$)[A-Za-z./][\w./*:-]{0,59}$/;
+
+/** Of a map whose keys are known. */
+function keysOf(schema: unknown): string {
+  if (placeOf(schema) === undefined) return '';
+  const { shape } = (schema as z.core.$ZodObject)._zod.def;
+  const known = Object.keys(shape).filter((name) => name !== '$schema');
+  return ` with ${list(known, MAX_LISTED_BEHIND_NEAREST).replace(/\.$/, '')}`;
 }
 
 /** With the full stop. */

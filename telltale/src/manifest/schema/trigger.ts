@@ -53,6 +53,7 @@ const SLIPS: Slips = {
   mode: 'When it fires is "fire".',
   throttle: 'It is "cooldown".',
   max_concurrent: 'It is "concurrency: { max }".',
+  when_busy: 'It stands in "concurrency: { max, when_busy }".',
   workflow: 'A trigger stands in the workflow that it starts.',
 };
 

@@ -44,7 +44,7 @@ describe('steps', () => {
     expect(
       said(steps(step('a', { on_error: 'goto clean' }), step('cleanup', { on_error: 'goto cleanup' }))),
     ).toEqual([
-      'unknown_step steps.0.on_error: There is no step "clean" in this list to go to. | Steps of this list: a, cleanup.',
+      'unknown_step steps.0.on_error: There is no step "clean" in this list to go to. | Did you mean "cleanup"?',
       'cycle steps.1.on_error: The step "cleanup" goes to itself when it fails. | To try again write "retry: { max: 3 }".',
     ]);
   });

@@ -1,6 +1,6 @@
 import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
 import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
-import { nearest, suggest } from '../../../kernel/nearest.ts';
+import { likeliest, nearest, suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { STEP_CONDITIONS } from '../steps/step-common.ts';
 import { AGENT_MEMBERS } from './agent-members.ts';
@@ -32,7 +32,7 @@ export function checkConditionNames(
   const roots = [...STEP_ROOTS, 'metadata', ...scope.items, ...scope.variables];
   return parsed.value.names.flatMap(({ root, path: [member], offset }) => {
     if (roots.includes(root)) return checkMember(place, root, member, offset, scope);
-    const near = nearest(root, [...roots, ...words]);
+    const near = nearest(root, [...roots, ...words]) ?? likeliest(root, words);
     if (near === undefined) return [];
     return [
       errorAt(place, 'unknown_name', `There is no name "${root}" here.`, {

@@ -40,7 +40,7 @@ function placeFinding(
   const hint =
     key === 'required' && typeof value === 'boolean'
       ? 'Write "required: [names]" beside "properties", in the object that holds this one.'
-      : (nearestAllowed(value, errors) ?? `In JSON Schema "${key}" ${why}.`);
+      : (nearestAllowed(value, errors) ?? schemaExpected(value, errors) ?? `In JSON Schema "${key}" ${why}.`);
   return {
     code: 'bad_schema',
     message: `"${key}" cannot be ${showValue(value)} in a JSON Schema.`,
@@ -54,6 +54,19 @@ function nearestAllowed(value: unknown, errors: readonly ErrorObject[]): string 
   const allowed: unknown = errors.find((error) => error.keyword === 'enum')?.params.allowedValues;
   if (typeof value !== 'string' || !Array.isArray(allowed)) return undefined;
   return suggest(value, allowed.map(String));
+}
+
+const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+/** For what stands in the place of a schema: `name: string`. */
+function schemaExpected(value: unknown, errors: readonly ErrorObject[]): string | undefined {
+  const isSchema = errors.some(
+    ({ keyword, params }) => keyword === 'type' && String(params.type) === 'object,boolean',
+  );
+  if (!isSchema) return undefined;
+  return TYPES.includes(value)
+    ? `Write { type: ${value} }.`
+    : 'Write a JSON Schema: a map, or true or false.';
 }
 
 /** A JSON pointer as a path, with list indices as numbers where the document has lists. */

@@ -1,7 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of manifests, not of JavaScript
 import { describe, expect, it } from 'vitest';
 import { decodeSource } from '../../src/manifest/decode-source.ts';
+import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
+import { temporaryProject } from './temporary-project.ts';
 
 /** `code «what the caret stands under» hint`, one for each diagnostic. */
 function shown(text: string): string[] {
@@ -66,6 +68,35 @@ describe('one mistake is one error', () => {
     ['one of a group', '{ name: a, type: task, instructions: x }', '«instructions» It is "prompt".'],
   ])('where a key that must be there stands by another name: %s', (_what, step, said) => {
     expect(workflow(`steps: [${step}]`)).toEqual([`unknown_key ${said}`]);
+  });
+
+  it('where action templates are a list', async () => {
+    const cwd = temporaryProject({ 'a.yml': 'kind: Agent\nname: a\naction_templates: [{ name: x }]\n' });
+    const { diagnostics } = await loadManifests(['a.yml'], { env: {}, cwd });
+    expect(diagnostics.map(({ code, hint }) => `${code} ${hint}`)).toEqual(['wrong_type Write a map.']);
+  });
+
+  it('where the name of a method is none at all', () => {
+    expect(shown('kind: Artifact\nname: f\nmodule: ./f.js\nmethods: { 2nd: {} }\n')).toEqual([
+      'bad_name «2nd» Write a name of letters, digits, "_" and "-" that begins with a letter or "_".',
+    ]);
+  });
+
+  it.each([
+    ['are a list', '[{ name: a }]', 'wrong_type «[{ name: a }]» Write a map.'],
+    ['end by a word', '{ a: { final: yes } }', 'wrong_type «yes» Write true or false.'],
+    [
+      'are left by another key',
+      '{ a: { on: { next: b } }, b: { final: true } }',
+      'unknown_key «on» It is "transitions", a list of { to, condition }.',
+    ],
+    [
+      'are left by a map',
+      '{ a: { transitions: { to: b } }, b: { final: true } }',
+      'wrong_type «{ to: b }» Write a list.',
+    ],
+  ])('where states %s', (_what, states, said) => {
+    expect(workflow(`initial: a\nstates: ${states}`)).toEqual([said]);
   });
 
   it('which another one inside of it does not hide', () => {
@@ -155,6 +186,30 @@ describe('what is meant is said', () => {
   it('of a step that names what it calls in place of its type', () => {
     expect(workflow('steps: [{ name: a, tool: git }]')).toEqual([
       'missing «{ name: a, tool: git }» Write "type: tool" and "target: NAME".',
+    ]);
+  });
+
+  it('of a property that stands beside "type" in a JSON Schema', () => {
+    expect(workflow(`steps: ${BODY}\ninput: { who: { type: string } }`)).toEqual([
+      'unknown_keyword «who» It has no effect. A property stands in "properties: { NAME: … }".',
+    ]);
+  });
+
+  it('of braces round an expression', () => {
+    expect(workflow('steps: [{ name: a, type: notify, message: m, if: "{{ vars.x }}" }]')).toEqual([
+      'bad_expression «}» Names stand without braces here: vars.name, not {{ vars.name }}.',
+    ]);
+  });
+
+  it('of a key that is indented as nothing else', () => {
+    expect(workflow('steps:\n  - name: a\n    type: notify\n   message: m')).toEqual([
+      'yaml_syntax «message: m» Indent it like the other keys of the entry, or begin a new entry with "- ".',
+    ]);
+  });
+
+  it('of what a called workflow is given', () => {
+    expect(workflow('steps: [{ name: a, type: workflow, target: w2, input: {} }]')).toEqual([
+      'unknown_key «input» It is "parameters".',
     ]);
   });
 

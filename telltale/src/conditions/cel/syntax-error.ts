@@ -112,6 +112,8 @@ function hintFor(error: ParseError, source: string, offset: number): string | un
     return 'Write \\\\ for a backslash, or put r before the quote: r"\\d".';
   if (error.code === 'reserved_identifier') return `Read it as a key: vars["${word}"].`;
   if (error.code === 'expected_token' && /got IN$/.test(error.summary)) return 'Read it as a key: x["in"].';
+  if (/\{\{/.test(source.slice(0, offset + 1)))
+    return 'Names stand without braces here: vars.name, not {{ vars.name }}.';
   return (
     WORDS.get(word) ??
     NEXT_CHARACTERS.get(source.charAt(offset)) ??

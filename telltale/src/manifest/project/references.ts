@@ -71,7 +71,8 @@ export function collectReferences({
     }
     if (!isMap(value)) return;
     readMap(value, path);
-    for (const [key, item] of Object.entries(value)) if (!DATA.has(key)) visit(item, [...path, key]);
+    for (const [key, item] of Object.entries(value))
+      if (!DATA.has(key) && !(key === 'action_templates' && Array.isArray(item))) visit(item, [...path, key]);
   };
   const readMap = (map: { readonly [key: string]: Json }, path: IssuePath) => {
     const at = (key: string) => [...path, key];

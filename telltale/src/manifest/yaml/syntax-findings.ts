@@ -119,6 +119,12 @@ function explain(
         return at('The quote that is opened here is not closed.', 'Add the closing quote.', opened ?? span);
       }
       if (error.message.startsWith('Implicit map keys')) return noKey(lineSpan(text, start));
+      if (error.message.startsWith('Sequence item without'))
+        return at(
+          'This line stands neither in the entry above it nor in a new one.',
+          'Indent it like the other keys of the entry, or begin a new entry with "- ".',
+          lineSpan(text, start),
+        );
       if (error.message.startsWith('Comments must'))
         return at('A comment needs a space before its "#".', 'Add a space, or put the text in quotes.');
       return at(`${clip(error.message)}.`, 'Mend the YAML here.');

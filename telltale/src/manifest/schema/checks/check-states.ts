@@ -1,5 +1,6 @@
 import { suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
+import { isMap } from '../is-map.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 import { readStates, type State, type Transition } from './read-states.ts';
 import type { StepList } from './workflow-steps.ts';
@@ -7,6 +8,7 @@ import type { StepList } from './workflow-steps.ts';
 /** Targets that do not exist, states that cannot be reached, states that cannot be left. */
 export function checkStates(workflow: DocumentNode, lists: readonly StepList[]): readonly Issue[] {
   if (workflow.at('states').value === undefined) return checkNoMachine(lists);
+  if (!isMap(workflow.at('states').value)) return []; // all that could be said is an echo of that
   const states = readStates(workflow, lists);
   const names = states.map(({ name }) => name);
   const initial = workflow.at('initial');
@@ -30,8 +32,21 @@ export function checkStates(workflow: DocumentNode, lists: readonly StepList[]):
   );
   // Where a name leads nowhere, what cannot be reached or left is an echo of it.
   if (unknown.length > 0) return unknown;
-  return [...checkReachable(initial.text(), states), ...states.flatMap(checkLeaving)];
+  const whole = states.filter(({ node }) => !isGarbled(node));
+  return [
+    ...(whole.length < states.length ? [] : checkReachable(initial.text(), states)),
+    ...whole.flatMap(checkLeaving),
+  ];
 }
+
+const STATE_KEYS: readonly string[] = ['description', 'steps', 'transitions', 'final'];
+
+/** Whether what leads out of it may stand there by another name, or in another form: an error of its own. */
+const isGarbled = (node: DocumentNode): boolean =>
+  !isMap(node.value) ||
+  node.entries().some(([key]) => !STATE_KEYS.includes(key)) ||
+  (node.has('final') && typeof node.at('final').value !== 'boolean') ||
+  (node.has('transitions') && !Array.isArray(node.at('transitions').value));
 
 function checkNoMachine(lists: readonly StepList[]): readonly Issue[] {
   return lists

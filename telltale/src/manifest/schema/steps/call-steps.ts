@@ -10,7 +10,10 @@ const parameters = () => jsonObject(`Its parameters; \${…} is resolved when th
 const call = <Type extends string>(type: Type, description: string) =>
   defineStep(
     type,
-    { description, slips: { prompt: `A ${type} step has "target" and "parameters".` } },
+    {
+      description,
+      slips: { prompt: `${type === 'agent' ? 'An' : 'A'} ${type} step has "target" and "parameters".` },
+    },
     { type: z.literal(type), target: targetName(`The ${type} that is called.`), parameters: parameters() },
   );
 

@@ -30,6 +30,7 @@ export const STEP_SLIPS: Slips = {
   params: 'It is "parameters".',
   args: 'It is "parameters".',
   with: 'It is "parameters".',
+  input: 'It is "parameters".',
   inputs: 'It is "parameters".',
   uses: 'What is called is "type" and "target".',
   tool: 'Write "type: tool" and "target: NAME".',

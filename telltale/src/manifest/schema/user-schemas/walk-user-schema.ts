@@ -127,7 +127,7 @@ function keywordFinding(key: string, value: unknown, path: IssuePath, walk: Walk
         'Refer to parts by "$ref: #/$defs/NAME".',
       );
     default:
-      return KEYWORDS.includes(key) || key.startsWith('x-') ? undefined : unknownKeyword(key, path);
+      return KEYWORDS.includes(key) || key.startsWith('x-') ? undefined : unknownKeyword(key, value, path);
   }
 }
 
@@ -156,12 +156,14 @@ const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** JSON Schema lets unknown keywords pass in silence, so a slip would switch a check off: worth a warning. */
-function unknownKeyword(key: string, path: IssuePath): SchemaFinding {
+function unknownKeyword(key: string, value: unknown, path: IssuePath): SchemaFinding {
   const near = nearest(key, KEYWORDS);
   const hint =
     FOREIGN_KEYWORDS.get(key) ??
     (near === undefined
-      ? 'It has no effect; prefix it with "x-" if it is a note.'
+      ? isMap(value) && Object.hasOwn(value, 'type')
+        ? 'It has no effect. A property stands in "properties: { NAME: … }".'
+        : 'It has no effect; prefix it with "x-" if it is a note.'
       : `Did you mean "${near}"?`);
   return {
     code: 'unknown_keyword',

@@ -34,3 +34,35 @@ describe('the triggers of a workflow', () => {
     expect(started({ ...match, concurrency: { max: 1 } }, byHand(2))).toEqual([]);
   });
 });
+
+describe('the test of a trigger reads what there is before a run begins', () => {
+  const tested = (test: string, type = 'metadata_match') =>
+    said({
+      ...steps(step('a')),
+      trigger: { type, test, ...(type === 'event' ? { event: 'action.failed' } : {}) },
+    });
+
+  it.each(['steps.a.output == 1', 'steps.zz.output == 1', 'run.id == "x"', 'input.y == 2', 'trigger.x == 1'])(
+    'and so not %s',
+    (test) => {
+      const root = /^\w+/.exec(test)?.[0];
+      expect(tested(test)).toEqual([
+        `unknown_name trigger.test: The test of a trigger has no "${root}". | It is asked before a run begins, and has: metadata, vars, and variables by their names.`,
+      ]);
+    },
+  );
+
+  it('and of the agent only where it is about an event', () => {
+    expect(tested('agent.iteration_count > 3')).toEqual([
+      'unknown_name trigger.test: The test of a trigger has no "agent". | Only tests on events have it. It has: metadata, vars, and variables by their names.',
+    ]);
+    expect(tested('agent.iteration_count > 3 && actions.size() > 1 && event.id == "x"', 'event')).toEqual([]);
+    expect(tested('run.id == "x"', 'event')).toEqual([
+      expect.stringContaining('and has: metadata, vars, event, agent, actions, and variables'),
+    ]);
+  });
+
+  it('and so metadata, vars and variables', () => {
+    expect(tested('metadata.status == "X" && vars.n > 1 && attempts < 3')).toEqual([]);
+  });
+});

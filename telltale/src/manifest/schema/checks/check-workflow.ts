@@ -9,6 +9,7 @@ import { checkStepOutputs } from './check-step-outputs.ts';
 import { checkSteps } from './check-steps.ts';
 import { checkTasks, requiredKeys } from './check-tasks.ts';
 import { checkObjectSchema } from './check-tool.ts';
+import { checkTriggerTest } from './check-trigger-tests.ts';
 import { checkTriggers } from './check-triggers.ts';
 import { checkVariables, type DeclaredVariable, declaredVariables } from './check-variables.ts';
 import { checkConditionNames, checkStepConditions, checkStepReferences } from './check-workflow-names.ts';
@@ -32,7 +33,6 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
       .flatMap(([, state]) => state.at('transitions').items()),
   ].map((transition) => transition.at('condition'));
   const triggers = [workflow.at('trigger'), ...workflow.at('triggers').items()];
-  const tests = triggers.map((trigger) => trigger.at('test'));
   return [
     ...checkObjectSchema(workflow.at('input')),
     ...checkVariables(workflow.at('context_variables')),
@@ -50,7 +50,8 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
         ...checkStepReferences(step, { ...scope, items }),
       ]),
     ),
-    ...[...conditions, ...tests].flatMap((condition) => checkConditionNames(condition, scope)),
+    ...conditions.flatMap((condition) => checkConditionNames(condition, scope)),
+    ...triggers.flatMap((trigger) => checkTriggerTest(trigger, scope)),
     ...checkStepOutputs(steps, conditions),
     ...checkReadingOrder(workflow, lists),
     ...checkComponents(workflow.at('components').items(), scope.steps),

@@ -18,22 +18,23 @@ import { SetupFailure } from './setup-failure.js';
 /**
  * Why packages have to be installed, or undefined if what is installed is what the lock file asks for.
  * `stamp` was left by the last installation that succeeded, `wanted` is the stamp one would leave now; without one,
- * an installation made by hand counts if npm's own record of it (`installed`) fits the lock file.
+ * an installation made by hand counts if npm's own record of it (`installed`) fits the lock file. Both are kept in
+ * node_modules; `gone` is a package that a workspace has in a folder of its own, and that is not there.
  * @param {{
  *   readonly wanted: string,
  *   readonly stamp: string | undefined,
  *   readonly lock: Lockfile | undefined,
  *   readonly installed: Lockfile | undefined,
+ *   readonly gone: string | undefined,
  * }} facts
  * @returns {string | undefined}
  */
-export function installReason({ wanted, stamp, lock, installed }) {
-  if (stamp === wanted) return undefined;
+export function installReason({ wanted, stamp, lock, installed, gone }) {
+  if (stamp === wanted) return gone === undefined ? undefined : `${gone} is missing`;
   if (stamp !== undefined) return 'package-lock.json has changed';
   if (installed === undefined) return 'node_modules is missing or incomplete';
-  return lock !== undefined && fits(lock, installed)
-    ? undefined
-    : 'node_modules does not fit package-lock.json';
+  if (lock === undefined || !fits(lock, installed)) return 'node_modules does not fit package-lock.json';
+  return gone === undefined ? undefined : `${gone} is missing`;
 }
 
 /**
@@ -49,6 +50,18 @@ function fits({ packages: locked = {} }, { packages: present = {} }) {
     Object.entries(locked).every(isThere) && Object.keys(present).every((path) => locked[path] !== undefined)
   );
 }
+
+/**
+ * The first package of a workspace's own folder that is not there: who keeps or copies a clone's node_modules, such as
+ * a CI's cache, leaves those behind.
+ * @param {string} root
+ * @param {Lockfile | undefined} lock
+ */
+const goneFrom = (root, lock) =>
+  Object.entries(lock?.packages ?? {}).find(
+    ([path, { optional }]) =>
+      !optional && /^(?!node_modules\/).+\/node_modules\//.test(path) && !existsSync(join(root, path)),
+  )?.[0];
 
 /**
  * What an installation of this lock file on this kind of machine leaves behind.
@@ -67,10 +80,10 @@ export function whyInstall(root) {
   const stampFile = stampPath(root);
   const stamp = readIfThere(stampFile);
   const wanted = stampOf(lockText);
-  if (stamp === wanted) return undefined;
-  const installed = parse(readIfThere(npmRecordPath(root)));
-  const reason = installReason({ wanted, stamp, lock: parse(lockText), installed });
-  if (reason === undefined) writeFileSync(stampFile, wanted);
+  const lock = parse(lockText);
+  const installed = stamp === undefined ? parse(readIfThere(npmRecordPath(root))) : undefined;
+  const reason = installReason({ wanted, stamp, lock, installed, gone: goneFrom(root, lock) });
+  if (reason === undefined && stamp === undefined) writeFileSync(stampFile, wanted);
   return reason;
 }
 

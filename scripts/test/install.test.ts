@@ -23,7 +23,7 @@ const installed = {
 };
 
 describe('packages are installed', () => {
-  const facts = { wanted: 'now', stamp: undefined, lock, installed };
+  const facts = { wanted: 'now', stamp: undefined, lock, installed, gone: undefined };
 
   test('not if the last installation left the stamp of this lock file', () => {
     expect(installReason({ ...facts, stamp: 'now', installed: undefined })).toBeUndefined();
@@ -68,6 +68,24 @@ describe('a clone', () => {
     writeFileSync(join(root, 'node_modules', '.package-lock.json'), JSON.stringify(installed));
     expect(whyInstall(root)).toBeUndefined();
     expect(stamp()).toBe(stampOf(JSON.stringify(lock)));
+  });
+
+  test('that lacks a package of a workspace of its own is installed again, whoever installed it', () => {
+    const nested = {
+      packages: {
+        ...lock.packages,
+        'telltale/node_modules/commander': { version: '15.1.0' },
+        'telltale/node_modules/fsevents': { version: '2.3.3', optional: true },
+      },
+    };
+    const text = JSON.stringify(nested);
+    writeFileSync(join(root, 'package-lock.json'), text);
+    writeFileSync(join(root, 'node_modules', '.package-lock.json'), text);
+    expect(whyInstall(root)).toBe('telltale/node_modules/commander is missing');
+    writeFileSync(join(root, 'node_modules', '.telltale-install'), stampOf(text));
+    expect(whyInstall(root)).toBe('telltale/node_modules/commander is missing');
+    mkdirSync(join(root, 'telltale', 'node_modules', 'commander'), { recursive: true });
+    expect(whyInstall(root)).toBeUndefined();
   });
 
   test('whose lock file was edited by one character is installed again', () => {

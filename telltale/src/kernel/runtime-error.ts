@@ -54,16 +54,35 @@ function errorJson(thrown: unknown, above: readonly unknown[]): ErrorJson {
   };
 }
 
-/** Whatever was thrown, as a RuntimeError: itself if it is one, else code `internal` with the original's message. */
+/**
+ * Whatever was thrown, as a RuntimeError: itself if it is one, else code `internal` with the original's message. Never
+ * throws itself: tools and models are other people's code, and throw what they like.
+ */
 export function toRuntimeError(thrown: unknown): RuntimeError {
-  if (thrown instanceof RuntimeError) return thrown;
-  if (thrown instanceof Error) {
-    const error = new RuntimeError('internal', thrown.message || thrown.name);
-    if (thrown.cause !== undefined) error.cause = thrown.cause;
-    if (thrown.stack !== undefined) error.stack = thrown.stack;
-    return error;
+  try {
+    if (thrown instanceof RuntimeError) return thrown;
+    if (thrown instanceof Error) return foreignError(thrown);
+  } catch {
+    return new RuntimeError('internal', 'Something was thrown that throws when it is looked at.');
   }
   return new RuntimeError('internal', `Something that is no Error was thrown: ${describe(thrown)}.`);
+}
+
+function foreignError(thrown: Error): RuntimeError {
+  const { cause, stack } = thrown;
+  const error = new RuntimeError('internal', thrown.message || messageOfAll(thrown) || thrown.name);
+  if (cause !== undefined) error.cause = cause;
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
+
+/** Where a host has several addresses and none answers, Node throws an AggregateError with no message of its own. */
+function messageOfAll(thrown: Error): string {
+  if (!(thrown instanceof AggregateError)) return '';
+  const messages = thrown.errors
+    .slice(0, MAX_CAUSES)
+    .flatMap((each) => (each instanceof Error ? each.message : []));
+  return [...new Set(messages)].filter((message) => message !== '').join('; ');
 }
 
 const MAX_DESCRIBED = 200;

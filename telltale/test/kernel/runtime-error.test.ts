@@ -76,6 +76,33 @@ describe('whatever was thrown becomes a RuntimeError', () => {
     expect(toRuntimeError(new RangeError()).message).toBe('RangeError');
   });
 
+  it('which says what those of several errors say, each once, where they have no message of their own', () => {
+    const refused = (address: string) => new Error(`connect ECONNREFUSED ${address}`);
+    const both = [refused('::1:80'), refused('127.0.0.1:80'), refused('::1:80'), new Error(), 'no error'];
+    expect(toRuntimeError(new AggregateError(both)).message).toBe(
+      'connect ECONNREFUSED ::1:80; connect ECONNREFUSED 127.0.0.1:80',
+    );
+    expect(toRuntimeError(new AggregateError(both, 'none answered')).message).toBe('none answered');
+    expect(toRuntimeError(new AggregateError([])).message).toBe('AggregateError');
+    const many = Array.from({ length: 1_000 }, (_, i) => new Error(String(i)));
+    expect(toRuntimeError(new AggregateError(many)).message).toBe('0; 1; 2; 3; 4; 5; 6; 7');
+  });
+
+  it('and what throws when it is looked at is called that, also as a cause', () => {
+    const revoked = Proxy.revocable({}, {});
+    revoked.revoke();
+    const message = 'Something was thrown that throws when it is looked at.';
+    const unreadable = Object.defineProperty(new Error('a'), 'message', {
+      get() {
+        throw new Error('no');
+      },
+    });
+    for (const thrown of [revoked.proxy, unreadable, Object.assign(new Error(), { message: Symbol('s') })]) {
+      expect(toRuntimeError(thrown)).toMatchObject({ code: 'internal', message });
+      expect(new RuntimeError('a', 'b', { cause: thrown }).toJSON().cause?.message).toBe(message);
+    }
+  });
+
   it.each<[unknown, string]>([
     ['text', '"text"'],
     [undefined, 'undefined'],

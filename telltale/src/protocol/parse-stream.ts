@@ -1,4 +1,5 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { checkOptions } from './check-options.ts';
 import type { ParserEvent } from './intents.ts';
 import { createTagParser, type TagParserOptions } from './tags/tag-parser.ts';
 
@@ -14,6 +15,23 @@ export interface ParseStreamOptions extends TagParserOptions, StreamHandlers {
   readonly signal?: AbortSignal;
 }
 
+/** One for each type, so that a new type does not compile without its own. */
+const HANDLERS: { readonly [Name in keyof Required<StreamHandlers>]: true } = {
+  onEvent: true,
+  onText: true,
+  onOpen: true,
+  onDelta: true,
+  onClose: true,
+  onAction: true,
+  onMetadata: true,
+  onVariables: true,
+  onIf: true,
+  onForeach: true,
+  onParallel: true,
+  onFault: true,
+};
+const OTHER_OPTIONS: readonly string[] = ['signal', ...Object.keys(HANDLERS)];
+
 /**
  * Reads a model's stream of text and calls the handlers as each event becomes certain: an action's while the model is
  * still writing what comes after it. Handlers are called synchronously, in order; what they return is not awaited. One
@@ -23,6 +41,7 @@ export async function parseStream(
   source: AsyncIterable<string> | Iterable<string>,
   options: ParseStreamOptions = {},
 ): Promise<void> {
+  checkOptions('parseStream', options, OTHER_OPTIONS);
   const parser = createTagParser(options);
   const { signal } = options;
   for await (const chunk of signal === undefined ? source : untilAborted(source, signal)) {

@@ -117,6 +117,12 @@ describe('inside { } and [ ]', () => {
       `3:15 {: Inside { } and [ ] a text that holds a "{" must be in quotes. | ${SIGNS}`,
     ],
     ['two entries without a comma', 'limits: { turns: 5 tokens: 3 }\n', `3:18 5 tokens: 3 }: ${COMMA}`],
+    [
+      'a comma too many',
+      'import: { tools: [a,, b] }\n',
+      '3:21 ,: A comma stands where an entry is expected. | Take it away, or add the entry before it.',
+    ],
+    ['two texts without a comma', "import: { tools: ['a' 'b'] }\n", `3:23 'b'] }: ${COMMA}`],
   ])('%s is named', async (_what, text, first) => {
     expect((await found(text))[0]).toBe(first);
   });
@@ -153,6 +159,41 @@ describe('other slips', () => {
       'a line that is indented differently',
       'limits:\n    turns: 1\n  tokens: 3\n',
       '5:3 tokens: 3: This line is indented differently from the ones it belongs to. | Let all keys of one map, and all dashes of one list, begin in the same column.',
+    ],
+    [
+      'a file whose first line alone is indented',
+      'model: a/b\n---\n  kind: Agent\nname: b\nversion: "1"\n',
+      '6:1 name: b: This line is indented differently from the ones it belongs to. | Let all keys of one map, and all dashes of one list, begin in the same column.',
+    ],
+    [
+      'a line in a list that is indented a little too far',
+      'import:\n  tools:\n    - a: 1\n     b: 2\n',
+      '6:6 b: 2: This line stands in a list, and has no dash. | Begin it with "- ", or let it begin in the column of the first key of the entry that it belongs to.',
+    ],
+    [
+      'a list on the line of its key',
+      'import:\n  tools: - ./x.yml\n',
+      '4:10 -: A list begins on the line of its key. | Put each "- " on a line of its own below the key, or write the list in [ ].',
+    ],
+    [
+      'a brace too many',
+      'limits: { turns: 5 }}\n',
+      '3:21 }: A "}" closes nothing. | Take it away, or add the "{" that it closes; in a text it stands in quotes.',
+    ],
+    [
+      'a bracket too many',
+      'import:\n  tools: [a]]\n',
+      '4:13 ]: A "]" closes nothing. | Take it away, or add the "[" that it closes; in a text it stands in quotes.',
+    ],
+    [
+      'text behind a quoted one',
+      'description: "a" b c\n',
+      '3:18 b c: Something stands behind a value that has ended. | Put all of it into one pair of quotes, or take it away.',
+    ],
+    [
+      'text on the line of its bar',
+      'instructions: |  You work.\n  Always.\n',
+      '3:18 You work.: A text of several lines begins on the line of its "|" or ">". | Begin it on the next line, indented.',
     ],
     [
       'a value that goes on in the next line',

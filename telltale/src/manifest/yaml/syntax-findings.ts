@@ -59,6 +59,19 @@ function explain(
       );
     return at(`${quoted(word)} is no key: it has no ":".`, keyHint(word), where);
   };
+  const noComma = (where: Span) =>
+    at('A comma is missing.', 'Put a "," between the entries inside [ ] or { }.', where);
+  const senseless = () =>
+    at(
+      `The YAML makes no sense from here on (${lowerFirst(clip(error.message))}).`,
+      'Look at the indentation, the quotes and the brackets of this line and the one above.',
+    );
+  const indented = () =>
+    at(
+      'This line is indented differently from the ones it belongs to.',
+      'Let all keys of one map, and all dashes of one list, begin in the same column.',
+      lineSpan(text, start),
+    );
   const reference = FLOW_CODES.has(error.code) ? referenceNear(text, start) : undefined;
   if (reference !== undefined)
     return at(
@@ -103,12 +116,7 @@ function explain(
     }
     case 'BAD_INDENT': {
       const open = /^Flow (sequence|map)/.exec(error.message);
-      if (open === null)
-        return at(
-          'This line is indented differently from the ones it belongs to.',
-          'Let all keys of one map, and all dashes of one list, begin in the same column.',
-          lineSpan(text, start),
-        );
+      if (open === null) return indented();
       const [bracket, what] = open[1] === 'map' ? ['}', 'map'] : [']', 'list'];
       const opened = lastOpening(text, start, bracket === '}' ? '{' : '[');
       return at(`The ${what} that begins here is not closed.`, `Add a "${bracket}".`, opened ?? span);
@@ -127,6 +135,13 @@ function explain(
         );
       if (error.message.startsWith('Comments must'))
         return at('A comment needs a space before its "#".', 'Add a space, or put the text in quotes.');
+      if (error.message.startsWith('Missing ,')) return noComma(lineSpan(text, start));
+      if (error.message.startsWith('Sequence item without -'))
+        return at(
+          'This line stands in a list, and has no dash.',
+          'Begin it with "- ", or let it begin in the column of the first key of the entry that it belongs to.',
+          lineSpan(text, start),
+        );
       return at(`${clip(error.message)}.`, 'Mend the YAML here.');
     }
     case 'BAD_SCALAR_START':
@@ -138,21 +153,46 @@ function explain(
         { start, end: start + 2 },
       );
     case 'BLOCK_IN_FLOW':
-      return at(
-        'A comma is missing.',
-        'Put a "," between the entries inside [ ] or { }.',
-        lineSpan(text, start),
-      );
+      return noComma(lineSpan(text, start));
     case 'KEY_OVER_1024_CHARS':
       return at('A key is longer than 1,024 characters.', 'Is a quote not closed, or a line break missing?');
+    case 'UNEXPECTED_TOKEN': {
+      const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
+      const closing = /^Unexpected flow-(?:map|seq)-end token in YAML/.test(error.message)
+        ? text[start]
+        : undefined;
+      if (closing !== undefined)
+        return at(
+          `A "${closing}" closes nothing.`,
+          `Take it away, or add the "${closing === '}' ? '{' : '['}" that it closes; in a text it stands in quotes.`,
+        );
+      if (error.message.startsWith('Unexpected , in flow'))
+        return at('A comma stands where an entry is expected.', 'Take it away, or add the entry before it.');
+      if (error.message.startsWith('Unexpected block-seq-ind on same line'))
+        return at(
+          'A list begins on the line of its key.',
+          'Put each "- " on a line of its own below the key, or write the list in [ ].',
+        );
+      if (error.message.startsWith('Not a YAML token') && /[|>][-+\d]*[ \t]+$/.test(before))
+        return at(
+          'A text of several lines begins on the line of its "|" or ">".',
+          'Begin it on the next line, indented.',
+          lineSpan(text, start),
+        );
+      if (/^Unexpected .* at node end$/.test(error.message))
+        return before.trim() === ''
+          ? indented()
+          : at(
+              'Something stands behind a value that has ended.',
+              'Put all of it into one pair of quotes, or take it away.',
+              lineSpan(text, start),
+            );
+      return senseless();
+    }
     default:
-      return at(
-        `The YAML makes no sense from here on (${lowerFirst(clip(error.message))}).`,
-        'Look at the indentation, the quotes and the brackets of this line and the one above.',
-      );
+      return senseless();
   }
 }
-
 const keyHint = (written: string) => {
   const [, key, value] = /^([\w-]+)[ \t]+(\S.*)$/.exec(written) ?? [];
   return key === undefined

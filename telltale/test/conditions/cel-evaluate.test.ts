@@ -100,6 +100,14 @@ describe('what is missing', () => {
       error: { code: 'no_such_key', offset: 24, hint: expect.stringContaining('Did you mean "status"?') },
     });
   });
+
+  it('and what a name without a value was meant to be', () => {
+    const hint = (source: string) => run(source, context);
+    expect(hint('metadata.status == CODING')).toMatchObject({
+      error: { code: 'no_such_name', hint: 'A text stands in quotes: "CODING".' },
+    });
+    expect(hint('true == True')).toMatchObject({ error: { code: 'no_such_name', hint: 'Write true.' } });
+  });
 });
 
 describe('logic takes one side that decides, even where the other fails', () => {

@@ -21,6 +21,17 @@ describe('an expression that cannot be read is answered with the place and the r
     ['a && NOT b', 'syntax', 9, '"b" cannot stand here.', 'Write ! for "not".'],
     ['a not in b', 'syntax', 2, '"not" cannot stand here.', 'Write ! for "not".'],
     ['knot a', 'syntax', 5, '"a" cannot stand here.', undefined],
+    ['a => b', 'syntax', 2, '"=" cannot stand here.', 'Write >= to compare.'],
+    ['a =< b', 'syntax', 2, '"=" cannot stand here.', 'Write <= to compare.'],
+    ['a <> b', 'syntax', 3, '">" cannot stand here.', 'Write != to compare.'],
+    ['a == “b”', 'syntax', 5, '"“" cannot stand here.', 'Strings stand in double or single quotes.'],
+    [
+      'a?.b',
+      'syntax',
+      2,
+      '"." cannot stand here.',
+      'For a value that may be missing write has(a.b) ? a.b : other.',
+    ],
     ['a is b', 'syntax', 2, '"is" cannot stand here.', 'Write == to compare.'],
     ['a eq b', 'syntax', 2, '"eq" cannot stand here.', 'Write == to compare.'],
     ['`a`', 'syntax', 0, '"`" cannot stand here.', 'Strings stand in double or single quotes.'],
@@ -319,6 +330,16 @@ describe('a check against known names', () => {
 
   it('a field whose root was left out is recognised', () => {
     expect(check('progress > 3')).toMatchObject([{ hint: 'Did you mean "metadata.progress"?' }]);
+  });
+
+  it.each([
+    ['vars.ready == True', 'Write true.'],
+    ['vars.ready == FALSE', 'Write false.'],
+    ['vars.note != None', 'Write null, and test for a key that may be missing with has().'],
+    ['metadata.status == CODING', 'A text stands in quotes: "CODING".'],
+    ['METADATA.status == "A"', 'Did you mean "metadata"?'],
+  ])('a constant of another language, and a text without quotes, are recognised: %s', (source, hint) => {
+    expect(check(source)).toMatchObject([{ code: 'unknown_name', hint }]);
   });
 
   it('a name near to a root is that root, even where a field has the same name', () => {

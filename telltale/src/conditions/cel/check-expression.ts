@@ -1,5 +1,6 @@
 import { nearest, suggest } from '../../kernel/nearest.ts';
 import { type Issue, positionOf } from '../issue.ts';
+import { nameHint } from './name-hint.ts';
 import type { Expression } from './parse-expression.ts';
 import type { ExpressionCode } from './refusal.ts';
 import { TYPE_NAMES } from './value.ts';
@@ -43,5 +44,5 @@ export function checkExpression(expression: Expression, known: KnownNames): read
 function rootHint(root: string, roots: ReadonlySet<string>, members: KnownNames['members']): string {
   const owner = [...(members ?? [])].find(([, keys]) => keys.includes(root))?.[0];
   if (nearest(root, roots) === undefined && owner !== undefined) return `Did you mean "${owner}.${root}"?`;
-  return suggest(root, [...roots], 'Names');
+  return nameHint(root, [...roots]);
 }

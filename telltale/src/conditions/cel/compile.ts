@@ -1,11 +1,11 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { suggest } from '../../kernel/nearest.ts';
 import { ownProperty } from '../own-property.ts';
 import { index, select } from './access.ts';
 import { compileCall } from './compile-call.ts';
 import { compileMacro } from './compile-macro.ts';
 import { asBool, attempt, begin, type Frame, type Run } from './frame.ts';
 import { readMacro } from './macro.ts';
+import { nameHint } from './name-hint.ts';
 import { checkedInt, negate, not, OPERATORS } from './operators.ts';
 import { Refusal } from './refusal.ts';
 import type { Scope } from './scope.ts';
@@ -128,7 +128,7 @@ const MAX_NAMES_SHOWN = 50;
 
 const noSuchName = (name: string, { context }: Frame) =>
   new Stop('no_such_name', `There is no name "${name}" here.`, () =>
-    suggest(name, Object.keys(context).slice(0, MAX_NAMES_SHOWN), 'Names'),
+    nameHint(name, Object.keys(context).slice(0, MAX_NAMES_SHOWN)),
   );
 
 function compileUnary(of: ASTNode, at: number, scope: Scope, apply: (value: Value) => Value): Run {

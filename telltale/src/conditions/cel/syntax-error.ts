@@ -48,11 +48,19 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['NOT', 'Write ! for "not".'],
 ]);
 
+/** What is written for an operator elsewhere; the parser may stop at its first character or at its second. */
+const OPERATORS: readonly (readonly [RegExp, string])[] = [
+  [/^=>/, 'Write >= to compare.'],
+  [/^=</, 'Write <= to compare.'],
+  [/^<>/, 'Write != to compare.'],
+  [/^\?\./, 'For a value that may be missing write has(a.b) ? a.b : other.'],
+];
+
 const NEXT_CHARACTERS: ReadonlyMap<string, string> = new Map([
   ['=', 'Write == to compare.'],
   ['&', 'Write && for "and".'],
   ['|', 'Write || for "or".'],
-  ['`', 'Strings stand in double or single quotes.'],
+  ...[...'`“”„‘’«»'].map((mark) => [mark, 'Strings stand in double or single quotes.'] as const),
   ['$', 'Names stand without a dollar here: vars.name, not $name.'],
   ['?', 'For a value that may be missing write has(a.b) ? a.b : other.'],
 ]);
@@ -116,6 +124,9 @@ function hintFor(error: ParseError, source: string, offset: number): string | un
     return 'Names stand without braces here: vars.name, not {{ vars.name }}.';
   return (
     WORDS.get(word) ??
+    OPERATORS.find(([written]) =>
+      [offset, offset - 1].some((at) => written.test(source.slice(at, at + 2))),
+    )?.[1] ??
     NEXT_CHARACTERS.get(source.charAt(offset)) ??
     (BEHIND_NOT.test(source.slice(0, offset)) ? WORDS.get('not') : undefined) ??
     (word === '' ? 'Something is missing at the end.' : undefined)

@@ -4,6 +4,7 @@ import { bundleConsole, bundlePackage, compile } from '../launch/build.js';
 import { runCaptured } from '../launch/run-captured.js';
 import { findExamples, unpairedExamples } from './examples.ts';
 import { oneCheck, type StageResult, together } from './stage-result.ts';
+import { vitestArguments } from './vitest-arguments.ts';
 import { readVitestReport, type VitestJson } from './vitest-report.ts';
 
 export interface CheckContext {
@@ -94,18 +95,7 @@ async function runExamples(context: CheckContext): Promise<StageResult> {
 
 async function runTests(context: CheckContext, project: string): Promise<StageResult> {
   const report = join(mkdtempSync(join(context.scratch, 'report-')), 'vitest.json');
-  const run = await runTool(
-    context,
-    'vitest/vitest.mjs',
-    'run',
-    `--project=${project}*`,
-    '--allowOnly=false',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${report}`,
-    ...(context.update ? ['--update'] : []),
-    ...context.filters,
-  );
+  const run = await runTool(context, 'vitest/vitest.mjs', ...vitestArguments(project, report, context));
   return readVitestReport(readJson(report), run, context.root);
 }
 

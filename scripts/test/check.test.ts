@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { parseCLI } from 'vitest/node';
 import { readArguments } from '../check/check-arguments.ts';
 import { unpairedExamples } from '../check/examples.ts';
 import { closingLines, oneCheck, strict, together } from '../check/stage-result.ts';
+import { vitestArguments } from '../check/vitest-arguments.ts';
 import { readVitestReport } from '../check/vitest-report.ts';
 
 describe('the arguments of npm test', () => {
@@ -38,6 +40,21 @@ describe('the arguments of npm test', () => {
   test('other words choose test files, in stages that have some', () => {
     expect(read('--only', 'unit', 'duration')).toMatchObject({ value: { filters: ['duration'] } });
     expect(read('duration')).toMatchObject({ ok: false, error: expect.stringContaining('--only unit') });
+  });
+});
+
+describe('what vitest is asked for', () => {
+  const asked = (update: boolean, ...filters: readonly string[]) => {
+    const { filter, options } = parseCLI([
+      'vitest',
+      ...vitestArguments('unit', 'report.json', { update, filters }),
+    ]);
+    return { filter, update: options.update };
+  };
+
+  test('are the files that were named, whether or not snapshots are written anew', () => {
+    expect(asked(false, 'duration', 'clock')).toEqual({ filter: ['duration', 'clock'], update: undefined });
+    expect(asked(true, 'duration', 'clock')).toEqual({ filter: ['duration', 'clock'], update: 'all' });
   });
 });
 

@@ -48,6 +48,8 @@ const MISTAKES: readonly (readonly [input: string, options?: CaseOptions])[] = [
   [named({ output_key: '1x' })],
   [named({ depends_on: 'b' })],
   [named({ depends_on: [''] })],
+  [named({ depends_on: ['b', { id: 'c' }] })],
+  [named({ depends_on: [null] })],
   [named({ timeout: 0 })],
   [named({ timeout: `5${' '.repeat(60)}s` })],
   [named({ retry: 1.5 })],

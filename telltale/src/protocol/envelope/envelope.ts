@@ -20,6 +20,9 @@ type Field = (typeof FIELDS)[number];
 /** What belongs into the tag. */
 const ATTRIBUTES: readonly string[] = ['type', 'mode', 'id'];
 
+/** What `type` of the action that undoes another may be, as on a tag. */
+const UNDO_KINDS: readonly Json[] = [...ACTION_KINDS, 'context_feed'];
+
 export const BODY_FIELDS: readonly string[] = FIELDS;
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]*$/;
@@ -130,12 +133,12 @@ function readFields(body: JsonObject, nested: boolean, strange: (key: string) =>
     const value = body[key] as Json;
     if (value === null) continue;
     if (nested && key === 'type') {
-      if (ACTION_KINDS.includes(value as never)) continue;
-      return `"type" must be one of ${ACTION_KINDS.join(', ')}.`;
+      if (UNDO_KINDS.includes(value)) continue;
+      return `"type" must be one of ${UNDO_KINDS.join(', ')}.`;
     }
     const found = put(envelope, key, value);
     if (found === 0) return strange(key);
-    if (found < 0) return `"${key}" must be ${MUST_BE[key as Field]}, but it is ${shown(value)}.`;
+    if (found < 0) return `"${key}" must be ${MUST_BE[key as Field]}, but it is ${shown(value, key)}.`;
   }
   if (envelope.name === undefined && envelope.template === undefined) {
     return 'the body has no "name": write {"name": "…", "parameters": {…}}.';
@@ -152,8 +155,11 @@ function unknownField(key: string): string {
 const unknownInUndo = (key: string): string =>
   ATTRIBUTES.includes(key) ? `it has no "${key}": leave that out.` : unknownField(key);
 
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return 'a list';
+function shown(value: unknown, key?: string): string {
+  if (Array.isArray(value)) {
+    return key === 'depends_on' ? `a list with ${shown(value.find((id) => !isText(id)))} in it` : 'a list';
+  }
+  if (value === null) return 'null';
   if (typeof value === 'object') return 'an object';
   return clip(JSON.stringify(value) ?? String(value));
 }

@@ -63,7 +63,7 @@ export function toRuntimeError(thrown: unknown): RuntimeError {
     if (thrown instanceof RuntimeError) return thrown;
     if (thrown instanceof Error) return foreignError(thrown);
   } catch {
-    return new RuntimeError('internal', 'Something was thrown that throws when it is looked at.');
+    return new RuntimeError('internal', 'Something that cannot be read was thrown.');
   }
   return new RuntimeError('internal', `Something that is no Error was thrown: ${describe(thrown)}.`);
 }

@@ -91,7 +91,7 @@ describe('whatever was thrown becomes a RuntimeError', () => {
   it('and what throws when it is looked at is called that, also as a cause', () => {
     const revoked = Proxy.revocable({}, {});
     revoked.revoke();
-    const message = 'Something was thrown that throws when it is looked at.';
+    const message = 'Something that cannot be read was thrown.';
     const unreadable = Object.defineProperty(new Error('a'), 'message', {
       get() {
         throw new Error('no');

@@ -97,6 +97,11 @@ test.each([
     'throw Object.defineProperty(new Error(), "message", { get() { throw 1; } })',
     'cannot be read',
   ],
+  [
+    'an error of several without a message',
+    'throw new AggregateError([new Error("connect ECONNREFUSED ::1:80"), new Error("and 127.0.0.1:80")])',
+    'connect ECONNREFUSED ::1:80; and 127.0.0.1:80',
+  ],
 ])('%s that a module throws is tool_failed', async (_, code, words) => {
   const { failure } = await given(`export async function run() { ${code}; }`);
   const error = await failure('x');

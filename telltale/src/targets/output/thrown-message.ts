@@ -26,12 +26,9 @@ function safeCause(thrown: unknown): unknown {
 
 /** `safeCause`, with the place as its hint: for whoever reads the log. The model is told of the outermost error only. */
 export function placedCause(thrown: unknown): unknown {
-  const cause = safeCause(thrown);
-  if (!(cause instanceof Error) || cause instanceof RuntimeError) return cause;
-  const place = thrownPlace(cause);
-  if (place === undefined) return cause;
-  return new RuntimeError('internal', toRuntimeError(cause).message, {
-    hint: `Thrown at ${place}.`,
-    cause: cause.cause,
-  });
+  const found = safeCause(thrown);
+  const place = thrownPlace(found);
+  if (place === undefined || found instanceof RuntimeError) return found;
+  const { message, cause } = toRuntimeError(found);
+  return new RuntimeError('internal', message, { hint: `Thrown at ${place}.`, cause });
 }

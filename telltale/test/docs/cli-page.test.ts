@@ -21,10 +21,26 @@ const listed = (text: string, heading: string): readonly string[] => {
   return [...part.matchAll(/^ {2}(\S.*?)(?: {2,}|$)/gm)].map(([, name]) => name as string);
 };
 
-it('docs/cli.md has every command, and every option of each', async () => {
+async function allCommands(): Promise<readonly string[]> {
   const names = listed(await help([]), 'Commands').map((line) => line.split(' ')[0] as string);
   const commands = names.filter((name) => name !== 'help');
   expect(commands.length).toBeGreaterThan(15);
+  return commands;
+}
+
+it('the README and the changelog name every command', async () => {
+  const commands = await allCommands();
+  const readme = readFileSync(`${ROOT}README.md`, 'utf8');
+  const inReadme = /\[a command line\]\(docs\/cli\.md\) \| `([^`]+)`/.exec(readme)?.[1] ?? '';
+  expect(inReadme.split(' ').sort()).toEqual([...commands].sort());
+  const changelog = readFileSync(`${ROOT}CHANGELOG.md`, 'utf8');
+  const line = /^- Command line: .*$/m.exec(changelog)?.[0] ?? '';
+  const inChangelog = [...line.matchAll(/`(?:telltale )?([a-z]+)`/g)].map(([, name]) => name as string);
+  expect(inChangelog.sort()).toEqual([...commands].sort());
+});
+
+it('docs/cli.md has every command, and every option of each', async () => {
+  const commands = await allCommands();
   const missing: string[] = [];
   for (const command of commands) {
     if (!new RegExp(`\`(?:telltale )?${command}\\b`).test(page)) missing.push(command);

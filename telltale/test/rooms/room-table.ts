@@ -10,8 +10,8 @@ export interface Room {
 }
 
 /**
- * The law of the house, from low to high. Rooms that are still to be built stand here already, so that they are
- * under it from their first file on. A folder of `telltale/src` that is not listed fails the check.
+ * The law of the house, from low to high. A folder of `telltale/src` that is not listed fails the check, so a room is
+ * under it from its first file on. ARCHITECTURE.md has the same table in words.
  */
 const LOW_TO_HIGH: Readonly<Record<string, Room>> = {
   kernel: { imports: [], onlyPackages: [] },

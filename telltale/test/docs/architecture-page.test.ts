@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { ROOMS } from '../rooms/room-table.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const page = readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8');
+const section = (heading: string): string =>
+  new RegExp(`^## ${heading}\\n([\\s\\S]*?)(?=^## |$(?![\\s\\S]))`, 'm').exec(page)?.[1] ?? '';
+
+/** What the page says in place of a list, and which rooms it leaves out. */
+const WORDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['everything', ['testing', 'cli']],
+  ['all but cli', ['testing', 'cli']],
+  ['all above', ['session', 'telemetry', 'client', 'server', 'mcp', 'testing', 'cli']],
+]);
+
+function importsOf(words: string): readonly string[] {
+  if (words === 'nothing') return [];
+  const without = WORDS.get(words);
+  return without === undefined
+    ? words.split(', ')
+    : Object.keys(ROOMS).filter((room) => !without.includes(room));
+}
+
+describe('ARCHITECTURE.md', () => {
+  it('has the rooms of the table that is checked, each with what it may import', () => {
+    const rows = [...section('The rooms').matchAll(/^\| `(\w+)` \|.*\| ([^|]+) \|$/gm)];
+    const told = rows.map(([, room = '', words = '']) => [room, [...importsOf(words)].sort()]);
+    const checked = Object.entries(ROOMS).map(([room, { imports }]) => [room, [...imports].sort()]);
+    expect(Object.fromEntries(told)).toEqual(Object.fromEntries(checked));
+  });
+
+  it('names files that are there', () => {
+    const walk = [...section('The walk of one action').matchAll(/`([\w-]+\/[\w/-]+(?:\.ts)?)`/g)];
+    const parser = [...section('From a chunk to an intent').matchAll(/`((?:[\w-]+\/)?[\w-]+\.ts)`/g)];
+    expect([walk.length, parser.length].map((count) => count > 10)).toEqual([true, true]);
+    const missing = [
+      ...walk.map(([, path = '']) => path).filter((path) => !isThere(path)),
+      ...parser
+        .map(([, path = '']) => (path.includes('/') ? `protocol/${path}` : `protocol/tags/${path}`))
+        .filter((path) => !isThere(path)),
+    ];
+    expect(missing).toEqual([]);
+  });
+});
+
+const isThere = (path: string): boolean =>
+  ['', '.ts'].some((end) => existsSync(`${ROOT}telltale/src/${path}${end}`));

@@ -7,6 +7,7 @@ import { redactFinding } from './redact.ts';
 import { diagnose, positionAt, type SourceText } from './source-text.ts';
 import { composeDocument } from './yaml/compose-document.ts';
 import { type LocateQuery, locate } from './yaml/locate.ts';
+import { readPlainScalar } from './yaml/plain-scalar.ts';
 import { readValue } from './yaml/read-value.ts';
 import type { DocumentText } from './yaml/split-documents.ts';
 import { syntaxFindings } from './yaml/syntax-findings.ts';
@@ -54,13 +55,13 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
       code: finding.code,
     });
     const here = [...read.substituted].filter(([scalar]) => isWithin(scalar.range, node?.range));
-    const isEmptied = here.some(
-      ([scalar, { text: put }]) => scalar === node && scalar.type === 'PLAIN' && put.trim() === '',
-    );
+    const own = here.find(([scalar]) => scalar === node);
     return place(
       span,
       redactFinding(
-        isEmptied && finding.code === 'wrong_type' ? emptied(finding) : finding,
+        own !== undefined && finding.code === 'wrong_type'
+          ? withPutIn(finding, own[1].text, own[0].type === 'PLAIN')
+          : finding,
         here.flatMap(([, { used }]) => used),
         secrets,
       ),
@@ -98,6 +99,20 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
     isEcho,
   };
 }
+
+/** What a variable has to do with it that a value is not of the type that is asked for. */
+function withPutIn(finding: Finding, put: string, isPlain: boolean): Finding {
+  if (isPlain) return put.trim() === '' ? emptied(finding) : finding;
+  const meant = typeof readPlainScalar(put);
+  const isAskedFor = meant === 'number' ? /\bnumber\b/ : meant === 'boolean' ? /\btrue\b/ : undefined;
+  return isAskedFor?.test(finding.hint ?? '') ? unquoted(finding) : finding;
+}
+
+/** `{ turns: "${N}" }`: between braces the quotes cannot be left out. */
+const unquoted = (finding: Finding): Finding => ({
+  ...finding,
+  hint: `${finding.hint ?? ''} In quotes it is text: write it without them, the key on a line of its own.`.trim(),
+});
 
 /** Without quotes nothing is null, in YAML as in `${NAME:-}`. */
 const emptied = (finding: Finding): Finding => ({

@@ -24,15 +24,18 @@ function withoutSecrets(text: string, secrets: readonly Secret[], minLength = MI
  * another case, so that replacing is not enough: where any trace of it is left, the message is put in general terms.
  */
 export function redactFinding(finding: Finding, here: readonly Secret[], all: readonly Secret[]): Finding {
-  const clean = (text: string) => withoutSecrets(withoutSecrets(text, here, MIN_SECRET_HERE), all);
-  const message = clean(finding.message);
-  const hint = finding.hint === undefined ? undefined : clean(finding.hint);
+  const clean = (text: string, own: readonly Secret[]) =>
+    withoutSecrets(withoutSecrets(text, own, MIN_SECRET_HERE), all);
+  const message = clean(finding.message, here);
+  // "Write true or false." says nothing of which of them it is.
+  const telling = here.filter(({ value }) => value !== 'true' && value !== 'false');
+  const hint = finding.hint === undefined ? undefined : clean(finding.hint, telling);
   const names = [...new Set(here.map(({ name }) => `\${${name}}`))].join(' and ');
   const show = here.length > 0 && showsTrace(message, here);
   return {
     ...finding,
     message: show ? `The value of ${names} from the environment is not allowed here.` : message,
-    hint: hint !== undefined && showsTrace(hint, here) ? `Look at what ${names} is set to.` : hint,
+    hint: hint !== undefined && showsTrace(hint, telling) ? `Look at what ${names} is set to.` : hint,
   };
 }
 

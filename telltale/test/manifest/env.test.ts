@@ -300,3 +300,19 @@ it('a variable that comes out empty is not just called null', () => {
   expect(told.text).toContain('"model" cannot be null. [wrong_type]');
   expect(read('kind: Agent\nname: a\ndescription: "${EMPTY}"\n', { EMPTY: '' }).codes).toEqual([]);
 });
+
+it('a number or a switch that quotes make a text is told from one that is none', () => {
+  const hints = (turns: string, seal: string) =>
+    read('kind: Agent\nname: a\nmodel: a/b\nlimits: { turns: "${TURNS}" }\nprotocol: { seal: "${SEAL}" }\n', {
+      TURNS: turns,
+      SEAL: seal,
+    }).text.match(/→ .*/g);
+  const unquoted = 'In quotes it is text: write it without them, the key on a line of its own.';
+  expect(hints('5', 'true')).toEqual([
+    `→ Write true or false. ${unquoted}`,
+    `→ Write a whole number of one or more. ${unquoted}`,
+  ]);
+  expect(hints('five', '5')).toEqual(['→ Write true or false.', '→ Write a whole number of one or more.']);
+  const bare = 'kind: Agent\nname: a\nmodel: a/b\nlimits:\n  turns: ${TURNS}\n';
+  expect(read(bare, { TURNS: '5' }).codes).toEqual([]);
+});

@@ -62,8 +62,8 @@ function parse(argv: readonly string[]) {
       }),
     );
   } catch (error) {
-    return err(
-      `${error instanceof Error ? error.message : String(error)} "npm test -- --help" lists the options.`,
-    );
+    // Node goes on about positional arguments, without an end to its sentence.
+    const [said] = String(error instanceof Error ? error.message : error).split(/\.(?: To specify|$)/);
+    return err(`${said}. "npm test -- --help" lists the options.`);
   }
 }

@@ -16,6 +16,7 @@ import {
   turn,
 } from './arbitraries.ts';
 import { chunkSizes, chunksOf } from './chunking.ts';
+import { envelopeTurn } from './envelope-arbitrary.ts';
 import { mayBeHeld } from './held-text.ts';
 import { fingerprint, parseInChunks, withoutMessages } from './parse-in-chunks.ts';
 import { referenceParse } from './reference-parser.ts';
@@ -50,6 +51,7 @@ describe('the parser and the reference reading of the page', () => {
     ['attributes cut up', attributeTurn, 3000],
     ['bodies cut up', bodyTurn, 3000],
     ['ids in branches', branchTurn, 2000],
+    ['fields of every kind', envelopeTurn, 3000],
     ['tags about as long as a tag may be', longTurn, 100],
     ['noise', noise, 3000],
   ] as const)('agree on %s, however it is cut', (_, input, runs) => {

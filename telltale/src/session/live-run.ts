@@ -1,4 +1,5 @@
 import { dropGathered } from '../events/drop-gathered.ts';
+import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { beginSession } from './begin-session.ts';
 import type { Begin } from './children/lineage.ts';
@@ -99,6 +100,7 @@ async function resultOf({ parts, wired }: Run, end: WorkEnd): Promise<SessionRes
 /** Lets go of the session, whatever came of it, and says what that is. */
 async function over(ending: Ending, outcome: Promise<SessionResult>): Promise<void> {
   const { live, forgetSignal, onEnd, resolve, reject } = ending;
+  let unreleased: RuntimeError | undefined;
   try {
     let result: SessionResult<unknown>;
     try {
@@ -107,16 +109,26 @@ async function over(ending: Ending, outcome: Promise<SessionResult>): Promise<vo
       forgetSignal();
       try {
         await live.writer?.release(); // what was queued when it was let go is on the log after this
-      } finally {
-        letGo(live);
-        onEnd?.(live.session);
+      } catch (thrown) {
+        unreleased = toRuntimeError(thrown);
       }
+      letGo(live);
+      onEnd?.(live.session);
     }
-    resolve(result);
+    resolve(unreleased === undefined ? result : toldUnreleased(result, unreleased));
   } catch (thrown) {
     reject(thrown);
   }
 }
+
+/**
+ * A full disk takes no letting go either; that is tried again by itself, and changes nothing of an end that is written.
+ * Of a session that was interrupted, what was on its way may be lost.
+ */
+const toldUnreleased = (result: SessionResult<unknown>, error: RuntimeError): SessionResult<unknown> =>
+  result.status === 'interrupted' && result.error === undefined
+    ? { ...result, error: error.toJSON() }
+    : result;
 
 function letGo(live: Live): void {
   const { edges, begin, queue, log, prepared, session, rest } = live;

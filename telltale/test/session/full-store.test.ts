@@ -21,6 +21,10 @@ function fillingStore(store: Store, room: { until: string | undefined }): Store 
         if (dead) queueMicrotask(() => settled(full()));
         else writer.append(append, settled);
       },
+      release: async () => {
+        await writer.release();
+        if (dead && room.until !== undefined) throw full(); // a real one is tried again by itself
+      },
     };
   };
   return {
@@ -69,6 +73,40 @@ describe('a store that is full', () => {
     const starts = (await runtime.events(session.id)).filter(({ type }) => type === 'action.started');
     expect(starts).toHaveLength(1);
     expect(started).toBe(until !== 'action.started');
+    await runtime.close();
+    await store.close();
+  });
+
+  it('when it is let go of: a session that was interrupted says so, one that has ended keeps its result', async () => {
+    const folder = agentFolder('import: { tools: [./tools/*.yml] }\n', tool('echo', 'return "echo";'));
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const clock = createSystemClock();
+    const store = await openStore('memory', { cwd: folder, clock, durability: 'process' });
+    const noRoom = (writer: StreamWriter): StreamWriter => ({
+      ...writer,
+      release: async () => {
+        await writer.release();
+        throw full();
+      },
+    });
+    const runtime = await createRuntime({
+      store: {
+        ...store,
+        begin(stream, head) {
+          const { writer, made } = store.begin(stream, head);
+          return { writer: noRoom(writer), made };
+        },
+      },
+      cwd: folder,
+    });
+    const model = createScriptedModel({ turns: ['<response>Done.</response>'] });
+    expect(await runtime.start(agent, { input: 'Go.', model }).result).toMatchObject({
+      ...{ status: 'completed', result: 'Done.' },
+    });
+    const slow = createScriptedModel({ turns: [{ text: '<response>Done.</response>', delayMs: 60_000 }] });
+    const session = runtime.start(agent, { input: 'Go.', model: slow });
+    for await (const { type } of session.events) if (type === 'turn.started') void session.interrupt();
+    expect(await session.result).toMatchObject({ status: 'interrupted', error: { code: 'store_full' } });
     await runtime.close();
     await store.close();
   });

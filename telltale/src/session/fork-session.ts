@@ -3,10 +3,14 @@ import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
 import { fold } from '../events/reduce.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { titleOf } from './begin-stream.ts';
 import { eventUnknown } from './log/event-unknown.ts';
 import { readEvents } from './read-session.ts';
+
+/** Half of what an append may have: longer logs are written in parts, in order, as their sessions wrote them. */
+const PART_CHARS = 32 * 1024 * 1024;
 
 /** Makes a new session whose log begins as the other's did, up to and with `seq`; it can then be resumed. */
 export async function forkSession(
@@ -22,11 +26,12 @@ export async function forkSession(
   const last = events.at(-1);
   if (first?.type !== 'session.started' || last === undefined || last.seq !== seq)
     throw eventUnknown(session, seq, all.at(-1)?.seq ?? 0);
+  const state = fold(events);
+  if (state.status === 'completed') throw forkedAtTheEnd(session, seq);
   const lines = events.map((event) => copied(event, session, id, seq));
   const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
   const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
   // Its questions are the other session's: this one asks its own.
-  const state = fold(events);
   const withdrawn = openReviews(state).map(
     ({ review }): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by: 'fork' }),
   );
@@ -52,7 +57,8 @@ export async function forkSession(
   try {
     await Promise.all([made, written(writer, lines)]);
   } finally {
-    await writer.release();
+    // Where there is no room for it, letting go is tried again by itself; what is written is there.
+    await writer.release().catch(() => undefined);
   }
   return id;
 }
@@ -69,9 +75,29 @@ function copied(event: SessionEvent, from: string, to: string, forkedAt: number)
   return encodeEvent({ seq, at, session: to, turn, cause: moved }, { ...own, forked });
 }
 
-const written = (writer: StreamWriter, lines: readonly string[]): Promise<void> =>
+/** The first part is queued at once, so that it is in one commit with the stream. */
+async function written(writer: StreamWriter, lines: readonly string[]): Promise<void> {
+  let from = 0;
+  let chars = 0;
+  for (const [at, line] of lines.entries()) {
+    if (at > from && chars + line.length > PART_CHARS) {
+      await appended(writer, from, lines.slice(from, at));
+      from = at;
+      chars = 0;
+    }
+    chars += line.length;
+  }
+  await appended(writer, from, lines.slice(from));
+}
+
+const appended = (writer: StreamWriter, expectedSeq: number, events: readonly string[]): Promise<void> =>
   new Promise((resolve, reject) =>
-    writer.append({ expectedSeq: 0, events: lines }, (error) =>
-      error === undefined ? resolve() : reject(error),
-    ),
+    writer.append({ expectedSeq, events }, (error) => (error === undefined ? resolve() : reject(error))),
+  );
+
+const forkedAtTheEnd = (session: string, seq: number) =>
+  new RuntimeError(
+    'session_completed',
+    `${session} has completed by event ${seq}: nothing goes on from there.`,
+    { hint: 'Branch off from an event before its end.' },
   );

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../src/events/codec.ts';
 import type { Cause, EventBody } from '../../src/events/event.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { forkSession } from '../../src/session/fork-session.ts';
 import { readEvents } from '../../src/session/read-session.ts';
 import { sendSteer } from '../../src/session/steer-session.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
 
 const OUTSIDE = { stream: 'ses_a', seq: 0, depth: 0 };
 const asked = (review: string): EventBody => ({
@@ -48,7 +50,7 @@ const LOG: readonly (readonly [EventBody, Cause])[] = [
   ],
 ];
 
-async function stage() {
+async function stage(log = LOG) {
   const clock = createSimulatedClock();
   const store = createMemoryStore({ clock });
   const writer = await store.create('ses_a', {
@@ -57,7 +59,7 @@ async function stage() {
     status: 'running',
     title: '',
   });
-  const events = LOG.map(([body, cause], index) =>
+  const events = log.map(([body, cause], index) =>
     encodeEvent({ seq: index + 1, at: index, session: 'ses_a', turn: index === 0 ? 0 : 1, cause }, body),
   );
   await new Promise<void>((resolve, reject) =>
@@ -67,7 +69,7 @@ async function stage() {
   );
   await writer.release();
   const fork = (seq: number, id = 'ses_b') => forkSession(store, 'ses_a', seq, id, clock);
-  return { store, fork };
+  return { store, clock, fork };
 }
 
 describe('the log of a fork', () => {
@@ -121,6 +123,60 @@ describe('the log of a fork', () => {
       hint: expect.any(String),
     });
     expect(await store.info('ses_b')).toBeUndefined();
+  });
+
+  it('is none at the end of a session that has completed: nothing could go on from there', async () => {
+    const { store, fork } = await stage([
+      ...LOG,
+      [
+        { type: 'session.completed', result: 'Done.' },
+        { stream: 'ses_a', seq: 9, depth: 6 },
+      ],
+    ]);
+    await expect(fork(10)).rejects.toMatchObject({
+      ...{
+        code: 'session_completed',
+        message: 'ses_a has completed by event 10: nothing goes on from there.',
+      },
+    });
+    expect(await store.info('ses_b')).toBeUndefined();
+    await fork(9);
+  });
+
+  it('may be longer than an append may be', async () => {
+    const said = 'x'.repeat(12 * 1024 * 1024);
+    const long = Array.from({ length: 6 }, (): readonly [EventBody, Cause] => [
+      { type: 'thought', text: said, depth: 0 },
+      { stream: 'ses_a', seq: 2, depth: 5 },
+    ]);
+    const { store, clock } = await stage();
+    const writer = await store.acquire('ses_a');
+    for (const [index, [body, cause]] of long.entries()) {
+      const line = encodeEvent({ seq: 10 + index, at: 10, session: 'ses_a', turn: 1, cause }, body);
+      await new Promise<void>((resolve, reject) =>
+        writer.append({ expectedSeq: 9 + index, events: [line] }, (error) =>
+          error === undefined ? resolve() : reject(error),
+        ),
+      );
+    }
+    await forkSession(store, 'ses_a', 15, 'ses_b', clock);
+    const forked = await readEvents(store, 'ses_b');
+    expect(forked.map(({ seq }) => seq)).toEqual(Array.from({ length: 18 }, (_, index) => index + 1));
+    expect(forked[14]).toMatchObject({ type: 'thought', text: said });
+  });
+
+  it('is there although letting go of it found no room', async () => {
+    const { store, clock } = await stage();
+    const full: Store = {
+      ...store,
+      begin(stream, head) {
+        const { writer, made } = store.begin(stream, head);
+        const release = () => Promise.reject(new RuntimeError('store_full', 'The disk is full.'));
+        return { writer: { ...writer, release }, made };
+      },
+    };
+    expect(await forkSession(full, 'ses_a', 9, 'ses_b', clock)).toBe('ses_b');
+    expect(await readEvents(store, 'ses_b')).toHaveLength(12);
   });
 
   it('is not put over another: that stays as it is', async () => {

@@ -101,8 +101,6 @@ export function mountSessionActions(
     async ({ c, caller, params: { id }, body: { seq } }) => {
       const { head } = await findStream(store, 'session', id);
       if (seq > head) throw eventUnknown(id, seq, head);
-      const { status } = await runtime.state(id, seq);
-      if (status === 'completed') throw forkedAtTheEnd(id, seq);
       const made = await runtime.fork(id, seq);
       c.set('about', made);
       await resumeSession(edges, made, { acceptChanges: true, by: caller.name });
@@ -118,12 +116,3 @@ const notAChat = (session: string) =>
   new RuntimeError('not_a_chat', `${session} is no chat: its agent works on what it was started with.`, {
     hint: `Put a message before it: POST /sessions/${session}/steer. Or start a chat: POST /sessions with "chat": true.`,
   });
-
-const forkedAtTheEnd = (session: string, seq: number) =>
-  new RuntimeError(
-    'session_completed',
-    `${session} has completed by event ${seq}: nothing goes on from there.`,
-    {
-      hint: 'Branch off from an event before its end.',
-    },
-  );

@@ -43,6 +43,6 @@ export function storeFlag(option: string | undefined): string {
 /** What somebody is told to do, with the store that a command in it has to be called with. */
 export const namingStore = (hint: string, flag: string): string =>
   hint.replace(
-    /\btelltale (?:[a-z]+ )?[a-z]+ (?:ses|rev|run)_\w+(?:[.~][\w[\]-]+)*/g,
+    /\btelltale (?:(?:[a-z]+ )?[a-z]+ (?:MANIFEST --resume )?(?:ses|rev|run)_\w+(?:[.~][\w[\]-]+)*|(?:sessions|reviews|workflow list)(?=["',.]|$))/g,
     (command) => `${command}${flag}`,
   );

@@ -86,6 +86,17 @@ describe('a hint that names a session', () => {
       namingStore('Do: telltale resume ses_a. Or: telltale fork ses_a.b1[0].c~2 SEQ', ' --store x'),
     ).toBe('Do: telltale resume ses_a --store x. Or: telltale fork ses_a.b1[0].c~2 --store x SEQ');
   });
+
+  it('names the store where the id is that of an option, and in commands that list', () => {
+    expect(
+      namingStore(
+        'Talk to it: telltale chat MANIFEST --resume ses_a. "telltale sessions" lists them; List: telltale sessions, telltale workflow list',
+        ' --store x',
+      ),
+    ).toBe(
+      'Talk to it: telltale chat MANIFEST --resume ses_a --store x. "telltale sessions --store x" lists them; List: telltale sessions --store x, telltale workflow list --store x',
+    );
+  });
 });
 
 describe('telltale logs', () => {

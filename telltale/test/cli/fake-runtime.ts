@@ -238,6 +238,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         },
         async resume(id, resume = {}) {
           calls.push(['resume', id, resume]);
+          await resume.first?.();
           return begin(resume as ResumeOptions, id) as Session<never>;
         },
         forClients: () => {

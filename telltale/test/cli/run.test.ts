@@ -404,7 +404,7 @@ describe('telltale resume', () => {
     expect(runtime.calls).toContainEqual([
       'resume',
       SESSION,
-      { agent: expect.anything(), acceptChanges: true },
+      { agent: expect.anything(), acceptChanges: true, first: expect.any(Function) },
     ]);
   });
 

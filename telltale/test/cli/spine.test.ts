@@ -161,8 +161,14 @@ describe('a session, over real processes', { timeout: 60_000 }, () => {
       code: 1,
       err: expect.stringContaining(String(run.child.pid)),
     });
+    const refused = await telltale(
+      [...RUN.slice(0, 2), 'Said by a command that was refused', '--resume', 'last'],
+      cwd,
+    );
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(String(run.child.pid)) });
     expect((await telltale(['cancel', 'last', '--reason', 'enough'], cwd)).out).toContain(delivered);
     expect((await run.ended).code).toBe(1);
+    expect(run.out()).not.toContain('Said by a command');
     expect(run.out()).toContain('session.cancelled by user: enough');
     const followed = await follower.ended;
     expect(followed).toMatchObject({ code: 0, err: '' });

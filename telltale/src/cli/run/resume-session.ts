@@ -65,8 +65,18 @@ async function goOn(
     if (agent === undefined) return undefined;
     const isChat = options.chat === true || (await runtime.state(stream)).chat === true;
     if (!isChat) {
-      if (options.said !== undefined) await runtime.steer(stream, options.said);
-      return { session: await runtime.resume(stream, { ...chosen, agent }), seen: head };
+      const { said } = options;
+      if (said === undefined)
+        return { session: await runtime.resume(stream, { ...chosen, agent }), seen: head };
+      let wasOwned = false;
+      // What is refused has said nothing: whoever tries again would say it twice.
+      const first = async () => {
+        wasOwned = (await runtime.store.info(stream))?.owner !== undefined;
+        if (!wasOwned) await runtime.steer(stream, said);
+      };
+      const session = await runtime.resume(stream, { ...chosen, agent, first });
+      if (wasOwned) await session.steer(said); // its owner has let go of it meanwhile
+      return { session, seen: head };
     }
     const [{ createChat }, { chatAgain }] = await Promise.all([
       import('../chat/create-chat.ts'),

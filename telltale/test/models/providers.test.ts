@@ -121,6 +121,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
     expect(await ask(await open(wire)).error).toMatchObject({
       code: 'model_broke_off',
       message: expect.stringContaining(wire.ref),
+      hint: expect.stringContaining('check the base URL'),
     });
   });
 

@@ -2,8 +2,8 @@ import type { ModelEnd, ModelUsage } from '../model.ts';
 import { modelFailed } from '../model-errors.ts';
 import type { PartFinish, PartUsage } from './language-model.ts';
 
-/** What the last part of a stream says of its end. Throws where it is no good one. Pure. */
-export function readFinish(finish: PartFinish, usage: PartUsage, id: string): ModelEnd {
+/** What the last part of a stream says of its end. Throws where it is no good one, `hint` where that gives no reason. Pure. */
+export function readFinish(finish: PartFinish, usage: PartUsage, id: string, hint?: string): ModelEnd {
   const { unified, raw } = typeof finish === 'string' ? { unified: finish, raw: finish } : finish;
   const used = readUsage(usage);
   const end = (how: ModelEnd['finish']): ModelEnd =>
@@ -18,10 +18,10 @@ export function readFinish(finish: PartFinish, usage: PartUsage, id: string): Mo
       throw modelFailed('model_filtered', `${id}: the answer was stopped (${raw ?? unified}).`);
     case 'other':
       // Older providers say so when the stream ended without a word on why.
-      if (raw === undefined) throw brokeOff(id);
+      if (raw === undefined) throw brokeOff(id, hint);
       return end('stop');
     default:
-      throw brokeOff(id);
+      throw brokeOff(id, hint);
   }
 }
 

@@ -64,8 +64,8 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
       superviseCall({ ...limits, signal: request.signal }, (call) => {
         const callWith = callOptions(request, call.signal);
         const hasTools = callWith.tools !== undefined;
-        const failed = (thrown: unknown) =>
-          providerFailure(thrown, { ...options, hasTools, nowMs: clock.now() });
+        const failed = (thrown: unknown, hint?: string) =>
+          providerFailure(thrown, { ...options, hasTools, nowMs: clock.now(), ...(hint && { hint }) });
         return readStream(streaming, callWith, { call, sink, id, isLate, failed });
       }),
   };

@@ -11,6 +11,8 @@ export interface FailureContext {
   readonly hasTools?: boolean;
   readonly keyVariable?: string;
   readonly secrets?: readonly string[];
+  /** For a stream that broke off for no reason that can be seen. */
+  readonly hint?: string;
 }
 
 const MAX_MESSAGE = 600;
@@ -101,6 +103,7 @@ function transportFailure(seen: Seen, context: FailureContext): RuntimeError {
   return modelFailed(
     'model_broke_off',
     `${context.id}: the stream broke off${said === '' ? '.' : `: ${said}`}`,
+    context.hint === undefined ? {} : { hint: context.hint },
   );
 }
 

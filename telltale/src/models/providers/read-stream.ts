@@ -13,7 +13,8 @@ export interface Reading {
   readonly id: string;
   /** Whether the provider says only at the end which native calls are complete. */
   readonly isLate: boolean;
-  readonly failed: (thrown: unknown) => RuntimeError;
+  /** `hint` is for a stream that broke off for no other reason. */
+  readonly failed: (thrown: unknown, hint?: string) => RuntimeError;
 }
 
 /** What the sink throws is passed on as it is; what the provider throws is put into our words. */
@@ -46,15 +47,16 @@ export async function readStream(
         if (options.tools !== undefined) refuseWithoutTools(part.warnings ?? [], id);
         continue;
       }
+      const first = isSilent ? NOTHING_CAME : undefined;
       isSilent = false;
       call.touch();
       if (part.type === 'text-delta') {
         if (part.delta !== '') calls.text(part.delta);
       } else if (part.type === 'reasoning-delta') {
         if (part.delta !== '') sink.reasoning(part.delta);
-      } else if (part.type === 'error') throw failed(part.error);
+      } else if (part.type === 'error') throw failed(part.error, first);
       else if (part.type === 'finish') {
-        end = readFinish(part.finishReason, part.usage, id);
+        end = readFinish(part.finishReason, part.usage, id, first);
         calls.end(end.finish === 'stop');
         call.closing(end);
       } else readCallPart(part, calls);

@@ -11,7 +11,7 @@ import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Runtime, SessionResult } from '../../src/session/runtime-types.ts';
 import { type HeardModel, hear } from '../../src/testing/scripted.ts';
-import { examples } from './example-run.ts';
+import { examples, expectSoundLog } from './example-run.ts';
 import { heardPrompts } from './heard-prompts.ts';
 
 const open: Runtime[] = [];
@@ -26,7 +26,7 @@ export interface Led {
   readonly tasks: readonly EventOf<'task.given'>[];
 }
 
-/** Runs a copy of the example with one of its scripts; a person says yes to all that is asked. */
+/** Runs a copy of the example with one of its scripts; a person says yes to all that is asked. Its log has to be sound. */
 export async function lead(
   example: string,
   script: string,
@@ -50,6 +50,7 @@ export async function lead(
     result = await (await runtime.resume(session.id, { agent, model })).result;
   }
   const events = await runtime.events(session.id);
+  expectSoundLog(events);
   return {
     ...{ result, model, folder, session: session.id },
     run: await runtime.workflows.events(`${session.id}~lead`),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { examples } from './example-run.ts';
+import { examples, expectSoundLog } from './example-run.ts';
 
 let server: Server;
 let url: string;
@@ -34,6 +34,7 @@ describe('examples/remote-feeds', () => {
       expect(await runtime.events(session.id)).toContainEqual(
         expect.objectContaining({ type: 'feed.updated', id: 'weather', told: true }),
       );
+      expectSoundLog(await runtime.events(session.id));
       const trial = await runtime.feeds(agent);
       expect(String((await trial.read('depths')).value)).toContain('Everything Server');
       await trial.close();

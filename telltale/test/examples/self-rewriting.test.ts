@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
-import { examples, runExample } from './example-run.ts';
+import { examples, expectSoundLog, runExample } from './example-run.ts';
 import {
   type FinishedRun,
   finish,
@@ -84,6 +84,7 @@ describe('examples/self-rewriting', () => {
       ...{ status: 'completed', result: 'The letter is answered, the leaflet is not.', turns: 2 },
     });
     expect(events.filter(({ type }) => type === 'action.completed')).toHaveLength(1);
+    expectSoundLog(events);
   });
 });
 

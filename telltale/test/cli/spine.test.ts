@@ -114,17 +114,23 @@ describe('a session, over real processes', { timeout: 60_000 }, () => {
     const cwd = project(GATED);
     const run = spawned(RUN, cwd);
     await run.says('action.completed');
+    const follower = spawned(['logs', 'last', '-f'], cwd);
+    await follower.says('action.completed');
     run.child.kill('SIGINT');
     const { code, err } = await run.ended;
     expect(code).toBe(130);
     expect(err).toMatch(/^interrupted in turn \d while running: .*g2 gate2/m);
     const [, id = ''] = /^Resume with: telltale resume (\S+)$/m.exec(err) ?? [];
     expect(await json(['sessions', '--status', 'interrupted'], cwd)).toMatchObject([{ session: id }]);
+    await expect
+      .poll(follower.err, { timeout: 10_000 })
+      .toBe(`Nobody works on ${id} now. It goes on with: telltale resume ${id}\n`);
     const resumed = await telltale(['resume', id], cwd);
     expect(resumed).toMatchObject({ code: 0, err: '' });
     expect(resumed.out).toContain('response          Second answer.');
     expect(resumed.out).not.toContain('a1 note');
     expect(notes(cwd)).toBe(1);
+    expect((await follower.ended).out).toContain('session.completed');
     expect(await telltale(['resume', id], cwd)).toMatchObject({
       code: 1,
       err: expect.stringContaining('has completed: there is nothing left to resume'),

@@ -27,6 +27,8 @@ export async function followLog(
   ref: StreamRef,
   take: (event: StreamEvent) => Promise<boolean>,
   { signal, clock }: Pick<Io, 'signal' | 'clock'>,
+  /** Called whenever nothing has come for a while. */
+  quiet?: () => Promise<void>,
 ): Promise<void> {
   let moved = false;
   let wake = () => {};
@@ -56,6 +58,7 @@ export async function followLog(
           resolve();
         };
       });
+      if (!moved) await quiet?.();
     }
   } finally {
     stopWatching();

@@ -45,13 +45,21 @@ export async function printLog(
       if (event.seq >= from && (wanted?.has(event.type) ?? true)) await stdout.write(text);
       return !stdout.closed && !io.signal.aborted;
     };
-    const isLeft = options.follow === true && info.status === 'running' && info.owner === undefined;
-    if (isLeft && options.json !== true) {
+    let wasLeft = false;
+    const tellIfLeft = async ({ stream, status, owner }: StreamInfo) => {
+      const isLeft = status === 'running' && owner === undefined;
+      const isNews = isLeft && !wasLeft && options.json !== true;
+      wasLeft = isLeft;
+      if (!isNews) return;
       const resume = `${await streamToResume(store, info)}${storeFlag(options.store)}`;
-      await stderr.write(`Nobody works on ${info.stream} now. It goes on with: ${resume}\n`);
-    }
-    if (options.follow === true) await followLog(store, info, print, io);
-    else for await (const event of readStream(store, info)) if (!(await print(event))) break;
+      await stderr.write(`Nobody works on ${stream} now. It goes on with: ${resume}\n`);
+    };
+    if (options.follow === true) {
+      await tellIfLeft(info);
+      await followLog(store, info, print, io, async () =>
+        tellIfLeft((await store.info(info.stream)) ?? info),
+      );
+    } else for await (const event of readStream(store, info)) if (!(await print(event))) break;
     return EXIT.ok;
   });
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeWorkspace } from '../../src/cli/demo/make-workspace.ts';
@@ -39,6 +40,19 @@ describe('examples/coding', () => {
       { day: '2026-07-19', what: 'coffee', amount: 3.8 },
     ]);
     await node('--test'); // rejects where a test fails
+  });
+
+  it('stops its test run when it is told to, and leaves no failure behind that nobody hears of', async () => {
+    // In a process of its own: one that leaves a rejected promise behind ends with 1.
+    const tool = pathToFileURL(join(folder, 'tools/run-tests.mjs')).href;
+    const script = `import { run } from ${JSON.stringify(tool)};
+      const stop = new AbortController();
+      const running = run({}, { signal: stop.signal, progress() {} });
+      stop.abort();
+      await running.catch(({ name }) => console.log(name));`;
+    const args = ['--input-type=module', '-e', script];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env });
+    expect({ stdout, stderr }).toEqual({ stdout: 'AbortError\n', stderr: '' });
   });
 
   it('has README and changelog changed by workflows, not by the agent', () => {

@@ -22,11 +22,14 @@ export async function run(_parameters, { signal, progress }) {
     said += text;
   });
   const tests = [];
-  for await (const line of createInterface({ input: child.stdout })) {
-    tests.push(JSON.parse(line));
-    progress(`${tests.length} run`);
-  }
-  await ended;
+  const read = async () => {
+    for await (const line of createInterface({ input: child.stdout })) {
+      tests.push(JSON.parse(line));
+      progress(`${tests.length} run`);
+    }
+  };
+  // Together: a program that is stopped fails before its output has been read to the end.
+  await Promise.all([ended, read()]);
   if (tests.length === 0) throw new Error(`No test was run. ${said.trim()}`);
   const failed = tests.filter(({ problem }) => problem !== undefined);
   if (failed.length === 0) return `all ${tests.length} passed`;

@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import process from 'node:process';
 import { endChildren } from './end-children.ts';
 import { EXIT } from './exit-code.ts';
+import { isOwnStop } from './is-own-stop.ts';
 import { strayError } from './stray-error.ts';
 
 /** Watches over the process while a command is at work. */
@@ -23,8 +24,8 @@ const STDERR = 2;
 
 /**
  * A process runs code of others: modules of tools. What they throw where nobody can catch it stops the command in
- * order, once, and `process.exit()` in them is no success. The second Ctrl-C ends the process at once, with all
- * programs that it has started. Call it once.
+ * order, once, unless it only says that a call was stopped, and `process.exit()` in them is no success. The second
+ * Ctrl-C ends the process at once, with all programs that it has started. Call it once.
  */
 export function guardProcess(): ProcessGuard {
   const interrupt = new AbortController();
@@ -48,7 +49,7 @@ export function guardProcess(): ProcessGuard {
     if (!isTaken) stop();
   });
   process.on('uncaughtException', (thrown) => {
-    if (interrupt.signal.aborted) return;
+    if (interrupt.signal.aborted || isOwnStop(thrown)) return;
     setTimeout(() => leave(EXIT.failed), STOP_MS).unref();
     interrupt.abort(strayError(thrown));
   });

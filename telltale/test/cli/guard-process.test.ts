@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { groupsOf } from '../../src/cli/end-children.ts';
+import { isOwnStop } from '../../src/cli/is-own-stop.ts';
 import { strayError } from '../../src/cli/stray-error.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { spawned } from './spawned.ts';
 
@@ -32,6 +34,22 @@ const isAlive = (pid: number) => {
   }
 };
 
+describe('what nobody caught', () => {
+  it('is the answer to a stop where it is its reason, or was caused by it, and else is none', () => {
+    const late = new RuntimeError('timeout', 'It took too long.');
+    const abortError = (cause: unknown) =>
+      Object.assign(new Error('aborted', { cause }), { name: 'AbortError' });
+    for (const thrown of [late, new RuntimeError('cancelled', 'No.'), abortError(late)])
+      expect(isOwnStop(thrown)).toBe(true);
+    const others = [
+      new RuntimeError('internal', 'x'),
+      abortError(undefined),
+      new Error('x', { cause: late }),
+    ];
+    for (const thrown of [...others, 'timeout', undefined]) expect(isOwnStop(thrown)).toBe(false);
+  });
+});
+
 describe('a process that runs the code of tools', { timeout: 30_000 }, () => {
   it('does not end well when a tool ends it', async () => {
     const cwd = withTool(module, 'export const run = () => process.exit(0);');
@@ -53,6 +71,19 @@ describe('a process that runs the code of tools', { timeout: 30_000 }, () => {
     expect(err).toContain('Code that nobody waits for failed at ');
     expect(err).toContain('tool.mjs:2:18: nobody waits\n');
     expect(err).not.toContain('    at ');
+  });
+
+  it('goes on when what it stopped says so behind the back of its tool', async () => {
+    const cwd = withTool(
+      `${module}\ntimeout: 100ms`,
+      `import { spawn } from 'node:child_process';
+export const run = (_, { signal }) =>
+  new Promise((resolve) => spawn('sleep', ['60'], { signal }).on('exit', resolve));`,
+    );
+    const { code, out, err } = await spawned(['run', 'agent.yml', 'go'], cwd).ended;
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain('timeout: Action "x" (t) took longer than');
+    expect(out).toContain('response          Done');
   });
 
   it('is not kept by what a tool leaves open', async () => {

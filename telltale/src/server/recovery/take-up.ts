@@ -6,6 +6,7 @@ import type { ResumeOptions, Session } from '../../session/runtime-types.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import type { ServerEdges } from '../server-edges.ts';
+import { hearOfLoss } from './hear-of-loss.ts';
 
 type Edges = Pick<ServerEdges, 'runtime' | 'onError'> & {
   readonly catalog: Pick<AgentCatalog, 'list'>;
@@ -63,7 +64,7 @@ export async function resumeSession(
     ...(agent === undefined ? {} : { agent }),
     onWaiting: 'release',
   });
-  session.result.catch(onError);
+  hearOfLoss(session, onError);
   return session;
 }
 

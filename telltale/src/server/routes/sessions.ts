@@ -1,6 +1,7 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { SessionStatus } from '../../events/state.ts';
 import { onceId } from '../http/idempotency.ts';
+import { hearOfLoss } from '../recovery/hear-of-loss.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { admitted } from './admitted.ts';
 import { begunOnce } from './begun.ts';
@@ -62,7 +63,7 @@ export function mountSessions(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summ
         ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
         ...(user === undefined ? {} : { user }),
       });
-      if (await begunOnce(session, id)) session.result.catch(onError);
+      if (await begunOnce(session, id)) hearOfLoss(session, onError);
       c.set('about', session.id);
       c.header('location', `/sessions/${session.id}`);
       return summaries.session(await findStream(store, 'session', session.id));

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,6 +25,23 @@ const reached = (id: string, ...statuses: readonly string[]): Promise<SessionSum
     expect(statuses).toContain(session.status);
     return session;
   });
+
+describe('a session whose store is taken away', () => {
+  it('is told of to whoever runs the server', async () => {
+    const own = await openStage();
+    const file = own.runtime.store.location.replace(/^sqlite:/, '');
+    try {
+      await own.client.startSession({ agent: 'slow', input: 'Do it.' });
+      renameSync(file, `${file}.away`);
+      await eventually(async () =>
+        expect(own.errors).toContainEqual(expect.objectContaining({ code: 'store_gone' })),
+      );
+    } finally {
+      renameSync(`${file}.away`, file);
+      await own.close();
+    }
+  });
+});
 
 describe('agents', () => {
   it('are listed with what is wrong with them, and shown with manifest and files', async () => {

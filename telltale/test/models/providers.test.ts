@@ -114,6 +114,46 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
     expect(await ask(await open(wire)).error).toMatchObject({ code: 'model_broke_off', retryable: true });
   });
 
+  it.each([
+    ['in one line', 'x'.repeat(1_000_000)],
+    ['in lines without an empty one', `data: ${'x'.repeat(55)}\n`.repeat(16_000)],
+  ])('a frame that does not end, %s, ends with a clear error and bounded memory', async (_what, piece) => {
+    let sent = 0;
+    server.answer = async (response) => {
+      sse(response, [...wire.start, wire.delta('half'), 'data: ']);
+      while (!response.destroyed && sent < 400) {
+        sent++;
+        if (!response.write(piece))
+          await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
+      }
+      response.end();
+    };
+    const { deltas, error } = ask(await open(wire));
+    expect(await error).toMatchObject({
+      code: 'model_broke_off',
+      retryable: false,
+      message: `${wire.ref}: one frame of the stream has more than 16 MiB.`,
+    });
+    expect(deltas).toEqual(['half']);
+    await server.clientGone;
+    expect(sent).toBeLessThan(60);
+  });
+
+  it('reads frames that together are far larger than one may be', async () => {
+    const text = 'y'.repeat(100_000);
+    server.answer = (response) => {
+      sse(response, [
+        ...wire.start,
+        ...Array.from({ length: 200 }, () => wire.delta(text)),
+        ...wire.end('stop'),
+      ]);
+      response.end();
+    };
+    const { deltas, end } = ask(await open(wire));
+    expect(await end).toMatchObject({ finish: 'stop' });
+    expect(deltas.join('')).toBe(text.repeat(200));
+  });
+
   it('a page in place of a stream points at the base URL', async () => {
     server.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><p>Welcome to nginx!');

@@ -4,6 +4,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { quoted } from '../../manifest/printable.ts';
 import type { Model } from '../model.ts';
 import { modelFacts } from '../prices.ts';
+import { boundedFetch } from './bounded-fetch.ts';
 import { fromLanguageModel } from './from-language-model.ts';
 import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts';
 import type { LanguageModel } from './language-model.ts';
@@ -32,7 +33,8 @@ export async function createProviderModel(ref: string, options: ProviderModelOpt
   const base = baseURL ?? given(env, provider.baseVariable);
   const address = base === undefined ? provider.baseURL : readBaseURL(base, provider);
   if (address === undefined) throw baseMissing(ref, provider);
-  const settings = { modelId, baseURL: address, isGateway: address !== provider.baseURL, apiKey, fetch };
+  const isGateway = address !== provider.baseURL;
+  const settings = { modelId, baseURL: address, isGateway, apiKey, fetch: boundedFetch(ref, fetch) };
   return fromLanguageModel(await load(ref, provider, settings), {
     ...rest,
     ...modelFacts(ref),

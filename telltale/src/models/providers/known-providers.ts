@@ -6,7 +6,7 @@ export interface ProviderSettings {
   /** Whether the address is not the provider's own. */
   readonly isGateway: boolean;
   readonly apiKey: string | undefined;
-  readonly fetch: typeof globalThis.fetch | undefined;
+  readonly fetch: typeof globalThis.fetch;
 }
 
 export interface KnownProvider {
@@ -27,8 +27,8 @@ export interface KnownProvider {
 /** Everything is passed on, so that the packages do not look into the process's environment themselves. */
 const passed = ({ baseURL, apiKey, fetch }: ProviderSettings) => ({
   baseURL,
+  fetch,
   ...(apiKey === undefined ? {} : { apiKey }),
-  ...(fetch === undefined ? {} : { fetch }),
 });
 
 const compatible = (name: string): KnownProvider['open'] => {

@@ -1,4 +1,4 @@
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
 import { type ModelFailure, modelFailed } from '../model-errors.ts';
 import { readRetryAfter, withRetryAfter } from '../retry-after.ts';
@@ -21,6 +21,8 @@ const MAX_MESSAGE = 600;
  * What a provider threw or sent, in our words. The original is not kept as the cause: it holds the whole prompt. Pure.
  */
 export function providerFailure(thrown: unknown, context: FailureContext): RuntimeError {
+  const own = ownError(thrown);
+  if (own !== undefined) return own;
   const seen = seeFailure(thrown);
   const { status } = seen;
   const error =
@@ -28,6 +30,13 @@ export function providerFailure(thrown: unknown, context: FailureContext): Runti
       ? transportFailure(seen, context)
       : statusFailure(status, seen, context);
   return withRetryAfter(error, error.retryable ? retryAfterOf(seen, context.nowMs) : undefined);
+}
+
+/** What was said of the connection in our own words already, and came back through the provider's package. */
+function ownError(thrown: unknown): RuntimeError | undefined {
+  if (thrown instanceof RuntimeError) return thrown;
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return cause instanceof RuntimeError ? cause : undefined;
 }
 
 const TOO_LONG =

@@ -18,6 +18,8 @@ export interface Needs {
 export interface Declaration {
   readonly id: string;
   readonly needs: Needs;
+  /** A name that it needs, and that stands for nothing yet. */
+  readonly unnamed: string | undefined;
   readonly gates: readonly Gate[];
   /** Whether it starts only when its turn has ended, and how that one did if it has. */
   readonly held: 'no' | 'until_turn_end' | 'turn_failed';
@@ -55,6 +57,7 @@ function place(graph: Graph, node: ActionNode, declaration: Declaration): readon
   if (needs.failedBy !== undefined) return skip(graph, node, 'dependency', needs.failedBy, []);
   if (needs.itself) return deadlock(graph, node, { kind: 'cycle', path: [node.id, node.id] }, []);
   waitFor(graph, node, needs);
+  if (declaration.unnamed !== undefined) awaitName(graph, node, declaration.unnamed);
   if (held === 'turn_failed') return skip(graph, node, 'turn_failed', undefined, []);
   if (held === 'until_turn_end') {
     graph.held ??= new Set();
@@ -87,6 +90,31 @@ function waitFor(graph: Graph, node: ActionNode, needs: Pick<Needs, 'nodes' | 'u
     else waiting.push(node);
     node.waiting++;
   }
+}
+
+/** It waits until something has that name. */
+export function awaitName(graph: Graph, node: ActionNode, name: string): void {
+  graph.unnamed ??= new Map();
+  const waiting = graph.unnamed.get(name);
+  if (waiting === undefined) graph.unnamed.set(name, [node]);
+  else waiting.push(node);
+  node.waiting++;
+}
+
+/** Those that wait for that name: each is to be given to `nameFound` or, where there is still nothing, to `awaitName`. */
+export function takeAwaiting(graph: Graph, name: string): readonly ActionNode[] {
+  const nodes = graph.unnamed?.get(name) ?? NONE;
+  graph.unnamed?.delete(name);
+  for (const node of nodes) node.waiting--;
+  return nodes;
+}
+
+/** The name that it waited for stands for what it needs now. */
+export function nameFound(graph: Graph, node: ActionNode, needs: Needs): Change[] {
+  if (needs.failedBy !== undefined) return skip(graph, node, 'dependency', needs.failedBy, []);
+  waitFor(graph, node, needs);
+  if (waitsForItself(node)) return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, []);
+  return node.waiting === 0 ? [ready(node)] : freeStream(graph);
 }
 
 /**
@@ -127,11 +155,13 @@ export function giveUpUnseen(graph: Graph, among?: ReadonlySet<string>, changes:
   return changes;
 }
 
-/** The model's stream has ended: what was held may go, or has to go without. */
+/** The model's stream has ended: what was held may go, or has to go without; what waited for a name looks for the last time. */
 export function endTurn(graph: Graph, ended: 'well' | 'broken'): Change[] {
   const changes: Change[] = [];
-  const { unsealed, held } = graph;
+  const { unsealed, unnamed, held } = graph;
   if (unsealed !== undefined) for (const gate of [...unsealed]) seal(graph, gate, changes);
+  graph.unnamed = undefined;
+  for (const nodes of unnamed?.values() ?? []) satisfy(nodes, changes);
   giveUpUnseen(graph, undefined, changes);
   graph.holder = undefined;
   if (held === undefined) return changes;

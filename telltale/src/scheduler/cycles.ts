@@ -65,18 +65,20 @@ function pathTo(last: Node, first: Node, cameFrom: ReadonlyMap<Node, Node>): rea
   return path.length <= MAX_PATH ? path : [...path.slice(0, MAX_PATH - 2), '…', first.id];
 }
 
-/** What everything that cannot go on before the turn has ended waits for at last: an unseen id, or a held action. */
+/** What everything that cannot go on before the turn has ended waits for at last: an unseen id or name, or a held action. */
 export type Blocked = ReadonlyMap<Node, { readonly kind: 'unseen' | 'turn_end'; readonly id: string }>;
 
 const NOTHING: Blocked = new Map();
 
 /** Costs as much as there is that waits for the turn's end; nothing where nothing does. */
 export function blockedUntilTurnEnd(graph: Graph): Blocked {
-  if ((graph.unseen?.size ?? 0) + (graph.held?.size ?? 0) === 0) return NOTHING;
+  const { unseen, unnamed, held } = graph;
+  if ((unseen?.size ?? 0) + (unnamed?.size ?? 0) + (held?.size ?? 0) === 0) return NOTHING;
   const blocked = new Map<Node, { kind: 'unseen' | 'turn_end'; id: string }>();
-  for (const [id, nodes] of graph.unseen ?? [])
-    for (const node of nodes) if (isPending(node)) blocked.set(node, { kind: 'unseen', id });
-  for (const node of graph.held ?? [])
+  for (const waiting of [unseen, unnamed])
+    for (const [id, nodes] of waiting ?? [])
+      for (const node of nodes) if (isPending(node)) blocked.set(node, { kind: 'unseen', id });
+  for (const node of held ?? [])
     if (isPending(node) && !blocked.has(node)) blocked.set(node, { kind: 'turn_end', id: node.id });
   // A Map is walked in the order of insertion, with what is added on the way.
   for (const [node, blocker] of blocked)

@@ -12,8 +12,10 @@ import type { SchedulerEdges } from './edges.ts';
 import { revived } from './failures.ts';
 import { duplicateId } from './faults.ts';
 import { first, shifted } from './fifo.ts';
+import { openLoop } from './gates-of.ts';
 import { createGraph, type Gate } from './graph.ts';
 import { loopAction } from './loops.ts';
+import { named as tellNamed } from './named.ts';
 import { fromOutside } from './outside.ts';
 import { apply } from './record.ts';
 import { resolution } from './resolution.ts';
@@ -23,7 +25,7 @@ import { QUEUED, type Run } from './run.ts';
 import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
-import { freshLoopId, isTaken, openLoop, take } from './take.ts';
+import { freshLoopId, isTaken, take } from './take.ts';
 import { whenEnded as callWhenEnded, whenOneEnded as callWhenOneEnded } from './when-ended.ts';
 import type { Works } from './works.ts';
 
@@ -37,6 +39,7 @@ const METHODS = {
   heard,
   declare,
   loop,
+  named,
   whenEnded,
   whenOneEnded,
   resolve,
@@ -141,6 +144,12 @@ function loop(this: Works, asked: Loop, cause: Cause): void {
   const action = loopAction(freshLoopId(this), taken);
   if (this.life === 'open') openLoop(this, taken);
   take(this, action, cause, DECLARED);
+  this.goOn();
+}
+
+function named(this: Works, values: Readonly<Record<string, unknown>>, cause: Cause): void {
+  if (this.graph.unnamed === undefined) return;
+  for (const name of Object.keys(values)) tellNamed(this, name, cause);
   this.goOn();
 }
 

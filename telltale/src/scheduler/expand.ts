@@ -16,7 +16,7 @@ export function expand(works: Works, run: Run): void {
   const { action } = run;
   const loop = loopOf(action);
   const list = listOf(works, run);
-  const items = list.ok ? itemsOf(loop, list.value) : list;
+  const items = list.ok ? itemsOf(loop, list.value, run.turn === 'broken') : list;
   if (!items.ok) {
     // A model is shown no foreach among the results: it hears of this one as a fault.
     run.cause = edges.append(loopFailed(items.error), run.cause);

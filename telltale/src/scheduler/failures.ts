@@ -17,10 +17,13 @@ export const cancelled = (reason: string) => new RuntimeError('cancelled', reaso
 export const badParameters = (message: string, hint: string | undefined) =>
   new RuntimeError('bad_parameters', message, { hint });
 
-export const listUnknown = (source: string) =>
-  new RuntimeError('bad_list', `in=${quote(source)} names nothing.`, {
+/** `broken`: whether the turn broke off, in which what has the name might have been declared. */
+export const listUnknown = (source: string, broken: boolean) =>
+  new RuntimeError('bad_list', `in=${quote(source)} names nothing${broken ? BROKE_OFF : ''}.`, {
     hint: 'Name an action, an output_key, a variable or a metadata field that holds a list: in="$items".',
   });
+
+const BROKE_OFF = ', as far as the turn went before it broke off';
 
 export const noList = (source: string, found: string) =>
   new RuntimeError('bad_list', `in=${quote(source)} is ${found}, not a list.`, {

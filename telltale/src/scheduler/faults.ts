@@ -11,7 +11,9 @@ export type Fault = Extract<EventBody, { type: 'fault' }>;
 
 const fault = (code: string, message: string): Fault => ({ type: 'fault', code, message });
 
-export function deadlocked(id: string, why: Deadlock): Fault {
+/** `loop`: whether it is a `<foreach>`, whose id no model has seen. */
+export function deadlocked(id: string, why: Deadlock, loop: boolean): Fault {
+  if (loop) return loopDeadlocked(why);
   switch (why.kind) {
     case 'cycle':
       return fault(
@@ -29,6 +31,24 @@ export function deadlocked(id: string, why: Deadlock): Fault {
         why.id === id
           ? `Action "${id}" was skipped: its target starts only when the turn has ended, and the turn waits for it. Write mode="async" and leave it out of <parallel>.`
           : `Action "${id}" was skipped: nothing further is read before it has ended, and it waits for "${why.id}", which starts only when the turn has ended. Write mode="async" and leave it out of <parallel>.`,
+      );
+  }
+}
+
+function loopDeadlocked(why: Deadlock): Fault {
+  const none = 'A <foreach> was skipped, and none of its actions ran:';
+  switch (why.kind) {
+    case 'cycle':
+      return fault('deadlock', `${none} its list waits for what it makes (${why.path.join(' waits for ')}).`);
+    case 'unseen':
+      return fault(
+        'deadlock',
+        `${none} nothing further is read before they have ended, and it waits for "${why.id}", which has not been declared. Declare "${why.id}" first, or leave the <foreach> out of <parallel>.`,
+      );
+    case 'turn_end':
+      return fault(
+        'deadlock',
+        `${none} nothing further is read before they have ended, and its list waits for "${why.id}", which starts only when the turn has ended. Leave the <foreach> out of <parallel>.`,
       );
   }
 }

@@ -7,7 +7,7 @@ export interface ActionNode {
   readonly kind: 'action';
   readonly id: string;
   phase: 'waiting' | 'ready' | 'ended';
-  /** How much it waits for: open dependencies, ids not seen yet, the end of its turn. */
+  /** How much it waits for: open dependencies, ids not seen yet, a name, the end of its turn. */
   waiting: number;
   /** What it waited for when it was bound; some of it may have ended since. */
   readonly waitsFor: Node[];
@@ -50,6 +50,8 @@ export interface Graph {
   gates: Map<string, Gate> | undefined;
   /** Ids that somebody waits for and nobody has declared. */
   unseen: Map<string, ActionNode[]> | undefined;
+  /** Actions that wait for a name to stand for something, by that name: until their turn has ended at the latest. */
+  unnamed: Map<string, ActionNode[]> | undefined;
   /** Actions that wait for the end of their turn. */
   held: Set<ActionNode> | undefined;
   /** Parallels that may still get members. */
@@ -64,6 +66,7 @@ export const createGraph = (): Graph => ({
     nodes: NOTHING,
     gates: undefined,
     unseen: undefined,
+    unnamed: undefined,
     held: undefined,
     unsealed: undefined,
     holder: undefined,
@@ -73,7 +76,7 @@ export const createGraph = (): Graph => ({
 /** Why an action can never start. */
 export type Deadlock =
   | { readonly kind: 'cycle'; readonly path: readonly string[] }
-  /** Whoever waits for it holds up the stream that would have to bring `id`. */
+  /** Whoever waits for it holds up the stream that would have to bring `id`, or what has that name. */
   | { readonly kind: 'unseen'; readonly id: string }
   /** The same with `id`, an action that starts when the turn has ended. */
   | { readonly kind: 'turn_end'; readonly id: string };

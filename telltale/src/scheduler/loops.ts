@@ -28,11 +28,15 @@ export function loopOf({ parameters }: DeclaredAction): Loop {
   return { in: list, as, actions };
 }
 
-/** The list, once `in` was resolved to `value`. */
-export function itemsOf({ in: source, actions }: Loop, value: Json): Result<readonly Json[]> {
+/** The list, once `in` was resolved to `value`. `broken`: whether its turn broke off. */
+export function itemsOf(
+  { in: source, actions }: Loop,
+  value: Json,
+  broken: boolean,
+): Result<readonly Json[]> {
   if (!Array.isArray(value)) {
     const unresolved = value === source && readWholeReference(source) !== undefined;
-    return err(unresolved ? listUnknown(source) : noList(source, described(value)));
+    return err(unresolved ? listUnknown(source, broken) : noList(source, described(value)));
   }
   if (value.length > MAX_LOOP_ITEMS) return err(listTooLong(source, value.length, MAX_LOOP_ITEMS));
   const made = value.length * actions.length;

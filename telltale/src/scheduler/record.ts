@@ -27,20 +27,23 @@ export function apply(works: Works, changes: readonly Change[], cause: Cause | u
         enqueue(works, run, cause);
         break;
       case 'skip':
-        // A model is shown no foreach among the results: it hears of this one as a fault.
-        if (isLoop(run.action))
-          run.cause = works.edges.append(loopSkipped(change.because), cause ?? run.cause);
+        tellLoop(works, run, change.because, cause);
         close(works, run, skipped(run, change.reason, change.because), cause);
         break;
       case 'deadlock': {
         const { why } = change;
-        const at = works.edges.append(deadlocked(run.action.id, why), cause ?? run.cause);
+        const at = works.edges.append(deadlocked(run.action.id, why, isLoop(run.action)), cause ?? run.cause);
         const because = why.kind === 'cycle' ? why.path.join(' → ') : why.id;
         close(works, run, skipped(run, 'deadlock', because), at);
         break;
       }
     }
   }
+}
+
+/** A model is shown no foreach among the results: that one was skipped it hears as a fault. */
+function tellLoop(works: Works, run: Run, because: string | undefined, cause: Cause | undefined): void {
+  if (isLoop(run.action)) run.cause = works.edges.append(loopSkipped(because), cause ?? run.cause);
 }
 
 /** Once everything is being cancelled, that is what each action's end is called. */
@@ -100,6 +103,7 @@ export function fail(works: Works, run: Run, error: RuntimeError): void {
 /** `root`: the failure that a dependency of it was skipped for. */
 export function skip(works: Works, run: Run, reason: 'if' | 'dependency', because: string | undefined): void {
   const root = reason === 'dependency' ? because : undefined;
+  tellLoop(works, run, root, undefined);
   finish(works, run, skipped(run, reason, because), root ?? run.action.id);
 }
 

@@ -4,15 +4,18 @@ import { hookedInput } from '../events/hook-marks.ts';
 import type { SessionState } from '../events/state.ts';
 import { added } from '../kernel/grow.ts';
 import { NO_NEEDS } from './bind.ts';
+import { bindingOf } from './binding-of.ts';
 import { endTurn } from './core.ts';
 import { recall, seal, spoil } from './gates.ts';
+import { gatesOf, openLoop } from './gates-of.ts';
 import type { Gate } from './graph.ts';
 import { completionOrder, mayRestart, turnOf } from './history.ts';
 import { isLoop, loopOf } from './loops.ts';
 import { mayRunAgain } from './may-run-again.ts';
+import { namedBy } from './named.ts';
 import { nameKey, standingOf } from './names.ts';
 import { apply, finish } from './record.ts';
-import { bindingOf, gatesOf, openLoop, place } from './take.ts';
+import { place } from './take.ts';
 import { undone } from './undo.ts';
 import type { Works } from './works.ts';
 
@@ -25,11 +28,9 @@ export function restore(works: Works, from: SessionState): ActionState | undefin
   const made: Gate[] = [];
   for (const known of from.actions.values()) {
     if (isLoop(known.action)) openLoop(works, loopOf(known.action));
-    if (!hasEnded(known.status)) {
-      adopt(works, from, known);
-      continue;
-    }
-    recallEnded(works, known, made);
+    if (hasEnded(known.status)) recallEnded(works, known, made);
+    else adopt(works, from, known);
+    if (graph.unnamed !== undefined) namedBy(works, known.action, undefined);
   }
   for (const id of completionOrder(from)) works.completed = added(works.completed, id);
   // A turn that the process died with never goes on, so that no parallel is open.

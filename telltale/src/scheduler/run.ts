@@ -56,7 +56,7 @@ export const ENDED: Stage = { at: 'ended' };
 export interface Run {
   readonly action: DeclaredAction;
   readonly node: ActionNode;
-  readonly binding: Binding;
+  binding: Binding;
   /** Undefined where there is no such target, or none yet. */
   traits: TargetTraits | undefined;
   /** The action that this one undoes. */

@@ -26,8 +26,13 @@ export interface Loop {
 export interface Scheduler {
   /** Appends `action.declared` and starts the action at once if it may. Synchronous up to the call of its target. */
   declare(action: DeclaredAction, cause: Cause): void;
-  /** A `<foreach>` that closed: each action once per item, as soon as the list is there. */
+  /**
+   * A `<foreach>` that closed: each action once per item, as soon as the list is there. The list may be declared later in
+   * the turn.
+   */
   loop(loop: Loop, cause: Cause): void;
+  /** These were set outside: one of them may be the list that a `<foreach>` waits for. */
+  named(values: Readonly<Record<string, unknown>>, cause: Cause): void;
   /**
    * Calls back once all of these (ids or groups) have ended; at once, synchronously, if they have. The returned function
    * forgets it.
@@ -37,7 +42,7 @@ export interface Scheduler {
   whenOneEnded(ids: readonly string[], then: () => void): () => void;
   /** What a reference of a response stands for. */
   resolve(source: string): Resolution;
-  /** The model's stream of this turn has ended: what waits for unknown ids is skipped, `on_turn_end` targets start. */
+  /** The model's stream of this turn has ended: what waits for unknown ids and lists is skipped, `on_turn_end` targets start. */
   turnEnded(ended: 'well' | 'broken'): void;
   /** Unfinished actions of any turn that are not `fire_and_forget`. */
   tracked(): readonly string[];

@@ -2,16 +2,18 @@ import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import { put } from '../kernel/grow.ts';
 import { noteEnd } from './bell.ts';
-import { type Binding, bind } from './bind.ts';
+import type { Binding } from './bind.ts';
+import { bindingOf } from './binding-of.ts';
 import { type Declaration, declare } from './core.ts';
 import type { TargetTraits } from './edges.ts';
-import { openGate, seal } from './gates.ts';
-import type { Change, Gate } from './graph.ts';
-import { isLoop, loopOf } from './loops.ts';
+import { seal } from './gates.ts';
+import { gatesOf } from './gates-of.ts';
+import type { Change } from './graph.ts';
+import { isLoop } from './loops.ts';
+import { namedBy, unnamedList } from './named.ts';
 import { nameKey } from './names.ts';
 import { apply } from './record.ts';
 import { type Run, WAITING } from './run.ts';
-import type { Loop } from './scheduler.ts';
 import type { Works } from './works.ts';
 
 /** How an action comes in. `turn`: how the turn that asked for it has ended, if it has. */
@@ -35,12 +37,7 @@ export function take(works: Works, action: DeclaredAction, cause: Cause | undefi
   const { turn, undoes } = coming;
   const { changes } = place(works, action, { turn, undoes, binding, cause: at, holdsStream });
   apply(works, changes, at);
-}
-
-/** What it waits for. */
-export function bindingOf(works: Works, action: DeclaredAction): Binding {
-  groupOf(works, action); // it may name the group it is the first of
-  return bind(works, action, isLoop(action) ? (action.parameters.in ?? null) : action.parameters);
+  if (works.graph.unnamed !== undefined) namedBy(works, action, at);
 }
 
 /** Puts an action into the graph, without a word to anybody. */
@@ -60,6 +57,7 @@ export function place(
   const { node, changes } = declare(works.graph, {
     id,
     needs: binding,
+    unnamed: loop && turn === 'open' ? unnamedList(works, action, binding) : undefined,
     gates: gatesOf(works, action),
     held: undoes === undefined ? heldBy(traits, turn) : 'no',
     holdsStream,
@@ -95,32 +93,6 @@ export function place(
 function heldBy(traits: TargetTraits | undefined, turn: Run['turn']): Declaration['held'] {
   if (turn === 'well' || traits?.start !== 'on_turn_end') return 'no';
   return turn === 'broken' ? 'turn_failed' : 'until_turn_end';
-}
-
-/** The collections that an action belongs to; those a `<foreach>` fills. */
-export function gatesOf(works: Works, action: DeclaredAction): readonly Gate[] {
-  const { gates } = works.graph;
-  if (isLoop(action)) return loopOf(action).actions.flatMap(({ id }) => gates?.get(id) ?? []);
-  const gate = action.base === undefined ? undefined : gates?.get(action.base);
-  return gate === undefined ? groupOf(works, action) : [gate];
-}
-
-const NO_GATES: readonly Gate[] = [];
-
-function groupOf({ graph }: Works, { group, within }: DeclaredAction): readonly Gate[] {
-  if (group === undefined) return NO_GATES;
-  const gateOf = (id: string) => graph.gates?.get(id) ?? openGate(graph, id, 'parallel');
-  return within === undefined ? [gateOf(group)] : [gateOf(group), ...within.map(gateOf)];
-}
-
-/** The gates and keys of what a `<foreach>` is going to make. */
-export function openLoop(works: Works, loop: Loop): void {
-  for (const action of loop.actions) {
-    openGate(works.graph, action.id, 'foreach', groupOf(works, action));
-    works.loops ??= new Map();
-    works.loops.set(action.id, loop);
-    if (action.output_key !== undefined) nameKey(works, action.output_key, action.id);
-  }
 }
 
 export const isTaken = ({ state, graph }: Works, id: string): boolean =>

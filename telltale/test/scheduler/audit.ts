@@ -29,6 +29,8 @@ export interface Circumstances {
   readonly cancelledAt?: number;
   /** Ids that may still get members. */
   readonly openGroup: string;
+  /** Names that stand for something without an action. */
+  readonly outside: readonly string[];
   /** Whether the actions of this turn still wait for its end. */
   readonly turnOpen: boolean;
 }
@@ -84,6 +86,8 @@ export function audit(events: readonly SessionEvent[], circumstances: Circumstan
       if (action.locals !== undefined && Object.hasOwn(action.locals, name)) continue;
       if (siblings.includes(name)) ids.push(`${name}[${action.index}]`);
       else if (expanded(name).some((other) => other.order <= seen.order)) ids.push(name);
+      // A list may be declared behind its loop, as what `depends_on` names.
+      else if (isLoop(seen) && !circumstances.outside.includes(name)) ids.push(name);
       else late.push(name);
     }
     return { ids, late };

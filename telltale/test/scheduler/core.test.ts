@@ -24,6 +24,7 @@ const add = (
       failedBy: undefined,
       itself: false,
     },
+    unnamed: undefined,
     gates: [],
     held: 'no',
     holdsStream: false,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DeclaredAction } from '../../src/events/action.ts';
-import { CAUSE, type Stage, stage } from './stage.ts';
+import { CAUSE, restart, type Stage, stage } from './stage.ts';
 
 const action = (id: string, fields: Partial<DeclaredAction> = {}): DeclaredAction => ({
   id,
@@ -97,7 +97,7 @@ describe('foreach', () => {
   test.each([
     ['$text', 'is a string, not a list'],
     ['$object', 'is an object, not a list'],
-    ['$nope', 'names nothing'],
+    ['$object.nope', 'names nothing'],
     ['text', 'is a string, not a list'],
     ['$long', 'would make 1001 actions'],
   ])('a list that is none (%s) fails it, tells the model and skips what depends on it', (list, message) => {
@@ -264,6 +264,184 @@ describe('foreach', () => {
     expect(s.call('undo_book[0]').input).toEqual({ id: 10, of: 'x' });
     await s.complete('undo_book[0]');
     expect(await done).toEqual({ undone: ['book[1]', 'book[0]'], left: [] });
+  });
+});
+
+describe('a foreach whose list is declared behind it', () => {
+  const page = action('page', { parameters: { of: '$item' } });
+
+  test.each([
+    ['its id', '$list', 'list', {}],
+    ['its output_key', '$urls', 'list', { output_key: 'urls' }],
+    ['its target', '$search', 'list', { name: 'search' }],
+  ])('waits for it, by %s', async (_, name, id, fields) => {
+    const s = stage();
+    loop(s, name, page);
+    s.declare('other');
+    expect(s.story()).toEqual(['declared foreach_1', 'declared other', 'started other']);
+    s.declare(id, fields);
+    s.scheduler.turnEnded('well');
+    await s.complete(id, ['x', 'y']);
+    expect(s.calls.map((call) => [call.id, call.input])).toEqual([
+      ['other', {}],
+      ['page[0]', { of: 'x' }],
+      ['page[1]', { of: 'y' }],
+    ]);
+  });
+
+  test('takes the one that had the name first, whatever is declared under it later', async () => {
+    const s = stage();
+    loop(s, '$urls', page);
+    s.declare('a', { output_key: 'urls' });
+    s.declare('b', { output_key: 'urls' });
+    await s.complete('a', ['x']);
+    expect(s.call('page[0]').input).toEqual({ of: 'x' });
+  });
+
+  test('waits for what another foreach makes, in the same way', async () => {
+    const s = stage({ outside: { two: [1, 2] } });
+    loop(s, '$got', page);
+    loop(s, '$two', action('get', { output_key: 'got' }));
+    await s.complete('get[0]', 'x');
+    await s.complete('get[1]', 'y');
+    expect(s.call('page[1]').input).toEqual({ of: 'y' });
+  });
+
+  test('goes on where the name is set outside, at once if it is told, else when the turn has ended', () => {
+    const outside: Record<string, number[]> = {};
+    const s = stage({ outside });
+    loop(s, '$told', page);
+    loop(s, '$untold', action('late'));
+    outside.told = [1];
+    outside.untold = [1];
+    s.scheduler.named({ told: [1], other: 1 }, CAUSE);
+    expect(s.running()).toEqual(['page[0]']);
+    s.scheduler.turnEnded('well');
+    expect(s.running()).toEqual(['page[0]', 'late[0]']);
+  });
+
+  test('holds no action that comes behind it, also no sync one', async () => {
+    const s = stage();
+    loop(s, '$list', page);
+    s.declare('a', { mode: 'sync' });
+    await s.complete('a');
+    s.declare('list', { mode: 'sync' });
+    await s.complete('list', [1]);
+    expect(s.running()).toEqual(['page[0]']);
+  });
+
+  test.each([
+    ['well', 'in="$list" names nothing.'],
+    ['broken', 'in="$list" names nothing, as far as the turn went before it broke off.'],
+  ] as const)('fails where its turn ends %s without one, and takes none of a later turn', (how, message) => {
+    const s = stage();
+    loop(s, '$list', page);
+    s.declare('a', { depends_on: ['page'] });
+    s.scheduler.turnEnded(how);
+    s.declare('list');
+    expect(s.story()).toEqual([
+      'declared foreach_1',
+      'declared a',
+      'fault bad_list',
+      'failed foreach_1 bad_list',
+      'skipped a dependency foreach_1',
+      'declared list',
+      'started list',
+    ]);
+    expect(s.state.actions.get('foreach_1')?.error?.message).toBe(message);
+  });
+
+  test('is skipped, and the model told, where that is skipped or fails', async () => {
+    const s = stage();
+    s.declare('no');
+    await s.fail('no');
+    loop(s, '$list', page);
+    s.declare('list', { depends_on: ['no'] });
+    loop(s, '$more', action('text'));
+    s.declare('more');
+    await s.fail('more');
+    expect(s.story().filter((line) => /fault|skipped/.test(line))).toEqual([
+      'skipped list dependency no',
+      'fault bad_list',
+      'skipped foreach_1 dependency no',
+      'fault bad_list',
+      'skipped foreach_2 dependency more',
+    ]);
+  });
+
+  test('that waits for what it makes is a deadlock, and the next that waits for it is skipped', () => {
+    const s = stage();
+    loop(s, '$list', page);
+    loop(s, '$list', action('text'));
+    s.declare('list', { depends_on: ['page'] });
+    expect(s.story().slice(3)).toEqual([
+      'fault deadlock',
+      'skipped foreach_1 deadlock foreach_1 → list → page → foreach_1',
+      'skipped list dependency foreach_1',
+      'fault bad_list',
+      'skipped foreach_2 dependency foreach_1',
+    ]);
+    expect(s.events.find(({ type }) => type === 'fault')).toMatchObject({
+      message: expect.stringContaining(
+        'A <foreach> was skipped, and none of its actions ran: its list waits',
+      ),
+    });
+  });
+
+  test('is a deadlock in a parallel that closes before it comes, and for a sync action that waits for its rounds', () => {
+    const s = stage();
+    loop(s, '$list', { ...page, group: 'g' });
+    let closed = false;
+    s.scheduler.whenEnded(['g'], () => {
+      closed = true;
+    });
+    expect(closed).toBe(true);
+    loop(s, '$more', action('text'));
+    s.declare('a', { mode: 'sync', depends_on: ['text'] });
+    expect(s.story()).toEqual([
+      'declared foreach_1',
+      'fault deadlock',
+      'skipped foreach_1 deadlock list',
+      'declared foreach_2',
+      'declared a',
+      'fault deadlock',
+      'skipped a deadlock more',
+    ]);
+    expect(s.events.find(({ type }) => type === 'fault')).toMatchObject({
+      message: expect.stringContaining('Declare "list" first, or leave the <foreach> out of <parallel>.'),
+    });
+  });
+
+  test('cancelled while it waits, it ends and takes nothing', async () => {
+    const s = stage();
+    loop(s, '$list', page);
+    await s.scheduler.cancel('enough', ['page']);
+    s.declare('list');
+    await s.complete('list', [1]);
+    s.scheduler.turnEnded('well');
+    expect(s.story()).toEqual([
+      'declared foreach_1',
+      'cancelled foreach_1',
+      'declared list',
+      'started list',
+      'completed list',
+    ]);
+  });
+
+  test.each([
+    ['ran', false],
+    ['had ended', true],
+  ])('waits for it, or has it, after a restart where it %s', async (_, ended) => {
+    const before = stage();
+    before.append({ type: 'turn.started', prompt: { tokens: 0, reused_prefix: 0 } });
+    loop(before, '$urls', page);
+    before.declare('list', { output_key: 'urls' });
+    // The process dies before the end of the list has moved the loop on.
+    if (ended) before.append({ type: 'action.completed', id: 'list', output: ['x'], ms: 1, attempts: 1 });
+    const s = restart(before);
+    s.scheduler.turnEnded('broken');
+    if (!ended) await s.complete('list', ['x']);
+    expect(s.call('page[0]').input).toEqual({ of: 'x' });
   });
 });
 

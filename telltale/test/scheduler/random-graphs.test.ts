@@ -147,6 +147,7 @@ async function play(
       parallelActions,
       restarts,
       openGroup: `g${groups}`,
+      outside: Object.keys(OUTSIDE),
       turnOpen: s.state.turnOpen,
       ...(cancelledAt === undefined ? {} : { cancelledAt }),
     });

@@ -24,6 +24,18 @@ describe('a <foreach> that cannot run', () => {
     expect(prompts[2]).not.toContain('<result');
   });
 
+  it('waits for a list that is declared later in the turn, be it an action or metadata', async () => {
+    const { result, of } = await runAgent({
+      manifest: `${manifest}metadata: { fields: { n: { type: array, items: { type: number } } } }\n`,
+      files: { ...files, ...tool('three', 'return [1, 2, 3];') },
+      turns: [
+        `${loop('$list')}<parallel id="g"><foreach in="$n" as="m"><action id="e">{"name":"echo","parameters":{"m":"$m"}}</action></foreach><metadata>{"n":[7]}</metadata></parallel><action id="list">{"name":"three"}</action><response>$f and $e</response>`,
+      ],
+    });
+    expect(result.result).toBe('[{"n":1},{"n":2},{"n":3}] and [{"m":7}]');
+    expect(of('fault')).toEqual([]);
+  });
+
   it('for want of a list does the same', async () => {
     const { result, prompts } = await runAgent({
       manifest,

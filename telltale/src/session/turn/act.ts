@@ -62,6 +62,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
     case 'metadata':
       writeOutput(spoken, consumed);
       context.works.applyMetadata(event.value, 'model');
+      context.scheduler.named(event.value, context.log.here());
       return;
     case 'variables':
       writeOutput(spoken, consumed);

@@ -1,0 +1,34 @@
+import type { DeclaredAction } from '../events/action.ts';
+import { openGate } from './gates.ts';
+import type { Gate } from './graph.ts';
+import { isLoop, loopOf } from './loops.ts';
+import { nameKey } from './names.ts';
+import type { Loop } from './scheduler.ts';
+import type { Works } from './works.ts';
+
+/** The collections that an action belongs to; those a `<foreach>` fills. */
+export function gatesOf(works: Works, action: DeclaredAction): readonly Gate[] {
+  const { gates } = works.graph;
+  if (isLoop(action)) return loopOf(action).actions.flatMap(({ id }) => gates?.get(id) ?? []);
+  const gate = action.base === undefined ? undefined : gates?.get(action.base);
+  return gate === undefined ? groupOf(works, action) : [gate];
+}
+
+const NO_GATES: readonly Gate[] = [];
+
+/** The `<parallel>`s that it stands in, made where it is the first of them. */
+export function groupOf({ graph }: Works, { group, within }: DeclaredAction): readonly Gate[] {
+  if (group === undefined) return NO_GATES;
+  const gateOf = (id: string) => graph.gates?.get(id) ?? openGate(graph, id, 'parallel');
+  return within === undefined ? [gateOf(group)] : [gateOf(group), ...within.map(gateOf)];
+}
+
+/** The gates and keys of what a `<foreach>` is going to make. */
+export function openLoop(works: Works, loop: Loop): void {
+  for (const action of loop.actions) {
+    openGate(works.graph, action.id, 'foreach', groupOf(works, action));
+    works.loops ??= new Map();
+    works.loops.set(action.id, loop);
+    if (action.output_key !== undefined) nameKey(works, action.output_key, action.id);
+  }
+}

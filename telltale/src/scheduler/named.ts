@@ -1,0 +1,42 @@
+import type { DeclaredAction } from '../events/action.ts';
+import type { Cause } from '../events/event.ts';
+import type { Binding } from './bind.ts';
+import { bindingOf } from './binding-of.ts';
+import { awaitName, nameFound, takeAwaiting } from './core.ts';
+import { isLoop, loopOf } from './loops.ts';
+import { find } from './names.ts';
+import { apply } from './record.ts';
+import type { Works } from './works.ts';
+
+/** The name of the list of a `<foreach>`, where nothing has it yet: an id not seen yet is allowed, as in `depends_on`. */
+export function unnamedList(works: Works, action: DeclaredAction, { late }: Binding): string | undefined {
+  const [reference] = late;
+  if (reference === undefined || reference.source !== action.parameters.in) return undefined;
+  return find(works, reference.name, action) === undefined ? reference.name : undefined;
+}
+
+/** What was taken in may be the list that a `<foreach>` before it waits for: by its id, its `output_key` or its target. */
+export function namedBy(works: Works, action: DeclaredAction, cause: Cause | undefined): void {
+  for (const { id, output_key, name } of isLoop(action) ? loopOf(action).actions : [action]) {
+    named(works, id, cause);
+    if (output_key !== undefined) named(works, output_key, cause);
+    named(works, name, cause);
+  }
+}
+
+/** Something may have this name now. */
+export function named(works: Works, name: string, cause: Cause | undefined): void {
+  const { graph } = works;
+  if (graph.unnamed?.has(name) !== true) return;
+  for (const node of takeAwaiting(graph, name)) {
+    const run = works.runs.get(node.id);
+    if (run === undefined) continue; // it has ended meanwhile
+    // Each is bound when the one before it is on the log: it may have ended what has the name.
+    const binding = bindingOf(works, run.action);
+    if (binding.late.length > 0) awaitName(graph, node, name);
+    else {
+      run.binding = binding;
+      apply(works, nameFound(graph, node, binding), cause);
+    }
+  }
+}

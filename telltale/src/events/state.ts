@@ -1,7 +1,7 @@
 import { NOBODY, NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { ActionState } from './action.ts';
+import type { ActionState, ActionStatus } from './action.ts';
 import type { FeedState } from './feed-event.ts';
 import type { HookMark } from './hook-marks.ts';
 import type { ParentRef } from './life-event.ts';
@@ -92,6 +92,8 @@ export interface SessionState {
   actions: Map<string, ActionState>;
   /** The last actions that were declared, RECENT_ACTIONS at most. */
   recent: readonly string[];
+  /** What is left of these once the session is over and has let go of its actions. */
+  executed?: readonly ExecutedAction[];
   /** Ids of actions that have not ended, in the order of their declaration. */
   open: ReadonlySet<string>;
   /** Sub-agents whose actions have not ended. */
@@ -143,6 +145,21 @@ export interface SessionState {
 
 /** What `agent.actions_executed` goes back to. */
 export const RECENT_ACTIONS = 100;
+
+/** One of `agent.actions_executed`. */
+export interface ExecutedAction {
+  readonly id: string;
+  readonly name: string;
+  readonly status: ActionStatus;
+}
+
+/** The last actions that were declared, and how far they came. */
+export const executedActions = ({ executed, recent, actions }: SessionState): readonly ExecutedAction[] =>
+  executed ??
+  recent.flatMap((id) => {
+    const found = actions.get(id);
+    return found === undefined ? [] : [{ id, name: found.action.name, status: found.status }];
+  });
 
 /** For all sessions without metadata. */
 export const NO_FIELDS: JsonObject = Object.freeze({});

@@ -1,4 +1,4 @@
-import type { SessionState } from '../events/state.ts';
+import { executedActions, type SessionState } from '../events/state.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { TargetKind } from '../targets/target.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
@@ -30,7 +30,7 @@ export function agentView({ state, prepared, env, parent }: AgentViewEdges): Jso
     relics: namesOf('relic'),
     agents: namesOf('agent'),
     workflows: namesOf('workflow'),
-    actions_executed: lastActions(state),
+    actions_executed: executedActions(state).map((executed) => ({ ...executed })),
     environment: permitted(manifest.permissions.environment, env),
     workspace_path: folder,
     ...(parent === undefined ? {} : { parent: parent() }),
@@ -47,11 +47,4 @@ function permitted(
     if (value !== undefined) shown[name] = value;
   }
   return shown;
-}
-
-function lastActions(state: SessionState): JsonObject[] {
-  return state.recent.flatMap((id) => {
-    const found = state.actions.get(id);
-    return found === undefined ? [] : [{ id, name: found.action.name, status: found.status }];
-  });
 }

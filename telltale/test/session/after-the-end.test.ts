@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { dropGathered } from '../../src/events/drop-gathered.ts';
 import { emptyState } from '../../src/events/state.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { defineTool } from '../../src/session/define/define-tool.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { openMemory } from '../../src/session/memory/session-memory.ts';
 import { scripted } from '../../src/testing/scripted.ts';
@@ -34,6 +37,34 @@ describe('a session that is over and kept at hand', () => {
     await session.cancel('no more');
     await expect.poll(status).toBe('cancelled');
     await runtime.close();
+  });
+
+  it('shows a tool that kept its context what was done, as it did in the call', async () => {
+    const kept: { readonly agent: JsonObject }[] = [];
+    const held: JsonObject[] = [];
+    const look = defineTool({
+      name: 'look',
+      description: 'Keeps what it is given.',
+      parameters: { type: 'object' },
+      run(_, context) {
+        kept.push(context);
+        held.push(context.agent);
+        return 'x'.repeat(1000);
+      },
+    });
+    const turn = '<action id="a" mode="sync">{"name":"look"}</action><action id="b">{"name":"look"}</action>';
+    const model = scripted([`${turn}<response>Done.</response>`]);
+    const agent = await defineAgent({ name: 'keeper', model, tools: [look] });
+    const runtime = await createRuntime({ store: 'memory' });
+    const session = runtime.start(agent, { input: 'Go.' });
+    await session.result;
+    await runtime.close();
+    const did = (id: string, status: string) => ({ id, name: 'look', status });
+    expect(held.map(({ actions_executed }) => actions_executed)).toEqual([
+      [did('a', 'running')],
+      [did('a', 'completed'), did('b', 'running')],
+    ]);
+    expect(kept[0]?.agent.actions_executed).toEqual([did('a', 'completed'), did('b', 'completed')]);
   });
 
   it('has its last step noted in the knowledge graph, though it was stopped while the one before was', async () => {

@@ -3,13 +3,15 @@ import { formatCount, formatWhole } from '../format/format-number.ts';
 export interface TokensProps {
   readonly input: number;
   readonly output: number;
+  /** Whether a part of them was counted here, since a provider gave no figures. */
+  readonly estimated?: boolean | undefined;
   readonly className?: string;
 }
 
-export const Tokens = ({ input, output, className }: TokensProps) => (
+export const Tokens = ({ input, output, estimated, className }: TokensProps) => (
   <span
     className={className ?? 'tabular-nums'}
-    title={`${formatWhole(input)} tokens in, ${formatWhole(output)} out`}
+    title={`${estimated === true ? 'about ' : ''}${formatWhole(input)} tokens in, ${formatWhole(output)} out`}
   >
     {formatCount(input + output)}
     <span className="sr-only"> tokens</span>

@@ -9,6 +9,7 @@ import { showsTag } from './shows-tag.ts';
 import { NO_FIELDS, type SessionState } from './state.ts';
 import type { Usage } from './turn-event.ts';
 import { noSigns, type TurnRecord } from './turn-record.ts';
+import { usageOf } from './usage-of.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
@@ -92,6 +93,7 @@ export function charge(state: SessionState, usage: Usage, cost: number): void {
   state.totals.input += usage.input;
   state.totals.output += usage.output;
   state.totals.cost_usd += cost;
+  if (usage.estimated === true) state.totals.estimated = true;
 }
 
 /** What the event of a model's use outside of turns says. */
@@ -99,11 +101,16 @@ export function usedOutside(data: Json): { readonly usage: Usage; readonly cost_
   const used = data as {
     readonly input?: unknown;
     readonly output?: unknown;
+    readonly estimated?: unknown;
     readonly cost_usd?: unknown;
   } | null;
   const number = (value: unknown) => (typeof value === 'number' ? value : 0);
   return {
-    usage: { input: number(used?.input), output: number(used?.output) },
+    usage: usageOf({
+      input: number(used?.input),
+      output: number(used?.output),
+      estimated: used?.estimated === true,
+    }),
     cost_usd: number(used?.cost_usd),
   };
 }

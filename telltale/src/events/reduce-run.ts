@@ -177,6 +177,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.usage.input += event.usage.input;
       state.usage.output += event.usage.output;
       state.usage.cost_usd += event.cost_usd;
+      if (event.usage.estimated === true) state.usage.estimated = true;
       if (event.worker !== undefined) countLed(state, event.worker, event);
       break;
     case 'component.injected':

@@ -144,7 +144,7 @@ export interface RunState {
   balance?: number;
   /** What its decisions cost so far. */
   charged: number;
-  usage: { input: number; output: number; cost_usd: number };
+  usage: { input: number; output: number; estimated?: true; cost_usd: number };
   /** The same of each session that works on its tasks. */
   ledUsage: Map<string, { readonly input: number; readonly output: number; readonly cost_usd: number }>;
 }

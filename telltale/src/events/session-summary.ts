@@ -32,6 +32,8 @@ export interface SessionSummary {
   readonly turn: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
+  /** true where a part of these was counted here, since a provider gave no figures. */
+  readonly estimated?: true;
   readonly cost_usd: number;
   readonly actions: { readonly declared: number; readonly completed: number; readonly failed: number };
   /** What waits for a person: ids of open reviews. */
@@ -201,6 +203,7 @@ const spent = (before: SessionSummary, usage: Usage | undefined, cost = 0) => ({
   input_tokens: before.input_tokens + (usage?.input ?? 0),
   output_tokens: before.output_tokens + (usage?.output ?? 0),
   cost_usd: before.cost_usd + cost,
+  ...(usage?.estimated === true ? { estimated: usage.estimated } : {}),
 });
 
 /** No character is cut in two. */

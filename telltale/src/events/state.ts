@@ -23,6 +23,8 @@ export interface Variable {
 export interface Totals {
   input: number;
   output: number;
+  /** Whether tokens are among these that were counted here, since a provider gave no figures. */
+  estimated?: true;
   cost_usd: number;
   /** Turns whose stream ended well or was cut on purpose. */
   turns: number;

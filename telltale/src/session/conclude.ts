@@ -1,5 +1,6 @@
 import { openReviews } from '../events/fold-reviews.ts';
 import type { SessionState } from '../events/state.ts';
+import { usageOf } from '../events/usage-of.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import { closeTurn } from './close-turn.ts';
@@ -58,7 +59,7 @@ async function outcomeOf({ log, state, stop }: SessionContext, end: LoopEnd): Pr
     ...(error === undefined ? {} : { error }),
     ...(status === 'waiting' ? { reviews: reviewsOf(reason) ?? openReviews(state) } : {}),
     turns: totals.turns,
-    usage: { input: totals.input, output: totals.output },
+    usage: usageOf(totals),
     cost_usd: totals.cost_usd,
   };
 }

@@ -1,4 +1,5 @@
 import { dropGathered } from '../events/drop-gathered.ts';
+import { usageOf } from '../events/usage-of.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { beginSession } from './begin-session.ts';
@@ -145,8 +146,10 @@ function letGo(live: Live): void {
 async function leaveToOthers(log: SessionLog): Promise<SessionResult> {
   await log.flushed();
   const { id, totals } = log.state;
-  const usage = { input: totals.input, output: totals.output };
-  return { session: id, status: 'interrupted', turns: totals.turns, usage, cost_usd: totals.cost_usd };
+  return {
+    ...{ session: id, status: 'interrupted', turns: totals.turns },
+    ...{ usage: usageOf(totals), cost_usd: totals.cost_usd },
+  };
 }
 
 /** The result as the agent's output schema gives it to programs; on the log, and to a parent, it is what the model wrote. */

@@ -126,7 +126,8 @@ export interface SessionResult<Output = Json> {
   readonly turns: number;
   /**
    * Tokens of all turns and of what they called. Where a provider gave no figures, as of a turn that is cut at its final
-   * response, they are counted here: `usage` of each `turn.completed` says so, and what came from a cache.
+   * response, they are counted here, and `estimated` says that a part of them was. `usage` of each `turn.completed` says of which, and
+   * what came from a cache.
    */
   readonly usage: Usage;
   readonly cost_usd: number;

@@ -5,6 +5,12 @@ import type { RunCommand } from './process/command-request.ts';
 
 export type TargetKind = 'tool' | 'agent' | 'relic' | 'workflow' | 'llm' | 'artifact' | 'internal';
 
+/** What a call of a model used. */
+export interface ChargedUsage extends ModelUsage {
+  /** true where the provider gave no figures and they were counted here. */
+  readonly estimated?: true;
+}
+
 /** One try of an action, as a target gets it. Its methods are called on it: calls may share them. */
 export interface TargetCall {
   readonly session: string;
@@ -23,7 +29,7 @@ export interface TargetCall {
   /** Partial results, shown live. */
   progress(data: Json): void;
   /** What a call of a model used; called before `run` ends, also where it fails. */
-  charge?(usage: ModelUsage, model: Model): void;
+  charge?(usage: ChargedUsage, model: Model): void;
   /** What a person approved for this action: the `grants` of its `Need`. */
   readonly granted?: readonly string[] | undefined;
   /** The model that a prompt is to ask, in place of its own. */

@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../events/event.ts';
 import { fold } from '../events/reduce.ts';
+import { usageOf } from '../events/usage-of.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../session/loaded-agent.ts';
 import type { Runtime, SessionResult } from '../session/runtime-types.ts';
@@ -88,14 +89,14 @@ async function goOn<Scene extends AnyScene>(
     const session = await runtime.resume<unknown>(SESSION, { ...scenario.resume, agent });
     return session.result;
   }
-  const { turns, input, output, cost_usd } = totals;
+  const { turns, cost_usd } = totals;
   return {
     session: SESSION,
     status,
     ...(result === undefined ? {} : { result: agent.readResult?.(result) ?? result }),
     ...(error === undefined ? {} : { error }),
     turns,
-    usage: { input, output },
+    usage: usageOf(totals),
     cost_usd,
   };
 }

@@ -68,6 +68,11 @@ function moreBodies(): fc.Arbitrary<EventBody> {
       ...{ usage: { input: 1, output: 1 }, cost_usd: 0.5 },
     }),
     fc.constant<EventBody>({
+      type: 'custom',
+      name: 'llm.usage',
+      data: { input: 1, output: 1, estimated: true, cost_usd: 0 },
+    }),
+    fc.constant<EventBody>({
       ...{ type: 'prompt.compacted', through: 0, summary: '', usage: { input: 7, output: 8 } },
     }),
   );
@@ -108,6 +113,7 @@ function agreesWithState(log: readonly SessionEvent[]): void {
   expect(Object.keys(summary.metadata)).toEqual(Object.keys(state.metadata));
   expect(summary.error).toEqual(state.error);
   expect(summary.chat).toBe(state.chat);
+  expect(summary.estimated).toBe(state.totals.estimated);
   expect(summary.result === undefined).toBe(state.result === undefined);
 }
 

@@ -226,7 +226,7 @@ describe('steering', () => {
     // What the model had been asked and had said is paid for all the same.
     const usage = of('turn.failed')[0]?.usage;
     expect(usage).toMatchObject({ input: of('turn.started')[0]?.prompt.tokens, estimated: true });
-    expect(result.usage).toEqual({ input: usage?.input, output: usage?.output });
+    expect(result.usage).toEqual({ input: usage?.input, output: usage?.output, estimated: true });
     expect(result.usage.output).toBeGreaterThan(0);
   });
 

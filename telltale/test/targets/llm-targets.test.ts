@@ -88,7 +88,7 @@ test('what a call used is charged, also where the answer is of no use', async ()
   expect(charged).toEqual([
     [{ input: 7, output: 3 }, 'scripted:./model.yml'],
     [{ input: 7, output: 3 }, 'scripted:./model.yml'],
-    [{ input: 1, output: 2 }, 'scripted:./model.yml'],
+    [{ input: 1, output: 2, estimated: true }, 'scripted:./model.yml'],
   ]);
 });
 

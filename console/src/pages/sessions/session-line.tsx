@@ -63,7 +63,7 @@ export const SessionLine = memo(({ row, at, of, top, measure }: SessionLineProps
         <span className="tabular-nums">{session.turn}</span>
       </div>
       <div className={figure}>
-        <Tokens input={session.input_tokens} output={session.output_tokens} />
+        <Tokens input={session.input_tokens} output={session.output_tokens} estimated={session.estimated} />
       </div>
       <div className={figure}>
         <Cost usd={session.cost_usd} />
@@ -74,7 +74,8 @@ export const SessionLine = memo(({ row, at, of, top, measure }: SessionLineProps
       <p className="mt-1.5 flex gap-3 text-small text-ink-faint lg:hidden">
         <span>turn {session.turn}</span>
         <span>
-          <Tokens input={session.input_tokens} output={session.output_tokens} /> tokens
+          <Tokens input={session.input_tokens} output={session.output_tokens} estimated={session.estimated} />{' '}
+          tokens
         </span>
         <Cost usd={session.cost_usd} />
         <RelativeTime at={session.startedAt} className="ml-auto" />

@@ -1,5 +1,6 @@
 import type { ObservedEvent } from '../../events/event.ts';
-import { costText, countText } from '../view/figures.ts';
+import { usageOf } from '../../events/usage-of.ts';
+import { costText, countText, tokensText } from '../view/figures.ts';
 
 /** What a conversation has come to so far, in one line. */
 export interface ChatTotals {
@@ -12,6 +13,7 @@ export function createChatTotals(): ChatTotals {
   let turns = 0;
   let input = 0;
   let output = 0;
+  let estimated = false;
   let cost = 0;
   return {
     take(event) {
@@ -20,15 +22,15 @@ export function createChatTotals(): ChatTotals {
       if (event.type === 'turn.completed') turns++;
       input += event.usage?.input ?? 0;
       output += event.usage?.output ?? 0;
+      estimated ||= event.usage?.estimated === true;
       cost += event.cost_usd ?? 0;
     },
     text() {
       if (session === '') return 'Nothing was said yet.';
-      const tokens = `${input.toLocaleString('en')} + ${countText(output, 'token')}`;
       return [
         session,
         `${countText(turns, 'turn')} here`,
-        tokens,
+        tokensText(usageOf({ input, output, estimated })),
         ...(cost > 0 ? [costText(cost)] : []),
       ].join(' · ');
     },

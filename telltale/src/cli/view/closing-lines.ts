@@ -1,7 +1,7 @@
 import type { Palette } from '../../manifest/palette.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { wrap } from './columns.ts';
-import { costText, countText, spanText } from './figures.ts';
+import { costText, countText, spanText, tokensText } from './figures.ts';
 import type { Overlap } from './overlap.ts';
 
 const SIGNS: Readonly<
@@ -23,11 +23,9 @@ export function closingLines(
   columns = Number.POSITIVE_INFINITY,
 ): readonly string[] {
   const { sign, paint: colour } = SIGNS[result.status];
-  const { usage } = result;
-  const about = usage.estimated === true ? 'about ' : '';
   const parts = [
     countText(result.turns, 'turn'),
-    `${about}${usage.input.toLocaleString('en')} + ${countText(usage.output, 'token')}`,
+    tokensText(result.usage),
     ...(result.cost_usd > 0 ? [costText(result.cost_usd)] : []),
     spanText(overlap.actualMs),
   ];

@@ -9,7 +9,7 @@ import { printable } from '../../manifest/printable.ts';
 import { isGenesis } from '../../targets/artifacts/genesis.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
-import { costText, countText, spanText, timeText } from './figures.ts';
+import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine as safe } from './harmless.ts';
 
 type CopiedEvent = EventOf<`child.${CopiedType}`>;
@@ -239,8 +239,7 @@ const ownEvent = ({ type, event, child, ...head }: CopiedEvent): SessionEvent =>
 
 function usageText({ usage, cost_usd = 0, charged }: EventOf<'child.usage'>): string {
   const parts: string[] = [];
-  if (usage !== undefined)
-    parts.push(`${usage.input.toLocaleString('en')} + ${countText(usage.output, 'token')}`);
+  if (usage !== undefined) parts.push(tokensText(usage));
   if (cost_usd > 0) parts.push(costText(cost_usd));
   if (charged !== undefined) parts.push(`${charged} of its budget`);
   return parts.join(', ');
@@ -252,9 +251,7 @@ function origin({ parent, forked }: EventOf<'session.started'>): string {
 }
 
 function turnEnd({ usage, cost_usd, ms, finish }: EventOf<'turn.completed'>): string {
-  const about = usage.estimated === true ? 'about ' : '';
-  const tokens = `${about}${usage.input.toLocaleString('en')} + ${countText(usage.output, 'token')}`;
-  const parts = [tokens, spanText(ms)];
+  const parts = [tokensText(usage), spanText(ms)];
   if (cost_usd > 0) parts.push(costText(cost_usd));
   if (finish !== 'stop') parts.push(finish === 'cut' ? 'cut by the runtime' : 'cut at its greatest length');
   return parts.join(', ');

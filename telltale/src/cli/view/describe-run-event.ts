@@ -3,7 +3,7 @@ import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
 import { customText, errorText, hookText, invokeText, remedy } from './describe-event.ts';
-import { costText, countText, spanText, timeText } from './figures.ts';
+import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine as safe } from './harmless.ts';
 
 /** What an event of a run says, beside its type, on one line of at most `columns`; nothing in it can steer a terminal. */
@@ -88,7 +88,7 @@ function said(event: RunEvent, room: number): string {
     case 'budget.charged':
       return `${event.amount} for the ${safe(event.what)}, ${event.balance} left`;
     case 'model.used': {
-      const tokens = `${event.usage.input.toLocaleString('en')} + ${countText(event.usage.output, 'token')}`;
+      const tokens = tokensText(event.usage);
       return `${safe(event.step)}: ${safe(event.model)}, ${tokens}${event.cost_usd > 0 ? `, ${costText(event.cost_usd)}` : ''}`;
     }
     case 'audit':

@@ -1,3 +1,5 @@
+import type { Usage } from '../../events/turn-event.ts';
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -40,3 +42,7 @@ const MAX_DATE = 8.64e15;
 /** A time as ISO 8601; what is none as the number it is. */
 export const timeText = (ms: number): string =>
   Math.abs(ms) <= MAX_DATE ? new Date(ms).toISOString() : String(ms);
+
+/** `12 + 3 tokens`: what went in and came out. */
+export const tokensText = ({ input, output, estimated }: Usage): string =>
+  `${estimated === true ? 'about ' : ''}${input.toLocaleString('en')} + ${countText(output, 'token')}`;

@@ -3,7 +3,7 @@ import type { Palette } from '../../manifest/palette.ts';
 import { brief } from './brief.ts';
 import { errorText } from './describe-event.ts';
 import { SKIPPED, waitingText } from './describe-run-event.ts';
-import { costText, countText, spanText, timeText } from './figures.ts';
+import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine } from './harmless.ts';
 import type { StateLinesOptions } from './state-lines.ts';
 import { paintStatus } from './status.ts';
@@ -36,9 +36,7 @@ export function runStateLines(state: RunState, options: StateLinesOptions): read
   ];
   if (state.state !== undefined) lines.push(said('state', stateText(state)));
   const totals = [
-    ...(usage.input + usage.output === 0
-      ? []
-      : [`${usage.input.toLocaleString('en')} + ${countText(usage.output, 'token')}`]),
+    ...(usage.input + usage.output === 0 ? [] : [tokensText(usage)]),
     ...(usage.cost_usd > 0 ? [costText(usage.cost_usd)] : []),
     ...(state.invokes === 0
       ? []

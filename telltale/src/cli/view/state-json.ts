@@ -1,4 +1,5 @@
 import type { SessionState } from '../../events/state.ts';
+import { usageOf } from '../../events/usage-of.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { feedJson } from './feed-lines.ts';
@@ -33,7 +34,7 @@ export function stateJson(
     seq: state.seq,
     turn: state.turn,
     turns: state.totals.turns,
-    usage: { input: state.totals.input, output: state.totals.output },
+    usage: usageOf(state.totals),
     cost_usd: state.totals.cost_usd,
     balance: state.balance ?? null,
     metadata: state.metadata,

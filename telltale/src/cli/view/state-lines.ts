@@ -10,7 +10,7 @@ import { type ActionView, EFFECT_UNKNOWN, skippedNote } from './action-log.ts';
 import { brief } from './brief.ts';
 import { errorText } from './describe-event.ts';
 import { feedLines } from './feed-lines.ts';
-import { costText, countText, spanText, timeText } from './figures.ts';
+import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine, harmlessLines } from './harmless.ts';
 import { paintStatus, shownStatus } from './status.ts';
 
@@ -55,7 +55,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
       'totals',
       [
         countText(totals.turns, 'turn'),
-        `${totals.input.toLocaleString('en')} + ${countText(totals.output, 'token')}`,
+        tokensText(totals),
         ...(totals.cost_usd > 0 ? [costText(totals.cost_usd)] : []),
         ...(state.balance === undefined ? [] : [`balance ${state.balance}`]),
       ].join(' · '),

@@ -148,7 +148,10 @@ const summaryOf = ({ id, totals, startedAt, at, open, actions, reviews, ...state
   updated: new Date(at).toISOString(),
   events: state.seq,
   turns: totals.turns,
-  usage: { input: totals.input, output: totals.output },
+  usage: {
+    ...{ input: totals.input, output: totals.output },
+    ...(totals.estimated === undefined ? {} : { estimated: totals.estimated }),
+  },
   cost_usd: totals.cost_usd,
   metadata: state.metadata,
   actions: { declared: actions.size, running: [...open] },

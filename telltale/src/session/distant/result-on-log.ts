@@ -1,5 +1,6 @@
 import { openReviews } from '../../events/fold-reviews.ts';
 import type { SessionState } from '../../events/state.ts';
+import { usageOf } from '../../events/usage-of.ts';
 import type { Store } from '../../store/store.ts';
 import { hasEnded } from '../ending/has-ended.ts';
 import { readSession } from '../read-session.ts';
@@ -64,6 +65,6 @@ function resultOf(state: SessionState): SessionResult {
     ...(status !== 'completed' || result === undefined ? {} : { result }),
     ...(error === undefined ? {} : { error }),
     ...(status === 'waiting' ? { reviews: openReviews(state) } : {}),
-    usage: { input: totals.input, output: totals.output },
+    usage: usageOf(totals),
   };
 }

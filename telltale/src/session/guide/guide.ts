@@ -1,6 +1,7 @@
 import type { SessionState } from '../../events/state.ts';
 import type { GivenTask } from '../../events/task-event.ts';
 import type { TaskState } from '../../events/task-state.ts';
+import { usageOf } from '../../events/usage-of.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { type ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Task, TaskReport } from '../../workflows/guided/task.ts';
@@ -92,11 +93,9 @@ function standingOf(state: SessionState, lead: Lead, unsure: string | undefined)
   };
 }
 
-const usedBy = ({ model, totals: { input, output, cost_usd } }: SessionState): Used => ({
-  model,
-  input,
-  output,
-  cost_usd,
+const usedBy = ({ model, totals }: SessionState): Used => ({
+  ...{ model, ...usageOf(totals) },
+  cost_usd: totals.cost_usd,
 });
 
 function reportOf(state: SessionState, task: TaskState, open: NonNullable<TaskState['open']>): TaskReport {

@@ -35,6 +35,7 @@ export interface Used {
   readonly model: string;
   readonly input: number;
   readonly output: number;
+  readonly estimated?: true;
   readonly cost_usd: number;
 }
 

@@ -1,5 +1,6 @@
 import type { Cause } from '../../events/event.ts';
 import type { Usage } from '../../events/turn-event.ts';
+import { usageOf } from '../../events/usage-of.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -101,7 +102,7 @@ export async function runAgentStep(edges: RunsEdges, realm: Realm, call: AgentSt
   try {
     const ended = (await child.result) as ChildEnd;
     const { totals, model: used } = await readSession(store, session);
-    call.onUsage({ input: totals.input, output: totals.output }, totals.cost_usd, used);
+    call.onUsage(usageOf(totals), totals.cost_usd, used);
     signal.throwIfAborted();
     return resultOf(manifest.name, ended);
   } finally {

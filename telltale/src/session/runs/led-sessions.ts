@@ -1,5 +1,6 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { RunState } from '../../events/run-state.ts';
+import { usageOf } from '../../events/usage-of.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
 import type { Task, TaskReport, TaskWorkers, WorkerCall } from '../../workflows/guided/task.ts';
@@ -159,7 +160,7 @@ function tellUsage(
       type: 'model.used',
       step,
       model: used.model,
-      usage: { input, output },
+      usage: usageOf({ ...used, input, output }),
       cost_usd: Math.max(0, used.cost_usd - known.cost_usd),
       worker: report.by,
     },

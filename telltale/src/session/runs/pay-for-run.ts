@@ -1,5 +1,6 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { Cause } from '../../events/event.ts';
+import { usageOf } from '../../events/usage-of.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { RunUsage } from './run-types.ts';
 
@@ -18,10 +19,10 @@ export const payForFeed = (log: SessionLog, feed: string, run: string, used: Run
   charge(log, `feed:${feed}`, run, used);
 
 function charge(log: SessionLog, action: string, run: string, used: RunUsage): void {
-  const { input, output, cost_usd, charged } = used;
+  const { cost_usd, charged } = used;
   log.append({
     ...{ type: 'child.usage', action, child: { session: run, seq: 0 } },
-    ...(isPaid(used) ? { usage: { input, output }, cost_usd } : {}),
+    ...(isPaid(used) ? { usage: usageOf(used), cost_usd } : {}),
     ...(charged === 0 ? {} : { charged }),
   });
 }
@@ -35,13 +36,13 @@ export function payAsRun(
   const { run, workflow, step, cause } = called;
   const { state } = journal;
   if (state.ledUsage.has(run)) return;
-  const { input, output, cost_usd, charged } = used;
+  const { cost_usd, charged } = used;
   journal.append(
     {
       type: 'model.used',
       step,
       model: `workflow ${workflow}`,
-      usage: { input, output },
+      usage: usageOf(used),
       cost_usd,
       worker: run,
     },

@@ -1,4 +1,5 @@
 import type { RunState, RunStatus } from '../../events/run-state.ts';
+import { usageOf } from '../../events/usage-of.ts';
 import type { RunResult, RunUsage } from './run-types.ts';
 
 export const isOver = (status: RunStatus): boolean =>
@@ -17,6 +18,7 @@ export function resultOf(state: RunState): RunResult {
   };
 }
 
-function usedBy({ usage: { input, output, cost_usd }, charged }: RunState): RunUsage | undefined {
-  return input + output + cost_usd + charged === 0 ? undefined : { input, output, cost_usd, charged };
+function usedBy({ usage, charged }: RunState): RunUsage | undefined {
+  const { input, output, cost_usd } = usage;
+  return input + output + cost_usd + charged === 0 ? undefined : { ...usageOf(usage), cost_usd, charged };
 }

@@ -53,6 +53,8 @@ export interface RunUsage {
   /** Tokens. */
   readonly input: number;
   readonly output: number;
+  /** true where a part of these was counted here, since a provider gave no figures. */
+  readonly estimated?: true;
   readonly cost_usd: number;
   /** What asking artifacts took from the balance. */
   readonly charged: number;

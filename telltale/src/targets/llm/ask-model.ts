@@ -2,7 +2,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Model, ModelUsage } from '../../models/model.ts';
 import { modelEnd } from '../../models/model-errors.ts';
 import { stopped } from '../access/stopped.ts';
-import type { TargetCall } from '../target.ts';
+import type { ChargedUsage, TargetCall } from '../target.ts';
 
 const MAX_ANSWER_CHARS = 256 * 1024;
 /** What a token is taken to be where a provider does not say how many there were. */
@@ -66,9 +66,10 @@ export const noModel = (what: string) =>
     hint: 'Give the prompt or the agent a "model".',
   });
 
-const estimate = (input: number, output: number): ModelUsage => ({
+const estimate = (input: number, output: number): ChargedUsage => ({
   input: Math.ceil(input / CHARS_PER_TOKEN),
   output: Math.ceil(output / CHARS_PER_TOKEN),
+  estimated: true,
 });
 
 const cutOff = (what: string) =>

@@ -1,5 +1,6 @@
 import type { RunState } from '../../events/run-state.ts';
 import type { Usage } from '../../events/turn-event.ts';
+import { usageOf } from '../../events/usage-of.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { boundCall, changesOf } from '../../targets/access/bound-call.ts';
@@ -99,8 +100,7 @@ export function targetCall(
     charge(used, model) {
       const { cached } = used;
       const usage: Usage = {
-        input: used.input,
-        output: used.output,
+        ...usageOf(used),
         ...(cached === undefined ? {} : { cached }),
       };
       const cost_usd = costOf(used, model);

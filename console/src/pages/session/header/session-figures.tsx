@@ -27,7 +27,7 @@ export function SessionFigures() {
         {maxTurns === undefined ? '' : ` of ${maxTurns}`}
       </Figure>
       <Figure label="Tokens" seen>
-        <Tokens input={totals.input} output={totals.output} />
+        <Tokens input={totals.input} output={totals.output} estimated={totals.estimated} />
       </Figure>
       <Figure label="Cost" seen>
         <Cost usd={totals.cost_usd} />

@@ -26,6 +26,10 @@ export const sessionSummary = answered<SessionSummary>('Session', {
   turn: count,
   input_tokens: z.number(),
   output_tokens: z.number(),
+  estimated: z.literal(true).optional().openapi({
+    description:
+      'true where tokens are among these that were counted here, since a provider gave no figures.',
+  }),
   cost_usd: z.number(),
   actions: z.object({ declared: count, completed: count, failed: count }),
   reviews: z.array(text).openapi({ description: 'What waits for a person: ids of open reviews.' }),

@@ -1,4 +1,5 @@
 import type { Usage } from '../../../events/turn-event.ts';
+import { usageOf } from '../../../events/usage-of.ts';
 import { sleep } from '../../../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../../../kernel/runtime-error.ts';
 import { orStopped } from '../../../targets/access/stopped.ts';
@@ -103,11 +104,10 @@ const charging = (made: TargetCall, spent: Spent, { costOf }: LeafContext): Targ
   ...made,
   charge(used, model) {
     made.charge?.(used, model);
-    const { input = 0, output = 0, cached } = spent.usage ?? {};
+    const { input = 0, output = 0, cached, estimated = used.estimated } = spent.usage ?? {};
     const all = (cached ?? 0) + (used.cached ?? 0);
     spent.usage = {
-      input: input + used.input,
-      output: output + used.output,
+      ...usageOf({ input: input + used.input, output: output + used.output, estimated }),
       ...(all === 0 ? {} : { cached: all }),
     };
     spent.cost_usd = (spent.cost_usd ?? 0) + costOf(used, model);

@@ -2,6 +2,7 @@ import { isJsonObject } from '../kernel/json.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { showValue } from '../manifest/schema/show-value.ts';
+import { badFigure } from '../models/bad-figure.ts';
 import { isModel } from '../models/is-model.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { LoadedWorkflow } from './runs/run-types.ts';
@@ -71,6 +72,7 @@ export function checkStart(agent: LoadedAgent<unknown>, start: StartOptions): vo
   if (typeof (start as Partial<StartOptions> | undefined)?.input !== 'string') throw noInput();
   checkAll('runtime.start', START, start);
   checkTurns('runtime.start', start);
+  checkFigures('runtime.start', start);
   const { vars } = start;
   if (vars === undefined) return;
   const place = isJsonObject(vars) ? noJsonAt(vars, '', []) : '';
@@ -88,6 +90,7 @@ const kindOf = (loaded: { readonly manifest: { readonly kind: string } } | undef
 export function checkResume(resume: ResumeOptions<unknown>): void {
   checkAll('runtime.resume', RESUME, resume);
   checkTurns('runtime.resume', resume);
+  checkFigures('runtime.resume', resume);
 }
 
 /** One that is misspelt would be passed over in silence. */
@@ -142,6 +145,11 @@ function checkTurns(
   if (maxTurns !== undefined && !(Number.isSafeInteger(maxTurns) && maxTurns > 0))
     throw notTaken(call, 'maxTurns', maxTurns, 'Give a whole number of at least 1, or leave it out.');
   checkWaiting(call, onWaiting);
+}
+
+function checkFigures(call: string, { model }: Pick<StartOptions, 'model'>): void {
+  const bad = typeof model === 'object' ? badFigure(model) : undefined;
+  if (bad !== undefined) throw notTaken(call, ['model', ...bad.path].join('.'), bad.found, bad.hint);
 }
 
 function checkWaiting(call: string, onWaiting: unknown): void {

@@ -4,9 +4,18 @@ import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import type { Model, ModelRequest, ModelUsage } from '../models/model.ts';
 import { costOf } from '../models/prices.ts';
 
-/** Dollars for what a model used; 0 where nothing is known of its price. */
-export const costWith = ({ price }: Model, usage: ModelUsage): number =>
-  price === undefined ? 0 : costOf(price, usage);
+/** What is more than every limit, and can be added up and put on a log. */
+const TOO_MUCH_USD = 1e15;
+
+/**
+ * Dollars for what a model used; 0 where nothing is known of its price. A price of somebody's own may change to what is
+ * none: what then comes out as no number counts as too much, since NaN is less than every limit.
+ */
+export function costWith({ price }: Model, usage: ModelUsage): number {
+  if (price === undefined) return 0;
+  const dollars = costOf(price, usage);
+  return dollars >= 0 && dollars <= TOO_MUCH_USD ? dollars : TOO_MUCH_USD;
+}
 
 /** What the last turn used, as far as it went: for a stream that was cut off, cancelled or killed, and gave no figures. */
 export const countUsage = ({ turns }: SessionState, promptTokens: number): Usage => ({

@@ -125,6 +125,18 @@ describe('what is wrong with an agent in code', () => {
     ['tools that are no list', { tools: greet }, '/tools', /list/],
     ['a model that is none', { model: { id: 'x' } }, '/model', /no model/],
     ['models that are none', { models: { fast: { id: 'x' } } }, '/models/fast', /no model/],
+    [
+      'a model with a price that is none',
+      { model: { id: 'x', stream: () => undefined, price: { input: Number.NaN, output: 1 } } },
+      '/model/price/input',
+      /"price\.input" of a model is NaN/,
+    ],
+    [
+      'a model that can read nothing',
+      { models: { fast: { id: 'x', stream: () => undefined, contextWindow: '200k' } } },
+      '/models/fast/contextWindow',
+      /is "200k"/,
+    ],
     ['a model reference that is none', { model: 'gpt' }, '/model', /"gpt"/],
     ['a function where JSON should be', { instructions: () => 'x' }, '/instructions', /function/],
     ['an output without schema', { output: {} }, '/output', /needs "schema"/],

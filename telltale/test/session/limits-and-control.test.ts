@@ -33,6 +33,53 @@ describe('limits', () => {
     expect(result.error?.hint).toMatch(/telltale resume ses_\w+ --max-turns 6$/);
   });
 
+  it.each([
+    ['price.input', { price: { input: Number.NaN, output: 1 } }, 'NaN'],
+    ['price.output', { price: { input: 1, output: -1 } }, '-1'],
+    ['price.cached', { price: { input: 1, output: 1, cached: Number.POSITIVE_INFINITY } }, 'Infinity'],
+    ['price.written', { price: { input: 1, output: 1, written: '1' } }, '"1"'],
+    ['price.output', { price: { input: 1 } }, 'undefined'],
+    ['price', { price: null }, 'null'],
+    ['price', { price: 3 }, '3'],
+    ['contextWindow', { contextWindow: Number.NaN }, 'NaN'],
+  ])(
+    'a model whose %s is none (%j) is refused, at the start and where it goes on',
+    async (path, of, shown) => {
+      const model = { ...endless, ...of } as Model;
+      const code = 'bad_option';
+      const message = `was given a "model.${path}" that it does not take: ${shown}.`;
+      await expect(runAgent({ turns: [], model })).rejects.toMatchObject({
+        code,
+        message: `runtime.start ${message}`,
+      });
+      await runAgent({
+        turns: ['<response>Done.</response>'],
+        after: async (session, runtime) => {
+          const resuming = runtime.resume(session, { model });
+          await expect(resuming).rejects.toMatchObject({ code, message: `runtime.resume ${message}` });
+        },
+      });
+    },
+  );
+
+  it('a price that becomes none while the session runs is more than the limit of its cost', async () => {
+    const price = { input: 1, output: 1 };
+    const model: Model = {
+      ...{ ...endless, price },
+      stream: (...asked) => {
+        price.input = Number.NaN;
+        return endless.stream(...asked);
+      },
+    };
+    const { result, of } = await runAgent({
+      manifest: `${TOOLS}limits: { cost_usd: 5 }\n`,
+      ...{ files: echo, turns: [], model },
+    });
+    expect(result).toMatchObject({ status: 'failed', turns: 1, error: { code: 'limit_cost_usd' } });
+    expect(of('turn.completed')[0]?.cost_usd).toBe(result.cost_usd);
+    expect(Number.isFinite(result.cost_usd)).toBe(true);
+  });
+
   it('fewer turns may be asked for at the start', async () => {
     const { result } = await runAgent({
       manifest: TOOLS,

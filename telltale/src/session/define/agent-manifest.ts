@@ -2,12 +2,20 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { CodeImport, CodeManifest } from '../../manifest/project/code-manifest.ts';
 import type { ImportList } from '../../manifest/project/project.ts';
 import type { ManifestKind } from '../../manifest/schema/kinds.ts';
+import { badFigure } from '../../models/bad-figure.ts';
 import { isModel } from '../../models/is-model.ts';
 import type { Model } from '../../models/model.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { AgentCode } from './agent-code.ts';
 import { artifactManifest } from './artifact-manifest.ts';
-import { type Found, importsInCode, notAList, notAModel, notImportable } from './code-findings.ts';
+import {
+  type Found,
+  importsInCode,
+  notAFigure,
+  notAList,
+  notAModel,
+  notImportable,
+} from './code-findings.ts';
 import type { DefinedArtifact } from './define-artifact.ts';
 import type { DefinedRelic } from './define-relic.ts';
 import type { DefinedTool } from './define-tool.ts';
@@ -136,6 +144,8 @@ function readModels(model: unknown, models: unknown, findings: Found[]) {
       findings.push({ path, finding: notAModel(given) });
       return undefined;
     }
+    const bad = badFigure(given);
+    if (bad !== undefined) findings.push({ path: [...path, ...bad.path], finding: notAFigure(bad) });
     const id = PROVIDER_MODEL.test(given.id)
       ? given.id
       : `scripted:${encodeURIComponent(given.id.replace(/^scripted:/, '') || 'model')}`;

@@ -1,6 +1,7 @@
 import type { Finding } from '../../manifest/diagnostic.ts';
 import type { IssuePath } from '../../manifest/issue.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
+import type { BadFigure } from '../../models/bad-figure.ts';
 
 /** What is wrong with a value that a program gave, and where. */
 export interface Found {
@@ -72,6 +73,13 @@ export const notAModel = (found: unknown) =>
     'wrong_type',
     `This is no model: ${showValue(found)}.`,
     'Give "provider/model", "scripted:FILE", or an object with "id" and "stream(request, sink)".',
+  );
+
+export const notAFigure = ({ path, found, hint }: BadFigure) =>
+  error(
+    'wrong_type',
+    `"${path.join('.')}" of a model is ${typeof found === 'number' ? found : showValue(found)}.`,
+    hint,
   );
 
 export const moduleInCode = () =>

@@ -1,0 +1,29 @@
+import type { Model } from './model.ts';
+
+/** A figure of a Model that cannot be one. */
+export interface BadFigure {
+  /** Where it stands: `price.input`. */
+  readonly path: readonly string[];
+  readonly found: unknown;
+  readonly hint: string;
+}
+
+const PRICE = 'Give dollars for a million tokens, 0 or more. Leave "price" out where it is not known.';
+const WINDOW = 'Give the tokens that fit into a request. Leave "contextWindow" out where that is not known.';
+
+/**
+ * The first figure that cannot be one of what a Model of somebody's own says of itself. A cost that comes out as NaN
+ * would be less than every limit, and so would be none.
+ */
+export function badFigure({ price, contextWindow }: Model): BadFigure | undefined {
+  if (contextWindow !== undefined && !(isFigure(contextWindow) && contextWindow > 0))
+    return { path: ['contextWindow'], found: contextWindow, hint: WINDOW };
+  if (price === undefined) return undefined;
+  if (typeof price !== 'object' || price === null) return { path: ['price'], found: price, hint: PRICE };
+  const { input, output, cached = 0, written = 0 } = price;
+  for (const [name, found] of Object.entries({ input, output, cached, written }))
+    if (!isFigure(found)) return { path: ['price', name], found, hint: PRICE };
+  return undefined;
+}
+
+const isFigure = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;

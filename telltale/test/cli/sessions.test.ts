@@ -157,6 +157,35 @@ describe('telltale logs', () => {
     expect(await typed('nonsense')).toContain('→ Groups of types: session, turn, ');
   });
 
+  it('from an event that is not there says where the log ends, and fails', async () => {
+    for (const more of [[], ['-f'], ['--type', 'fault']]) {
+      const { code, out, err } = await command(['logs', 'last', '--from', '13', ...more], BOTH);
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toContain(`${SESSION} has no event 13: its last one is 12.`);
+    }
+    const json = await command(['logs', 'last', '--from', '13', '--json'], BOTH);
+    expect(JSON.parse(json.out)).toMatchObject({ ok: false, error: { code: 'event_unknown' } });
+    const { code, err } = await command(['logs', 'last', '--from', '12', '--type', 'fault'], BOTH);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+  });
+
+  it('with -f waits for one that may still come, and says so; where it never does, the log’s end is said', async () => {
+    for (const [from, code] of [
+      [12, 0],
+      [13, 1],
+    ]) {
+      const logs = [SHORT_RUN.slice(0, 6)];
+      const asked = begin(['logs', 'last', '-f', '--from', `${from}`], { ...BOTH, logs });
+      const waiting = `${SESSION} has no event ${from} yet: its last one is 6. Waiting.`;
+      while (!asked.io.err().includes(waiting)) await new Promise((resolve) => setImmediate(resolve));
+      asked.runtime.commit(SHORT_RUN.slice(6));
+      const outcome = await asked.outcome;
+      expect(outcome.code).toBe(code);
+      expect(outcome.out.trimEnd().split('\n')[0]).toMatch(code === 0 ? /^ +12 .*session.completed/ : /^$/);
+      expect(outcome.err.includes('has no event 13: its last one is 12.')).toBe(code === 1);
+    }
+  });
+
   it('with --json prints the very lines of run --events', async () => {
     const { out } = await command(['logs', 'last', '--json'], BOTH);
     const live = await command(['run', 'a.yml', 'x', '--events'], {

@@ -1,4 +1,5 @@
 import { nearest } from '../../kernel/nearest.ts';
+import { eventUnknown } from '../../session/log/event-unknown.ts';
 import { readStream } from '../../session/log/read-log.ts';
 import type { StreamEvent } from '../../session/log/stream-event.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
@@ -39,7 +40,9 @@ export async function printLog(
   return withStoredSessions(context, options, async ({ store }) => {
     const info = await find(store);
     const line = createEventLines({ columns: stdout.columns ?? PIPE_COLUMNS, paint: paletteFor(stdout) });
+    let last = 0;
     const print = async (event: StreamEvent) => {
+      last = event.seq;
       // The lines know the names of actions and when it all began from events that are not shown themselves.
       const text = options.json === true ? eventJson(event) : `${line(event)}\n`;
       if (event.seq >= from && (wanted?.has(event.type) ?? true)) await stdout.write(text);
@@ -56,10 +59,17 @@ export async function printLog(
     };
     if (options.follow === true) {
       await tellIfLeft(info);
+      const mayGoOn = info.status === 'running' || info.status === 'waiting';
+      if (mayGoOn && from > info.head)
+        await stderr.write(
+          `${info.stream} has no event ${from} yet: its last one is ${info.head}. Waiting.\n`,
+        );
       await followLog(store, info, print, io, async () =>
         tellIfLeft((await store.info(info.stream)) ?? info),
       );
     } else for await (const event of readStream(store, info)) if (!(await print(event))) break;
+    const isReadToEnd = !stdout.closed && !io.signal.aborted;
+    if (isReadToEnd && last < from && options.from !== undefined) throw eventUnknown(info.stream, from, last);
     return EXIT.ok;
   });
 }

@@ -1,7 +1,7 @@
 import type { CallNames } from './calls/call-names.ts';
 import type { CallParser } from './calls/call-parser.ts';
 import { createStepParser } from './step/step-parser.ts';
-import { createSharedTagParser, type TagParser, type TagParserOptions } from './tags/tag-parser.ts';
+import { createSharedTagParser, type SharedParserOptions, type TagParser } from './tags/tag-parser.ts';
 import { createToolsParser } from './tools/tools-parser.ts';
 
 /** How a model acts: with tags in its text, with native tool calls, or with one native call a turn. */
@@ -18,7 +18,7 @@ export interface CallParserOptions {
   readonly led?: boolean;
 }
 
-export type DialectParserOptions = TagParserOptions & CallParserOptions;
+export type DialectParserOptions = SharedParserOptions & CallParserOptions;
 
 /** The parser of a turn in a dialect. All give the same events. */
 export function createDialectParser(

@@ -4,7 +4,8 @@ import type { ElementName } from './tag-names.ts';
 
 export type Frame =
   | { readonly name: 'thought' | 'response' }
-  | { readonly name: 'if'; readonly test: string; inElse: boolean }
+  /** `goneOn`: opened in a turn that was cut short, of which the model knows that its tags were closed. */
+  | { readonly name: 'if'; readonly test: string; inElse: boolean; goneOn?: boolean }
   | { readonly name: 'foreach'; readonly list: string; readonly as: string; readonly actions: ActionIntent[] }
   | { readonly name: 'parallel'; readonly id: string | undefined };
 

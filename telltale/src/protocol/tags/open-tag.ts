@@ -80,6 +80,7 @@ function openControl(turn: Turn, tag: ReadTag, selfClosing: boolean, at: number)
     const frame = frameAt(elements, branch);
     if (frame?.name === 'if') {
       frame.inElse = true;
+      if (frame.goneOn === true) frame.goneOn = false; // the model goes on with it: it has to close it, too
       elseIf(book);
       emit(output, { type: 'if', test: frame.test, body: 'else' }, at);
     }

@@ -3,6 +3,7 @@ import type { ParserEvent, Place } from '../intents.ts';
 import { textEvent } from '../prose/output.ts';
 import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
 import { goesOn } from './body-scan.ts';
+import { beginInside, type OpenIf } from './open-ifs.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
 import { bodyOf, createReader, forgetActions, type Reader, renewReader } from './reader-state.ts';
@@ -54,9 +55,17 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
   return parser;
 }
 
+export interface SharedParserOptions extends TagParserOptions {
+  /** The `<if>`s that the turn goes on inside of, where it goes on with one that was cut short. */
+  readonly inside?: readonly OpenIf[];
+}
+
 /** One whose methods are called on it, for each session: 200 bytes less. */
-export const createSharedTagParser = (options: TagParserOptions): TagParser =>
-  withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
+export function createSharedTagParser(options: SharedParserOptions): TagParser {
+  const parser = withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
+  if (options.inside !== undefined) beginInside(parser.reader, options.inside);
+  return parser;
+}
 
 interface Counter {
   consumed: number;

@@ -41,8 +41,10 @@ export function closeAbove(turn: Turn, index: number, ending: Ending, at: number
 function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void {
   const { output, book } = turn;
   const { name } = frame;
-  if (ending === 'truncated') emit(output, truncated(name), at);
-  else if (ending === 'left_open') emit(output, name === 'thought' ? thoughtLeftOpen() : leftOpen(name), at);
+  if (ending === 'truncated') {
+    if (!(frame.name === 'if' && frame.goneOn === true)) emit(output, truncated(name), at);
+  } else if (ending === 'left_open')
+    emit(output, name === 'thought' ? thoughtLeftOpen() : leftOpen(name), at);
   switch (frame.name) {
     case 'thought':
     case 'response':

@@ -31,6 +31,6 @@ function brokenOff(turns: readonly TurnRecord[]): readonly string[] {
 
 function hasTag(context: SessionContext, part: string): boolean {
   if (context.calls !== undefined) return part.includes(FRAME_MARK);
-  const parser = createTurnParser(context, new Set());
+  const parser = createTurnParser(context, new Set(), NONE);
   return parser.push(part).some(isTag) || parser.end().some(isTag);
 }

@@ -7,7 +7,7 @@ import { isLoop } from '../../scheduler/loops.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { isTag } from './act.ts';
-import { type Branches, badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
+import { type Branches, badTest, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 import { leftOpenIf, type PassedFaults, passBy } from './passed-faults.ts';
@@ -18,7 +18,7 @@ import {
   type ResponseStream,
   whenOut,
 } from './response-stream.ts';
-import { createTurnParser } from './turn-parser.ts';
+import { createTurnParser, insideOf } from './turn-parser.ts';
 
 type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
 
@@ -45,10 +45,12 @@ export function rehear(context: SessionContext): Reheard {
   const { toAction } = edges.prepared;
   const output = state.turns.at(-1)?.output ?? '';
   // Its own ids are given out again, the same ones.
-  const parser = createTurnParser(context, takenIds(state, state.turn));
+  const inside = insideOf(context);
+  const parser = createTurnParser(context, takenIds(state, state.turn), inside);
   const branches: Branches & PassedFaults = {
     ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
   };
+  goOnInside(branches, inside.length);
   const responses: HeardResponse[] = [];
   const lost: string[] = [];
   const faults: Reheard['faults'][number][] = [];

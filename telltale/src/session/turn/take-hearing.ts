@@ -1,13 +1,13 @@
 import { NONE } from '../../kernel/grow.ts';
 import type { SessionContext } from '../context.ts';
-import { renewBranches } from './branches.ts';
+import { goOnInside, renewBranches } from './branches.ts';
 import { renewCloseSplitter } from './close-splitter.ts';
 import { renewGroups } from './groups.ts';
 import type { Hearing } from './hearing-state.ts';
 import { openSpeech } from './open-speech.ts';
 import { renewPassed } from './passed-faults.ts';
 import { createSpoken, renewSpoken } from './spoken.ts';
-import { takeTurnParser } from './turn-parser.ts';
+import { insideOf, takeTurnParser } from './turn-parser.ts';
 
 /**
  * For the turn in hand, which has begun: that of the turn before, made as new. With a hundred sessions what a turn makes
@@ -15,13 +15,16 @@ import { takeTurnParser } from './turn-parser.ts';
  * what it waited for, and is not used again.
  */
 export function takeHearing(context: SessionContext, before: Hearing | undefined): Hearing {
-  if (before === undefined || before.gate !== undefined) return createHearing(context);
-  renew(before, context);
-  return before;
+  const inside = insideOf(context);
+  const parser = takeTurnParser(context, inside);
+  const isSpent = before === undefined || before.gate !== undefined;
+  const hearing = isSpent ? createHearing(context, parser) : before;
+  if (!isSpent) renew(before, context, parser);
+  goOnInside(hearing, inside.length);
+  return hearing;
 }
 
-function createHearing(context: SessionContext): Hearing {
-  const parser = takeTurnParser(context);
+function createHearing(context: SessionContext, parser: Hearing['parser']): Hearing {
   return {
     // A copy: docs/decisions/copies.md
     ...{
@@ -59,8 +62,7 @@ function createHearing(context: SessionContext): Hearing {
 }
 
 /** All that a turn changes, but for a gate: it has none. */
-function renew(hearing: Hearing, context: SessionContext): void {
-  const parser = takeTurnParser(context);
+function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parser']): void {
   hearing.context = context;
   hearing.abort = new AbortController();
   hearing.streaming = undefined;

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { SessionEvent } from '../../src/events/event.ts';
+import { call, FINAL, lived, of } from './taken-up-stage.ts';
+
+const act = (...ids: readonly string[]) => ids.map((id) => call(id, 'slow')).join('');
+const declared = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'action.declared' ? [event.action.id] : []));
+const faults = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'fault' ? [event.code] : []));
+const isDeclared = (id: string) => (event: SessionEvent) =>
+  event.type === 'action.declared' && event.action.id === id;
+
+const REST = `${act('z')}<response>All done.</response>`;
+const TURNS: readonly (readonly [string, string, readonly string[]])[] = [
+  ['the first branch', `<if test="true">${act('a', 'b')}So. <else/>${act('x')}</if>`, ['a', 'b']],
+  ['the other branch', `<if test="false">${act('x')}<else/>${act('a', 'b')}</if>`, ['a', 'b']],
+  [
+    'branches in branches',
+    `<if test="true">${act('a')}<if test="false">${act('x')}<else/>${act('b')}<if test="true">${act('c')}</if>${act('d')}</if>${act('e')}<else/>${act('x')}<if test="true">${act('y')}</if></if>`,
+    ['a', 'b', 'c', 'd', 'e'],
+  ],
+  [
+    'one behind another',
+    `<if test="true">${act('a')}</if><if test="true">${act('b')}<else/>${act('x')}</if>`,
+    ['a', 'b'],
+  ],
+];
+
+describe('a turn that was cut short inside an <if>', () => {
+  it.each(TURNS)('goes on as if it had not been, wherever that was: %s', async (_where, turn, ids) => {
+    const turns = [`${turn}${REST}`];
+    const { behind, events } = await lived(turns);
+    expect(declared(events)).toEqual([...ids, 'z']);
+    for (const { seq } of of(events, 'action.declared', 'action.completed')) {
+      const { all, result } = await behind((event) => event.seq === seq, turns);
+      expect([seq, result.result, declared(all), faults(all)]).toEqual([
+        ...[seq, 'All done.', [...ids, 'z'], []],
+      ]);
+    }
+  });
+
+  it('goes on so when it is cut short once more, in a branch that was open then or is now', async () => {
+    const turns = [
+      `<if test="true">${act('a', 'b')}<if test="true">${act('c', 'd')}</if><else/>${act('x')}</if>${REST}`,
+    ];
+    const { behind } = await lived(turns);
+    const once = await behind(isDeclared('a'), turns);
+    for (const id of ['b', 'c', 'd']) {
+      const twice = await behind(isDeclared(id), turns, undefined, once.id);
+      expect([twice.result.result, declared(twice.all), faults(twice.all)]).toEqual([
+        ...['All done.', ['a', 'b', 'c', 'd', 'z'], []],
+      ]);
+    }
+  });
+
+  it('goes on in a thought, too, whose end is text by then', async () => {
+    const turns = [`<thought>So <if test="true">${act('a', 'b')}<else/>${act('x')}</if></thought>${REST}`];
+    const { behind } = await lived(turns);
+    const { result, all } = await behind(isDeclared('a'), turns);
+    expect([result.result, declared(all), faults(all)]).toEqual([
+      ...['All done.', ['a', 'b', 'z'], ['stray_close']],
+    ]);
+  });
+
+  it('need not be gone on with: a model that was told that its tags are closed begins anew', async () => {
+    const turn = `<if test="true">${act('a')}<else/>${act('x')}</if>${REST}`;
+    const { behind } = await lived([turn]);
+    const said = turn.indexOf('<else/>');
+    const anew = `${act('y')}<if test="false">${act('w')}<else/>${act('v')}</if>${REST}`;
+    const { result, all } = await behind(isDeclared('a'), [`${turn.slice(0, said)}${anew}`]);
+    expect([result.result, declared(all), faults(all)]).toEqual([...['All done.', ['a', 'y', 'v', 'z'], []]]);
+    const bare = await behind(isDeclared('a'), [`${turn.slice(0, said)}${act('y')}`, FINAL]);
+    expect([declared(bare.all), faults(bare.all)]).toEqual([['a', 'y'], []]);
+  });
+
+  it('whose other branch is begun and left open tells the model, and does nothing of it', async () => {
+    const turn = `<if test="true">${act('a')}<else/>${act('x')}`;
+    const { behind } = await lived([`${turn}</if>${REST}`]);
+    const { result, all } = await behind(isDeclared('a'), [turn, FINAL]);
+    expect([result.result, declared(all), faults(all)]).toEqual([...['Done.', ['a'], ['truncated']]]);
+  });
+});

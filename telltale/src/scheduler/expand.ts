@@ -1,12 +1,16 @@
+import { readWholeReference } from '../conditions/references/reference.ts';
 import type { Json } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { giveUpUnseen } from './core.ts';
-import { loopFailed } from './faults.ts';
+import { listUnknown, partUnknown } from './failures.ts';
+import { lastPart, loopFailed } from './faults.ts';
 import { freeStream } from './gates.ts';
-import { resolveInput } from './input.ts';
+import { lookupOf, resolveInput } from './input.ts';
 import { itemsOf, loopOf, rounds } from './loops.ts';
 import { apply, complete, fail } from './record.ts';
 import type { Run } from './run.ts';
+import type { Loop } from './scheduler.ts';
 import { take } from './take.ts';
 import type { Works } from './works.ts';
 
@@ -16,7 +20,7 @@ export function expand(works: Works, run: Run): void {
   const { action } = run;
   const loop = loopOf(action);
   const list = listOf(works, run);
-  const items = list.ok ? itemsOf(loop, list.value, run.turn === 'broken') : list;
+  const items = list.ok ? itemsOf(loop, list.value, () => whyNothing(works, run, loop)) : list;
   if (!items.ok) {
     // A model is shown no foreach among the results: it hears of this one as a fault.
     run.cause = edges.append(loopFailed(items.error), run.cause);
@@ -35,6 +39,15 @@ export function expand(works: Works, run: Run): void {
   if (run.turn !== 'open' && graph.unseen !== undefined) apply(works, giveUpUnseen(graph, new Set(ids)), at);
   complete(works, run, { ids });
   apply(works, freeStream(graph), at);
+}
+
+/** A name that nobody knows is told apart from a part that what it stands for does not have. */
+function whyNothing(works: Works, { action, binding, turn }: Run, { in: source }: Loop): RuntimeError {
+  const reference = readWholeReference(source);
+  const value = reference && lookupOf(works, action, binding)(reference.name);
+  return reference === undefined || value === undefined
+    ? listUnknown(source, turn === 'broken')
+    : partUnknown(source, lastPart(`$${reference.name}`, value, reference.path));
 }
 
 /** What `in` stands for: where it began before a restart, what it stood for then. */

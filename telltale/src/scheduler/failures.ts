@@ -23,6 +23,12 @@ export const listUnknown = (source: string, broken: boolean) =>
     hint: 'Name an action, an output_key, a variable or a metadata field that holds a list: in="$items".',
   });
 
+/** `instead`: how far its path leads, and what is there. */
+export const partUnknown = (source: string, instead: string) =>
+  new RuntimeError('bad_list', `in=${quote(source)} names nothing: ${instead}.`, {
+    hint: 'Name the value that is a list, or the list in it: in="$result.items".',
+  });
+
 const BROKE_OFF = ', as far as the turn went before it broke off';
 
 export const noList = (source: string, found: string) =>

@@ -82,7 +82,7 @@ function listed(all: ReadonlySet<string>): string {
 }
 
 /** How far the path leads, and what is there instead: `$page.links has self, next`. */
-function lastPart(name: string, value: Json, [step, ...rest]: readonly PathSegment[]): string {
+export function lastPart(name: string, value: Json, [step, ...rest]: readonly PathSegment[]): string {
   const part = step === undefined ? undefined : (readPath(value, [step]) as Json | undefined);
   if (step === undefined || part === undefined) return `${name} ${shapeOf(value)}`;
   return lastPart(typeof step === 'number' ? `${name}[${step}]` : `${name}.${step}`, part, rest);

@@ -80,7 +80,10 @@ export function freeStream(graph: Graph, changes: Change[] = []): Change[] {
   if (blocked.size === 0) return changes;
   for (const node of waitingIn(holder)) {
     const why = blocked.get(node);
-    if (why !== undefined && node.phase === 'waiting') deadlock(graph, node, why, changes);
+    if (why === undefined || node.phase !== 'waiting') continue;
+    // The name that is waited for is its own: it is the list of a `<foreach>` whose rounds it needs.
+    const isItself = why.kind === 'unseen' && why.id === node.id;
+    deadlock(graph, node, isItself ? { kind: 'cycle', path: [node.id, node.id] } : why, changes);
   }
   return changes;
 }

@@ -1,4 +1,4 @@
-import { resolveReferences } from '../conditions/references/resolve-references.ts';
+import { type Lookup, resolveReferences } from '../conditions/references/resolve-references.ts';
 import type { DeclaredAction } from '../events/action.ts';
 import type { Json } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
@@ -8,6 +8,16 @@ import { badParameters } from './failures.ts';
 import { type Fault, unknownVariables } from './faults.ts';
 import { find, type NameSpace, outputOf } from './names.ts';
 
+/** What the names in `action` stand for, now that it starts. */
+export const lookupOf =
+  (names: NameSpace, action: DeclaredAction, binding: Binding): Lookup =>
+  (name) => {
+    const bound = binding.bound.get(name);
+    if (bound !== undefined) return outputOf(names, bound);
+    const standing = find(names, name, action);
+    return standing?.state === 'value' ? standing.value : undefined;
+  };
+
 /** `value` with the variables of `action` resolved, and what to tell the model of those that name nothing. */
 export function resolveInput<T extends Json>(
   names: NameSpace,
@@ -16,12 +26,7 @@ export function resolveInput<T extends Json>(
   value: T,
 ): Result<{ readonly value: T; readonly fault?: Fault }, RuntimeError> {
   if (!hasDollar(value)) return ok({ value });
-  const lookup = (name: string): Json | undefined => {
-    const bound = binding.bound.get(name);
-    if (bound !== undefined) return outputOf(names, bound);
-    const standing = find(names, name, action);
-    return standing?.state === 'value' ? standing.value : undefined;
-  };
+  const lookup = lookupOf(names, action, binding);
   const resolved = resolveReferences(value, lookup);
   if (!resolved.ok) return err(badParameters(resolved.error.message, resolved.error.hint));
   const { unknown } = resolved.value;

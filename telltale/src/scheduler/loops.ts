@@ -2,7 +2,8 @@ import { readWholeReference } from '../conditions/references/reference.ts';
 import type { DeclaredAction } from '../events/action.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
-import { listTooLong, listUnknown, noList } from './failures.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { listTooLong, noList } from './failures.ts';
 import type { Loop } from './scheduler.ts';
 
 /** Items of the list a `<foreach>` may have. */
@@ -28,15 +29,15 @@ export function loopOf({ parameters }: DeclaredAction): Loop {
   return { in: list, as, actions };
 }
 
-/** The list, once `in` was resolved to `value`. `broken`: whether its turn broke off. */
+/** The list, once `in` was resolved to `value`; `nothing` says why it is none where it was not. */
 export function itemsOf(
   { in: source, actions }: Loop,
   value: Json,
-  broken: boolean,
+  nothing: () => RuntimeError,
 ): Result<readonly Json[]> {
   if (!Array.isArray(value)) {
     const unresolved = value === source && readWholeReference(source) !== undefined;
-    return err(unresolved ? listUnknown(source, broken) : noList(source, described(value)));
+    return err(unresolved ? nothing() : noList(source, described(value)));
   }
   if (value.length > MAX_LOOP_ITEMS) return err(listTooLong(source, value.length, MAX_LOOP_ITEMS));
   const made = value.length * actions.length;

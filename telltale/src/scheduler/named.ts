@@ -24,6 +24,20 @@ export function namedBy(works: Works, action: DeclaredAction, cause: Cause | und
   }
 }
 
+/** Names that are looked up where the stream is about to wait. */
+const MAX_SOUGHT = 100;
+
+/** Values that were set outside without a word may have one of the names: asked before the stream waits for what needs it. */
+export function seek(works: Works): void {
+  const found: string[] = [];
+  let sought = 0;
+  for (const name of works.graph.unnamed?.keys() ?? []) {
+    if (works.lookup(name) !== undefined) found.push(name);
+    if (++sought === MAX_SOUGHT) break;
+  }
+  for (const name of found) named(works, name, undefined);
+}
+
 /** Something may have this name now. */
 export function named(works: Works, name: string, cause: Cause | undefined): void {
   const { graph } = works;

@@ -10,7 +10,7 @@ import { seal } from './gates.ts';
 import { gatesOf } from './gates-of.ts';
 import type { Change } from './graph.ts';
 import { isLoop } from './loops.ts';
-import { namedBy, unnamedList } from './named.ts';
+import { namedBy, seek, unnamedList } from './named.ts';
 import { nameKey } from './names.ts';
 import { apply } from './record.ts';
 import { type Run, WAITING } from './run.ts';
@@ -27,6 +27,7 @@ export function take(works: Works, action: DeclaredAction, cause: Cause | undefi
   const { unsealed } = works.graph;
   if (holdsStream && unsealed !== undefined)
     for (const gate of [...unsealed]) apply(works, seal(works.graph, gate), cause);
+  if (holdsStream && works.graph.unnamed !== undefined) seek(works);
   const binding = bindingOf(works, action);
   const at = works.edges.append({ type: 'action.declared', action }, cause);
   if (works.life !== 'open' && coming.undoes === undefined) {

@@ -1,6 +1,7 @@
 import { waitForEnds } from './bell.ts';
 import { closeParallel } from './gates.ts';
 import { isClosed } from './graph.ts';
+import { seek } from './named.ts';
 import { apply } from './record.ts';
 import type { Works } from './works.ts';
 
@@ -27,7 +28,9 @@ function stillOpen(works: Works, ids: readonly string[]): readonly string[] {
   const { graph } = works;
   for (const id of ids) {
     const gate = graph.gates?.get(id);
-    if (gate?.of === 'parallel' && !gate.sealed) apply(works, closeParallel(graph, gate), undefined);
+    if (gate?.of !== 'parallel' || gate.sealed) continue;
+    if (graph.unnamed !== undefined) seek(works);
+    apply(works, closeParallel(graph, gate), undefined);
   }
   const { runs } = works;
   const isOpen = (id: string) => {

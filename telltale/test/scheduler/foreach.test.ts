@@ -97,7 +97,7 @@ describe('foreach', () => {
   test.each([
     ['$text', 'is a string, not a list'],
     ['$object', 'is an object, not a list'],
-    ['$object.nope', 'names nothing'],
+    ['$object.nope', 'names nothing: $object is empty.'],
     ['text', 'is a string, not a list'],
     ['$long', 'would make 1001 actions'],
   ])('a list that is none (%s) fails it, tells the model and skips what depends on it', (list, message) => {
@@ -410,6 +410,43 @@ describe('a foreach whose list is declared behind it', () => {
     expect(s.events.find(({ type }) => type === 'fault')).toMatchObject({
       message: expect.stringContaining('Declare "list" first, or leave the <foreach> out of <parallel>.'),
     });
+  });
+
+  test('that needs its rounds and holds the stream waits for itself', () => {
+    const s = stage();
+    loop(s, '$list', page);
+    s.declare('list', { mode: 'sync', depends_on: ['page'] });
+    expect(s.story().slice(2)).toEqual([
+      'fault deadlock',
+      'skipped list deadlock list → list',
+      'fault bad_list',
+      'skipped foreach_1 dependency list',
+    ]);
+  });
+
+  test('is looked for outside before the stream waits for its rounds', async () => {
+    const outside: Record<string, number[]> = {};
+    const s = stage({ outside });
+    loop(s, '$untold', page);
+    outside.untold = [1];
+    s.declare('a', { mode: 'sync', depends_on: ['page'] });
+    await s.complete('page[0]');
+    await s.complete('a');
+    loop(s, '$more', action('text', { group: 'g' }));
+    outside.more = [1];
+    s.scheduler.whenEnded(['g'], () => undefined);
+    expect(s.running()).toEqual(['text[0]']);
+    expect(s.story().filter((line) => /fault|skipped/.test(line))).toEqual([]);
+  });
+
+  test('that turns out to have no such part is told apart from one that never came', async () => {
+    const s = stage();
+    loop(s, '$list.items', page);
+    s.declare('list');
+    await s.complete('list', { entries: [1] });
+    expect(s.state.actions.get('foreach_1')?.error?.message).toBe(
+      'in="$list.items" names nothing: $list has entries.',
+    );
   });
 
   test('cancelled while it waits, it ends and takes nothing', async () => {

@@ -44,10 +44,13 @@ export function expand(works: Works, run: Run): void {
 /** A name that nobody knows is told apart from a part that what it stands for does not have. */
 function whyNothing(works: Works, { action, binding, turn }: Run, { in: source }: Loop): RuntimeError {
   const reference = readWholeReference(source);
-  const value = reference && lookupOf(works, action, binding)(reference.name);
-  return reference === undefined || value === undefined
-    ? listUnknown(source, turn === 'broken')
-    : partUnknown(source, lastPart(`$${reference.name}`, value, reference.path));
+  if (reference === undefined) return listUnknown(source, turn === 'broken');
+  const { name, path } = reference;
+  const value = lookupOf(works, action, binding)(name);
+  if (value !== undefined) return partUnknown(source, lastPart(`$${name}`, value, path));
+  return works.graph.gates?.get(name)?.of === 'parallel'
+    ? partUnknown(source, `"${name}" is a <parallel>, whose actions have values of their own`)
+    : listUnknown(source, turn === 'broken');
 }
 
 /** What `in` stands for: where it began before a restart, what it stood for then. */

@@ -1,5 +1,5 @@
 import { blockedUntilTurnEnd } from './cycles.ts';
-import type { ActionNode, Change, Gate, Graph, Node } from './graph.ts';
+import { type ActionNode, type Change, type Gate, type Graph, isClosed, type Node } from './graph.ts';
 import { close, deadlock, doom, end, spoiltBy } from './propagate.ts';
 
 /** An id that was waited for is there now. */
@@ -75,7 +75,9 @@ export function closeParallel(graph: Graph, gate: Gate): Change[] {
 /** Ends what the stream waits for and what itself waits for the turn's end, which only the stream can bring. */
 export function freeStream(graph: Graph, changes: Change[] = []): Change[] {
   const { holder } = graph;
-  if (holder === undefined) return changes;
+  // Once that has ended, there is nothing to look for, which costs as much as waits for the turn's end.
+  if (holder === undefined || (holder.kind === 'action' ? holder.phase === 'ended' : isClosed(holder)))
+    return changes;
   const blocked = blockedUntilTurnEnd(graph);
   if (blocked.size === 0) return changes;
   for (const node of waitingIn(holder)) {

@@ -108,6 +108,35 @@ describe('cancel_action', () => {
     expect(ran.result.status).toBe('completed');
   });
 
+  it.each([
+    ['runs', '<action id="two" mode="sync">{"name":"pair"}</action>', ['p[0]', 'p[1]']],
+    ['waits for its list', '', ['foreach_1']],
+  ])('stops all of a <foreach> by the id in it, where that %s', async (_how, before, cancelled) => {
+    const ran = await runAgent({
+      ...TOOLS,
+      files: { ...TOOLS.files, ...tool('pair', 'return [1, 2];') },
+      turns: [
+        `${before}<foreach in="$two"><action id="p">{"name":"slow"}</action></foreach>${internal('c', 'cancel_action', { id: 'p' }, 'mode="sync"')}${internal('d', 'cancel_action', { id: 'p' }, 'mode="sync"')}`,
+        DONE,
+      ],
+    });
+    expect(outcome(ran, 'c')).toEqual({ id: 'p', status: 'cancelled' });
+    expect(ran.of('action.cancelled').map(({ id }) => id)).toEqual(cancelled);
+    expect(outcome(ran, 'd')).toMatchObject({ code: 'action_ended' });
+  });
+
+  it('refuses the <parallel> that it stands in', async () => {
+    const ran = await runAgent({
+      ...TOOLS,
+      turns: [
+        `<parallel id="g"><action id="q">{"name":"quick"}</action>${internal('c', 'cancel_action', { id: 'g' })}</parallel>`,
+        DONE,
+      ],
+    });
+    expect(outcome(ran, 'c')).toMatchObject({ code: 'bad_parameters' });
+    expect(ran.of('action.cancelled')).toEqual([]);
+  });
+
   it('needs no place among what runs', async () => {
     const ran = await runAgent({
       ...TOOLS,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Declaration, declare, endTurn, settle, waitForMore } from '../../src/scheduler/core.ts';
-import { openGate, seal } from '../../src/scheduler/gates.ts';
+import { freeStream, openGate, seal } from '../../src/scheduler/gates.ts';
 import {
   type ActionNode,
   type Change,
@@ -36,6 +36,28 @@ const brief = (changes: readonly Change[]) =>
   changes.map((change) => `${change.kind} ${change.kind === 'closed' ? change.gate.id : change.node.id}`);
 
 describe('the graph', () => {
+  test('is searched for what blocks the stream only while something holds it', () => {
+    const graph = createGraph();
+    add(graph, 'later', ['nobody']);
+    add(graph, 'sync', [], { holdsStream: true });
+    let searches = 0;
+    graph.unseen = new (class extends Map<string, ActionNode[]> {
+      override [Symbol.iterator]() {
+        searches++;
+        return super[Symbol.iterator]();
+      }
+    })(graph.unseen);
+    searches = 0; // made as a copy of the other
+    freeStream(graph);
+    expect(searches).toBe(1);
+    const sync = graph.nodes.get('sync') as ActionNode;
+    settle(graph, sync);
+    searches = 0;
+    freeStream(graph);
+    expect(graph.holder).toBe(sync);
+    expect(searches).toBe(0);
+  });
+
   test('says what may start now, and nothing twice', () => {
     const graph = createGraph();
     const a = add(graph, 'a');

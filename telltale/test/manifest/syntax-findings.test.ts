@@ -168,7 +168,7 @@ describe('other slips', () => {
     [
       'a line in a list that is indented a little too far',
       'import:\n  tools:\n    - a: 1\n     b: 2\n',
-      '6:6 b: 2: This line stands in a list, and has no dash. | Begin it with "- ", or let it begin in the column of the first key of the entry that it belongs to.',
+      '6:6 b: 2: This line stands neither in the entry above it nor in a new one. | Indent it like the other keys of the entry, or begin a new entry with "- ".',
     ],
     [
       'a list on the line of its key',

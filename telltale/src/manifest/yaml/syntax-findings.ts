@@ -136,12 +136,6 @@ function explain(
       if (error.message.startsWith('Comments must'))
         return at('A comment needs a space before its "#".', 'Add a space, or put the text in quotes.');
       if (error.message.startsWith('Missing ,')) return noComma(lineSpan(text, start));
-      if (error.message.startsWith('Sequence item without -'))
-        return at(
-          'This line stands in a list, and has no dash.',
-          'Begin it with "- ", or let it begin in the column of the first key of the entry that it belongs to.',
-          lineSpan(text, start),
-        );
       return at(`${clip(error.message)}.`, 'Mend the YAML here.');
     }
     case 'BAD_SCALAR_START':

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
 import {
@@ -117,6 +117,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
   it.each([
     ['in one line', 'x'.repeat(1_000_000)],
     ['in lines without an empty one', `data: ${'x'.repeat(55)}\n`.repeat(16_000)],
+    ['in lines that end in CR LF', `data: ${'x'.repeat(54)}\r\n`.repeat(16_000)],
   ])('a frame that does not end, %s, ends with a clear error and bounded memory', async (_what, piece) => {
     let sent = 0;
     server.answer = async (response) => {
@@ -139,19 +140,31 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
     expect(sent).toBeLessThan(60);
   });
 
-  it('reads frames that together are far larger than one may be', async () => {
+  it.each([
+    ['whole', (frame: string) => [frame]],
+    ['line by line', (frame: string) => frame.split(/(?<=\n)/)],
+    ['with CR LF, cut between the two', (frame: string) => frame.replaceAll('\n', '\r\n').split(/(?<=\r)/)],
+  ])('reads frames that together are far larger than one may be, %s', async (_how, pieces) => {
     const text = 'y'.repeat(100_000);
-    server.answer = (response) => {
-      sse(response, [
-        ...wire.start,
-        ...Array.from({ length: 200 }, () => wire.delta(text)),
-        ...wire.end('stop'),
-      ]);
-      response.end();
-    };
-    const { deltas, end } = ask(await open(wire));
+    const frames = [
+      ...wire.start,
+      ...Array.from({ length: 200 }, () => wire.delta(text)),
+      ...wire.end('stop'),
+    ];
+    const bytes = frames.flatMap(pieces).map((piece) => new TextEncoder().encode(piece));
+    const body = ReadableStream.from(bytes) as ReadableStream<Uint8Array>;
+    const fetch = async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    const { deltas, end } = ask(await open(wire, { fetch }));
     expect(await end).toMatchObject({ finish: 'stop' });
     expect(deltas.join('')).toBe(text.repeat(200));
+  });
+
+  it('asks with the global fetch of the moment', async () => {
+    const model = await open(wire);
+    const replaced = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('Replaced.'));
+    onTestFinished(() => replaced.mockRestore());
+    expect(await ask(model).error).toMatchObject({ code: 'model_broke_off' });
+    expect(replaced).toHaveBeenCalledOnce();
   });
 
   it('a page in place of a stream points at the base URL', async () => {

@@ -8,25 +8,26 @@ const MAX_FRAME = 16 * 1024 * 1024;
 
 /**
  * A `fetch` whose answers end with an error where a frame does not. What reads the frames of a stream gathers each to its
- * end before it looks at it: a server that never ends one would fill the memory. `id` is the model's.
+ * end before it looks at it: a server that never ends one would fill the memory. `id` is the model's; without `fetch`, it
+ * is the global one at each call, which others may have replaced since.
  */
 export const boundedFetch =
-  (id: string, fetch: Fetch = globalThis.fetch): Fetch =>
+  (id: string, fetch?: Fetch): Fetch =>
   async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await (fetch ?? globalThis.fetch)(input, init);
     const { body, status, statusText, headers } = response;
     return body === null ? response : new Response(bounded(body, id), { status, statusText, headers });
   };
 
 function bounded(body: ReadableStream<Uint8Array>, id: string): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  let open = 0;
+  const frame: Frame = { bytes: 0, isLineEmpty: true, isAfterCr: false };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await reader.read();
       if (done) return controller.close();
-      open = bytesOpen(open, value);
-      if (open <= MAX_FRAME) return controller.enqueue(value);
+      take(frame, value);
+      if (frame.bytes <= MAX_FRAME) return controller.enqueue(value);
       controller.error(frameTooLarge(id));
       await reader.cancel();
     },
@@ -34,13 +35,36 @@ function bounded(body: ReadableStream<Uint8Array>, id: string): ReadableStream<U
   });
 }
 
-const EMPTY_LINES = ['\n\n', '\n\r\n', '\r\r'];
+/** How far the frame in hand is, and where its last line stands. */
+interface Frame {
+  bytes: number;
+  isLineEmpty: boolean;
+  /** A line break of CR LF is one. */
+  isAfterCr: boolean;
+}
 
-/** Behind the last empty line. One that two chunks share is not seen: frames are small, and the next one is. */
-function bytesOpen(before: number, chunk: Uint8Array): number {
-  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  const last = Math.max(...EMPTY_LINES.map((line) => bytes.lastIndexOf(line)));
-  return last === -1 ? before + bytes.length : bytes.length - last;
+const LF = 10;
+const CR = 13;
+
+/** An empty line ends a frame, wherever chunks are cut: there are gateways that send line by line. */
+function take(frame: Frame, chunk: Uint8Array): void {
+  let { bytes, isLineEmpty, isAfterCr } = frame;
+  for (let at = 0; at < chunk.length; at++) {
+    const byte = chunk[at];
+    bytes++;
+    if (byte === LF && isAfterCr) isAfterCr = false;
+    else if (byte === LF || byte === CR) {
+      if (isLineEmpty) bytes = 0;
+      isLineEmpty = true;
+      isAfterCr = byte === CR;
+    } else {
+      isLineEmpty = false;
+      isAfterCr = false;
+    }
+  }
+  frame.bytes = bytes;
+  frame.isLineEmpty = isLineEmpty;
+  frame.isAfterCr = isAfterCr;
 }
 
 const frameTooLarge = (id: string): RuntimeError =>

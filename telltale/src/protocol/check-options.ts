@@ -6,7 +6,7 @@ import type { TagParserOptions } from './tags/tag-parser.ts';
 const PLACES: readonly unknown[] = ['outside', 'thought', 'response'] satisfies readonly Place[];
 
 const MUST_BE: { readonly [Option in keyof Required<TagParserOptions>]: string } = {
-  max_body: 'a whole number of characters, such as 64 * 1024',
+  max_body: 'a whole number of characters, such as 64 * 1024, or Infinity for no limit',
   actions_in: 'a list of "outside", "thought" and "response"',
   key: 'a text that is not empty; left out, there is no seal',
   ids: 'a Set of ids, to which the parser adds',
@@ -30,7 +30,8 @@ export function checkOptions(call: string, options: unknown, others: readonly st
 }
 
 function isTaken(option: string, value: unknown): boolean {
-  if (option === 'max_body') return Number.isSafeInteger(value) && (value as number) >= 0;
+  if (option === 'max_body')
+    return value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && (value as number) >= 0);
   if (option === 'actions_in') return Array.isArray(value) && value.every((place) => PLACES.includes(place));
   if (option === 'key') return typeof value === 'string' && value !== '';
   return value instanceof Set;

@@ -52,6 +52,7 @@ it('createTagParser takes what it has, and what is undefined as left out', () =>
   const left = { max_body: undefined, actions_in: undefined, key: undefined, ids: undefined };
   expect(refusal(left)).toBeUndefined();
   expect(refusal({ max_body: 0, actions_in: [], key: 'k', ids: new Set() })).toBeUndefined();
+  expect(refusal({ max_body: Number.POSITIVE_INFINITY })).toBeUndefined();
   expect(createTagParser().push('<metadata>{"a": 1}</metadata>')).toHaveLength(1);
 });
 

@@ -155,13 +155,16 @@ export interface ExecutedAction {
   readonly status: ActionStatus;
 }
 
-/** The last actions that were declared, and how far they came. */
-export const executedActions = ({ executed, recent, actions }: SessionState): readonly ExecutedAction[] =>
-  executed ??
-  recent.flatMap((id) => {
-    const found = actions.get(id);
-    return found === undefined ? [] : [{ id, name: found.action.name, status: found.status }];
-  });
+/** The last actions that were declared, and how far they came. A loop: it is run at the end of each session. */
+export function executedActions({ executed, recent, actions }: SessionState): readonly ExecutedAction[] {
+  if (executed !== undefined) return executed;
+  const found: ExecutedAction[] = [];
+  for (const id of recent) {
+    const state = actions.get(id);
+    if (state !== undefined) found.push({ id, name: state.action.name, status: state.status });
+  }
+  return found;
+}
 
 /** For all sessions without metadata. */
 export const NO_FIELDS: JsonObject = Object.freeze({});

@@ -8,6 +8,10 @@ const STOPS: ReadonlySet<string> = new Set(['timeout', 'cancelled']);
  * spawned with the signal of a call and that nobody listens to, a request that nobody waits for any more.
  */
 export function isOwnStop(thrown: unknown): boolean {
-  if (thrown instanceof RuntimeError) return STOPS.has(thrown.code);
-  return thrown instanceof Error && thrown.name === 'AbortError' && thrown.cause instanceof RuntimeError;
+  try {
+    if (thrown instanceof RuntimeError) return STOPS.has(thrown.code);
+    return thrown instanceof Error && thrown.name === 'AbortError' && thrown.cause instanceof RuntimeError;
+  } catch {
+    return false; // something that throws when it is looked at
+  }
 }

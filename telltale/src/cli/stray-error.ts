@@ -1,16 +1,23 @@
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { thrownPlace } from '../kernel/thrown-place.ts';
 
 /** What was thrown where nobody could catch it: in a timer, or in a promise that nobody waits for. */
 export function strayError(thrown: unknown): RuntimeError {
-  const said = thrown instanceof Error ? thrown.message : String(thrown);
   const place = thrownPlace(thrown);
   return new RuntimeError(
     'stray_error',
-    `Code that nobody waits for failed${place === undefined ? '' : ` at ${place}`}: ${said}`,
+    `Code that nobody waits for failed${place === undefined ? '' : ` at ${place}`}: ${saidBy(thrown)}`,
     {
       hint: 'A tool has left work behind when it returned: wait for it with "await", or catch what it throws.',
       cause: thrown,
     },
   );
+}
+
+function saidBy(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  } catch {
+    return toRuntimeError(thrown).message; // something that throws when it is looked at
+  }
 }

@@ -35,10 +35,11 @@ const isAlive = (pid: number) => {
 };
 
 describe('what nobody caught', () => {
+  const abortError = (cause: unknown) =>
+    Object.assign(new Error('aborted', { cause }), { name: 'AbortError' });
+
   it('is the answer to a stop where it is its reason, or was caused by it, and else is none', () => {
     const late = new RuntimeError('timeout', 'It took too long.');
-    const abortError = (cause: unknown) =>
-      Object.assign(new Error('aborted', { cause }), { name: 'AbortError' });
     for (const thrown of [late, new RuntimeError('cancelled', 'No.'), abortError(late)])
       expect(isOwnStop(thrown)).toBe(true);
     const others = [
@@ -47,6 +48,23 @@ describe('what nobody caught', () => {
       new Error('x', { cause: late }),
     ];
     for (const thrown of [...others, 'timeout', undefined]) expect(isOwnStop(thrown)).toBe(false);
+  });
+
+  it('is no answer to a stop, and is told, where it throws when it is looked at', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const unreadable = Object.defineProperty(new Error('x'), 'message', {
+      get() {
+        throw proxy;
+      },
+    });
+    for (const thrown of [proxy, abortError(proxy), unreadable, Object.create(null)]) {
+      expect(isOwnStop(thrown)).toBe(false);
+      expect(strayError(thrown)).toMatchObject({
+        code: 'stray_error',
+        message: expect.stringContaining('Code that nobody waits for failed'),
+      });
+    }
   });
 });
 

@@ -65,6 +65,10 @@ const NEXT_CHARACTERS: ReadonlyMap<string, string> = new Map([
   ['?', 'For a value that may be missing write has(a.b) ? a.b : other.'],
 ]);
 
+/** What stands in a string is no part of the expression. */
+const STRING =
+  /"""(?:\\[\s\S]|[^\\])*?"""|'''(?:\\[\s\S]|[^\\])*?'''|"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*'/g;
+
 /** `not` by itself is a name: what follows it is what cannot stand there. */
 const BEHIND_NOT = /\bnot\s+$/i;
 
@@ -120,7 +124,12 @@ function hintFor(error: ParseError, source: string, offset: number): string | un
     return 'Write \\\\ for a backslash, or put r before the quote: r"\\d".';
   if (error.code === 'reserved_identifier') return `Read it as a key: vars["${word}"].`;
   if (error.code === 'expected_token' && /got IN$/.test(error.summary)) return 'Read it as a key: x["in"].';
-  if (/\{\{/.test(source.slice(0, offset + 1)))
+  if (
+    source
+      .slice(0, offset + 1)
+      .replace(STRING, '""')
+      .includes('{{')
+  )
     return 'Names stand without braces here: vars.name, not {{ vars.name }}.';
   return (
     WORDS.get(word) ??

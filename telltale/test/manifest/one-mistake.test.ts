@@ -218,4 +218,10 @@ describe('what is meant is said', () => {
       'unknown_name «on_fail» Did you mean "on_failure"?',
     ]);
   });
+
+  it('and of none where that is a variable of the agent in an expression', () => {
+    expect(
+      workflow('steps: [{ name: a, type: notify, message: m, condition: "previous > 3 && !on_fail" }]'),
+    ).toEqual([]);
+  });
 });

@@ -32,7 +32,9 @@ export function checkConditionNames(
   const roots = [...STEP_ROOTS, 'metadata', ...scope.items, ...scope.variables];
   return parsed.value.names.flatMap(({ root, path: [member], offset }) => {
     if (roots.includes(root)) return checkMember(place, root, member, offset, scope);
-    const near = nearest(root, [...roots, ...words]) ?? likeliest(root, words);
+    // The beginning of a word is one only where nothing else stands there: elsewhere it may be a variable of the agent.
+    const isAlone = source.trim() === root;
+    const near = nearest(root, [...roots, ...words]) ?? (isAlone ? likeliest(root, words) : undefined);
     if (near === undefined) return [];
     return [
       errorAt(place, 'unknown_name', `There is no name "${root}" here.`, {

@@ -213,6 +213,19 @@ describe('what is meant is said', () => {
     ]);
   });
 
+  it.each(['input', 'inputs', 'params', 'args', 'with'])(
+    'of "%s", which is "parameters" only in a step that has them',
+    (key) => {
+      expect(workflow(`steps: [{ name: a, type: tool, target: t, ${key}: {} }]`)).toEqual([
+        `unknown_key «${key}» It is "parameters".`,
+      ]);
+      const [only, ...others] = workflow(`steps: [{ name: a, type: notify, message: m, ${key}: {} }]`);
+      expect(only).toMatch(new RegExp(`^unknown_key «${key}»`));
+      expect(only).not.toContain('parameters');
+      expect(others).toEqual([]);
+    },
+  );
+
   it('of the beginning of a word of "condition"', () => {
     expect(workflow('steps: [{ name: a, type: notify, message: m, condition: on_fail }]')).toEqual([
       'unknown_name «on_fail» Did you mean "on_failure"?',

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { closed, type Place, type Slips } from '../closed.ts';
-import { STEP_SLIPS, stepKeys } from './step-common.ts';
+import { PARAMETER_SLIPS, STEP_SLIPS, stepKeys } from './step-common.ts';
 
 interface StepPlace extends Omit<Place, 'title' | 'slips'> {
   readonly slips?: Slips;
@@ -13,8 +13,7 @@ export function defineStep<Shape extends z.core.$ZodLooseShape>(
   shape: Shape,
 ) {
   const title = `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type} step`;
-  const elsewhere = Object.fromEntries(
-    Object.entries(STEP_SLIPS).filter(([key]) => !Object.hasOwn(shape, key)),
-  );
+  const common = { ...STEP_SLIPS, ...(Object.hasOwn(shape, 'parameters') ? PARAMETER_SLIPS : {}) };
+  const elsewhere = Object.fromEntries(Object.entries(common).filter(([key]) => !Object.hasOwn(shape, key)));
   return closed({ ...place, title, slips: { ...elsewhere, ...place.slips } }, { ...stepKeys(), ...shape });
 }

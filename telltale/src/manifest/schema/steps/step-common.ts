@@ -27,11 +27,6 @@ export const STEP_SLIPS: Slips = {
   after: 'Steps use "needs".',
   id: 'A step is named by "name".',
   when: 'It is "if" (CEL) or "condition".',
-  params: 'It is "parameters".',
-  args: 'It is "parameters".',
-  with: 'It is "parameters".',
-  input: 'It is "parameters".',
-  inputs: 'It is "parameters".',
   uses: 'What is called is "type" and "target".',
   tool: 'Write "type: tool" and "target: NAME".',
   relic: 'Write "type: relic" and "target: NAME".',
@@ -48,6 +43,15 @@ export const STEP_SLIPS: Slips = {
   next: 'Order is the list\'s, or "needs"; a jump after a failure is "on_error: goto NAME".',
   transitions: 'Transitions belong to a state.',
   inject_into: 'A component has "inject_into"; components stand beside "steps".',
+};
+
+/** Of the steps that have "parameters". */
+export const PARAMETER_SLIPS: Slips = {
+  params: 'It is "parameters".',
+  args: 'It is "parameters".',
+  with: 'It is "parameters".',
+  input: 'It is "parameters".',
+  inputs: 'It is "parameters".',
 };
 
 /** What every step takes. */

@@ -97,6 +97,22 @@ describe('a hint that names a session', () => {
       'Talk to it: telltale chat MANIFEST --resume ses_a --store x. "telltale sessions --store x" lists them; List: telltale sessions --store x, telltale workflow list --store x',
     );
   });
+
+  it.each([
+    ['See those that wait: telltale workflow list --status waiting', ''],
+    ['See "telltale sessions --status running', '" first.'],
+    ['Revoke those that nobody uses: telltale token list', ' shows when each was last used.'],
+    ['Choose another name, or revoke that one first: telltale token revoke ann@example.com', ''],
+    ['Revoke it: telltale token revoke ci', '. Then make another.'],
+    ['Its newest is 3: telltale artifact show release_gate', ''],
+  ])('names the store behind all of a command: %s%s', (command, rest) => {
+    expect(namingStore(`${command}${rest}`, ' --store x')).toBe(`${command} --store x${rest}`);
+  });
+
+  it('names no store where one is named, or where another command is meant', () => {
+    for (const hint of ['Do: telltale sessions --store other', 'Do: telltale reviews answer REVIEW TEXT'])
+      expect(namingStore(hint, ' --store x')).toBe(hint);
+  });
 });
 
 describe('telltale logs', () => {

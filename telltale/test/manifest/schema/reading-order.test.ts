@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of manifests, not of JavaScript
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { found, machine, said, step, steps } from './said.ts';
 
@@ -197,6 +198,16 @@ describe('a result that can be there is fine', () => {
       steps(step('z'), reads('a', 'b'), step('b'), step('c', { on_error: 'goto a' })),
     ],
     [
+      'of what two failures lead back over, one behind the other',
+      steps(
+        step('a', { if: "steps.d.status == 'completed' && steps.d.output == 'seen'" }),
+        step('b'),
+        step('c', { on_error: 'goto a' }),
+        step('d'),
+        step('e', { on_error: 'goto c' }),
+      ),
+    ],
+    [
       'of what is tried, where it is caught',
       steps(tried({ body: [step('a')], catch: [reads('b', 'a')], finally: [reads('c', 'b')] })),
     ],
@@ -253,4 +264,42 @@ describe('a result that can be there is fine', () => {
     };
     expect(found(machine('s', states))).toEqual(['unknown_state states.t.transitions.0.to']);
   });
+});
+
+/** The steps that can have ended when each begins, by walking every way through the list. */
+function endedBefore(jumps: readonly (number | undefined)[]): readonly ReadonlySet<number>[] {
+  const ended = jumps.map(() => new Set<number>());
+  const seen = new Set<string>();
+  const walk = (at: number, before: readonly number[]): void => {
+    const key = `${at} ${before}`;
+    if (at === jumps.length || seen.has(key)) return;
+    seen.add(key);
+    for (const each of before) ended[at]?.add(each);
+    const after = [...new Set([...before, at])].sort();
+    walk(at + 1, after);
+    const to = jumps[at];
+    if (to !== undefined) walk(to, after);
+  };
+  walk(0, []);
+  return ended;
+}
+
+it('a result is refused in a list with jumps exactly where no way through it has brought it', () => {
+  const lists = fc
+    .integer({ min: 3, max: 5 })
+    .chain((length) =>
+      fc.array(fc.option(fc.nat(length - 1), { nil: undefined }), { minLength: length, maxLength: length }),
+    );
+  fc.assert(
+    fc.property(lists, fc.nat(4), fc.nat(4), (jumps, one, other) => {
+      const [by, read] = [one % jumps.length, other % jumps.length];
+      const list = jumps.map((to, at) => {
+        const jump = to === undefined ? {} : { on_error: `goto s${to}` };
+        return at === by ? reads(`s${at}`, `s${read}`, jump) : step(`s${at}`, jump);
+      });
+      const isRefused = found(steps(...list)).some((line) => line.startsWith('read_too_early'));
+      expect(isRefused).toBe(endedBefore(jumps)[by]?.has(read) === false);
+    }),
+    { numRuns: 500 },
+  );
 });

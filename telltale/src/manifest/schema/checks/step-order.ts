@@ -117,6 +117,23 @@ interface ListOrder {
   needsOf(index: number): ReadonlySet<number>;
 }
 
+/** A way back in a list, from a step to one before it, or to itself. */
+interface Jump {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** One jump leads to where another can follow: those that overlap lead as far back together as one would. */
+function joined(jumps: readonly Jump[]): readonly Jump[] {
+  const all: Jump[] = [];
+  for (const jump of jumps.toSorted((a, b) => a.to - b.to)) {
+    const last = all.at(-1);
+    if (last === undefined || jump.to > last.from) all.push(jump);
+    else all[all.length - 1] = { from: Math.max(last.from, jump.from), to: last.to };
+  }
+  return all;
+}
+
 function listOrder({ steps }: StepList): ListOrder {
   const isGraph = steps.some((step) => step.has('needs'));
   const places = new Map(steps.map((step, index) => [stepName(step), index]));
@@ -125,6 +142,7 @@ function listOrder({ steps }: StepList): ListOrder {
     const to = placeOf(/^goto +(\S+)$/.exec(step.at('on_error').text() ?? '')?.[1]);
     return to === undefined || to > from || isGraph ? [] : [{ from, to }];
   });
+  const circles = joined(jumps);
   const direct = steps.map((step) =>
     step
       .at('needs')
@@ -135,7 +153,7 @@ function listOrder({ steps }: StepList): ListOrder {
   return {
     isGraph,
     isRepeated: (one, other) =>
-      jumps.some(({ from, to }) => to <= Math.min(one, other) && Math.max(one, other) <= from),
+      circles.some(({ from, to }) => to <= Math.min(one, other) && Math.max(one, other) <= from),
     needsOf(index) {
       const needed = all.get(index) ?? closure(direct[index] ?? [], (next) => direct[next] ?? []);
       all.set(index, needed);

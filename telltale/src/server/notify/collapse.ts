@@ -4,8 +4,8 @@ import { type OutboxRow, outboxId } from './outbox-row.ts';
 
 /** Makes one message of those that are too many. */
 export interface Collapse {
-  /** Counts one more into the message that goes out at `until`. */
-  add(row: OutboxRow, window: { readonly since: number; readonly until: number }): Promise<void>;
+  /** Counts one more into the message that goes out at `until`; false where it goes out this moment, or has. */
+  add(row: OutboxRow, window: { readonly since: number; readonly until: number }): Promise<boolean>;
 }
 
 /** What a message of this kind is about. */
@@ -17,8 +17,12 @@ const MAX_AT_A_TIME = 500;
 
 interface Counted {
   /** Ids of those that are not written down yet. */
-  open: string[];
+  readonly open: Set<string>;
   last: OutboxRow;
+  /** Whether the message goes out, or has: no more is counted in it. */
+  isOver: boolean;
+  /** Whether it is known here that it waits. */
+  isHeard: boolean;
   writing?: Promise<void>;
 }
 
@@ -29,21 +33,34 @@ interface Counted {
 export function createCollapse(outbox: Outbox, onAdded: (row: OutboxRow) => void): Collapse {
   const windows = new Map<string, Counted>();
 
+  /** Whoever has counted in it sees to it that it is sent: the process that made it may be gone by then. */
+  const hear = (counted: Counted, row: OutboxRow) => {
+    if (counted.isHeard) return;
+    counted.isHeard = true;
+    onAdded(row);
+  };
+
   const write = async (id: string, counted: Counted, until: number): Promise<void> => {
-    while (counted.open.length > 0) {
-      const batch = counted.open.slice(0, MAX_AT_A_TIME);
+    while (counted.open.size > 0) {
+      const batch = [...counted.open].slice(0, MAX_AT_A_TIME);
       const before = await outbox.get(id, 'waiting');
-      if (before === undefined) {
-        const row = { ...counted.last, ...said(counted, 0, batch), ...{ id, about: MORE, nextAt: until } };
-        if (await outbox.add(row, 'waiting', batch)) onAdded(row);
-        else if ((await outbox.get(id, 'waiting')) === undefined) return late(counted);
-        else continue;
-      } else {
-        if (before.lease !== undefined) return late(counted);
-        const row = { ...before, ...said(counted, countOf(before), batch) };
-        if (!(await outbox.replace(before, row, batch))) continue;
+      counted.isOver = before?.lease !== undefined;
+      if (counted.isOver) return;
+      const row =
+        before === undefined
+          ? { ...counted.last, ...said(counted, 0, batch), ...{ id, about: MORE, nextAt: until } }
+          : { ...before, ...said(counted, countOf(before), batch) };
+      const isWritten =
+        before === undefined
+          ? await outbox.add(row, 'waiting', batch)
+          : await outbox.replace(before, row, batch);
+      if (isWritten) {
+        for (const each of batch) counted.open.delete(each);
+        hear(counted, row);
+      } else if (before === undefined && (await outbox.get(id, 'waiting')) === undefined) {
+        counted.isOver = true;
+        return;
       }
-      counted.open.splice(0, batch.length);
     }
   };
 
@@ -53,23 +70,22 @@ export function createCollapse(outbox: Outbox, onAdded: (row: OutboxRow) => void
       let counted = windows.get(id);
       if (counted === undefined) {
         for (const [other, { last }] of windows) if (last.at < since) windows.delete(other);
-        counted = { open: [], last: row };
+        counted = { open: new Set(), last: row, isOver: false, isHeard: false };
         windows.set(id, counted);
       }
-      counted.open.push(row.id);
-      counted.last = row;
       const mine = counted;
-      mine.writing ??= write(id, mine, until).finally(() => {
-        delete mine.writing;
-      });
-      await mine.writing;
+      if (mine.isOver) return false;
+      mine.open.add(row.id);
+      mine.last = row;
+      while (mine.open.has(row.id) && !mine.isOver) {
+        mine.writing ??= write(id, mine, until).finally(() => {
+          delete mine.writing;
+        });
+        await mine.writing;
+      }
+      return !mine.open.delete(row.id);
     },
   };
-}
-
-/** It goes out this moment, or has: what comes so late is not counted any more. */
-function late(counted: Counted): void {
-  counted.open = [];
 }
 
 const countOf = ({ data }: OutboxRow): number => (typeof data.count === 'number' ? data.count : 0);

@@ -83,8 +83,11 @@ export function createNotifications(options: NotificationsOptions): Notification
       ...{ channel: channel.name, kind: channel.kind, about: notice.about[0] ?? '' },
       ...{ message: notice.message, data: notice.data, attempts: 0, tries: 0, nextAt: clock.now() },
     };
-    const turn = await pace.take(paceKey(row));
-    if (turn.kind === 'counted') return collapse.add(row, turn);
+    let turn = await pace.take(paceKey(row));
+    while (turn.kind === 'counted') {
+      if (await collapse.add(row, turn)) return;
+      turn = await pace.take(paceKey(row), turn.since);
+    }
     if (dispatcher.isFull()) {
       await outbox.add({ ...row, error: FULL, endedAt: clock.now() }, 'dead');
       return;

@@ -5,6 +5,11 @@ import type { Tables } from '../../store/store.ts';
 /** What a channel takes in a minute; the rest is one message behind them. */
 const PER_MINUTE = 20;
 const WINDOW_MS = 60_000;
+/**
+ * So far ahead a minute may lie that counts here: whoever began it has another clock. What is counted in it waits as
+ * long if that machine is gone.
+ */
+const MAX_AHEAD_MS = 10 * WINDOW_MS;
 /** Channels whose minute is remembered to be full; of others the store is asked. */
 const MAX_CHANNELS = 1_000;
 
@@ -27,38 +32,41 @@ export const paceKey = ({ agent, channel }: { readonly agent: string; readonly c
 
 /** How much each channel is told, by all processes of a store together. */
 export interface Pace {
-  /** In the order in which it is asked. */
-  take(channel: string): Promise<Turn>;
+  /** In the order in which it is asked. `over` names a minute whose message has gone out: it is over, whatever the clock says. */
+  take(channel: string, over?: number): Promise<Turn>;
 }
 
 /**
  * Counts a minute from its first message on. A failing loop tells somebody twenty times and once, not thousands of
  * times. The minute is the store's, so that others, and whoever comes after a restart, count on. That is a read and a
  * write for each of the twenty; what is beyond them costs nothing.
+ *
+ * Clocks of machines differ: the minutes are those of the clock that is furthest ahead. Who is behind joins the minute
+ * that lies ahead, and begins the next one behind it, not before.
  */
 export function createPace(tables: Pick<Tables, 'get' | 'exchange'>, clock: Pick<Clock, 'now'>): Pace {
-  /** Since when. */
-  const full = new Map<string, number>();
+  /** Since when, and how long that is believed: a minute that lies ahead may have ended elsewhere. */
+  const full = new Map<string, { readonly since: number; readonly until: number }>();
   /** The last that was asked for: two of one process at once would only get in each other's way. */
   const asked = new Map<string, Promise<unknown>>();
 
-  const remember = (channel: string, since: number) => {
+  const remember = (channel: string, since: number, now: number) => {
     full.delete(channel);
-    full.set(channel, since);
+    full.set(channel, { since, until: Math.min(since, now) + WINDOW_MS });
     const [oldest] = full.keys();
     if (full.size > MAX_CHANNELS && oldest !== undefined) full.delete(oldest);
   };
 
   /** Whoever changes the minute in between takes a place: after twenty of them it is full. */
-  const takeOne = async (channel: string): Promise<Turn> => {
+  const takeOne = async (channel: string, over: number | undefined): Promise<Turn> => {
     for (;;) {
       const now = clock.now();
-      const since = full.get(channel);
-      if (since !== undefined && isNow(since, now)) return counted(since);
+      const known = full.get(channel);
+      if (known !== undefined && now < known.until && known.since !== over) return counted(known.since);
       const stored = asWindow(await tables.get(TABLE, channel));
-      const window = stored !== undefined && isNow(stored.since, now) ? stored : { since: now, count: 0 };
+      const window = windowAt(now, stored, over);
       if (window.count >= PER_MINUTE) {
-        remember(channel, window.since);
+        remember(channel, window.since, now);
         return counted(window.since);
       }
       const next = { since: window.since, count: window.count + 1 };
@@ -72,8 +80,8 @@ export function createPace(tables: Pick<Tables, 'get' | 'exchange'>, clock: Pick
   };
 
   return {
-    take(channel) {
-      const turn = (asked.get(channel) ?? Promise.resolve()).then(() => takeOne(channel));
+    take(channel, over) {
+      const turn = (asked.get(channel) ?? Promise.resolve()).then(() => takeOne(channel, over));
       const settled: Promise<unknown> = turn
         .catch(() => undefined)
         .then(() => {
@@ -87,8 +95,12 @@ export function createPace(tables: Pick<Tables, 'get' | 'exchange'>, clock: Pick
 
 const counted = (since: number): Turn => ({ kind: 'counted', since, until: since + WINDOW_MS });
 
-/** Also a minute that was begun by a machine whose clock is ahead. */
-const isNow = (since: number, now: number): boolean => Math.abs(now - since) < WINDOW_MS;
+/** The minute that is stored, or the one behind it. */
+function windowAt(now: number, stored: Window | undefined, over: number | undefined): Window {
+  if (stored === undefined || stored.since - now >= MAX_AHEAD_MS) return { since: now, count: 0 };
+  const end = stored.since + WINDOW_MS;
+  return now < end && stored.since !== over ? stored : { since: Math.max(now, end), count: 0 };
+}
 
 const asJson = (window: Window | undefined): Json | undefined => window as unknown as Json | undefined;
 const asWindow = (value: Json | undefined): Window | undefined => value as unknown as Window | undefined;

@@ -34,7 +34,7 @@ const ERROR = { code: 'limit_turns', message: 'It took 50 turns.', retryable: fa
 
 /** Events of a session, as they are committed. */
 function sessionOf(
-  clock: SimulatedClock,
+  clock: Pick<SimulatedClock, 'now'>,
   session = 'ses_1',
   start: Partial<Extract<EventBody, { type: 'session.started' }>> = {},
 ) {
@@ -122,6 +122,13 @@ async function committed(store: Store, events: readonly SessionEvent[]): Promise
   );
   await new Promise<void>((resolve) => writer.append({ expectedSeq: 0, events: lines }, () => resolve()));
 }
+
+/** For those that give a `fetch` of their own. */
+const NOWHERE: Receiver = {
+  ...{ url: 'http://127.0.0.1:9/', received: [] },
+  reply: () => undefined,
+  during: () => undefined,
+};
 
 const all = (notifications: Notifications) => notifications.list({ limit: 200 });
 /** Resolves when so many are known to have been sent: none of them is put back when the server closes. */
@@ -484,6 +491,93 @@ describe('a notification', () => {
     expect(receiver.received[20]?.body).toMatchObject({ type: 'more', data: { count: 10 } });
     for (const { notifications } of fleet) await notifications.close();
     expect(errors).toEqual([]);
+  });
+
+  // A minute that the clock behind has begun is cut short, once, by the one that is ahead.
+  it.each([
+    ['behind', -30_000, 3],
+    ['behind', -90_000, 3],
+    ['ahead', 30_000, 4],
+    ['ahead', 90_000, 4],
+  ])(
+    'in a process whose clock is %s of the first one by %i ms is told or counted, twenty and one a minute',
+    async (_where, apartMs, minutes) => {
+      const { clock, errors, create } = await stage(NOWHERE);
+      const told: { readonly type: string; readonly data: { readonly count?: number } }[] = [];
+      const fetch = async (_url: unknown, init?: RequestInit) => {
+        told.push(JSON.parse(String(init?.body)));
+        return new Response();
+      };
+      const clocks = [clock, { ...clock, now: () => clock.now() + apartMs }];
+      const fleet = clocks.map((own, n) => {
+        const notifications = create({ clock: own, fetch });
+        const { started, failed } = sessionOf(own, `ses_${n}`);
+        notifications.observe(started);
+        return () => notifications.observe(failed());
+      });
+      const seconds = 180;
+      for (let second = 0; second < seconds; second++) {
+        for (const fail of fleet) fail();
+        await clock.advance(1_000);
+      }
+      await clock.advance(Math.abs(apartMs) + 60_000);
+      const own = told.filter(({ type }) => type === 'session.failed');
+      const more = told.filter(({ type }) => type === 'more');
+      expect(own.length).toBeLessThanOrEqual(20 * minutes);
+      expect(more.length).toBeLessThanOrEqual(minutes);
+      const counted = more.reduce((sum, { data }) => sum + (data.count ?? 0), 0);
+      expect(own.length + counted).toBe(fleet.length * seconds);
+      expect(errors).toEqual([]);
+    },
+  );
+
+  it('of a process whose clock is ahead and that ends holds up nobody: what others counted is told', async () => {
+    const { clock, create } = await stage(NOWHERE);
+    const told: unknown[] = [];
+    const fetch = async (_url: unknown, init?: RequestInit) => {
+      told.push(JSON.parse(String(init?.body)));
+      return new Response();
+    };
+    const aheadClock = { ...clock, now: () => clock.now() + 90_000 };
+    const [ahead, behind] = [create({ clock: aheadClock, fetch }), create({ fetch })];
+    const [theirs, ours] = [sessionOf(aheadClock, 'ses_1'), sessionOf(clock, 'ses_2')];
+    ahead.observe(theirs.started);
+    behind.observe(ours.started);
+    const countedAre = (count: number) =>
+      eventually(async () =>
+        expect(await behind.list({ status: 'waiting', limit: 9 })).toMatchObject([
+          { message: expect.stringContaining(`and ${count} more`) },
+        ]),
+      );
+    for (let n = 0; n < 21; n++) ahead.observe(theirs.failed());
+    await countedAre(1);
+    behind.observe(ours.failed());
+    await countedAre(2);
+    await ahead.close();
+    await clock.advance(149_999);
+    expect(told).toHaveLength(20);
+    await clock.advance(1);
+    await eventually(() => expect(told.slice(20)).toMatchObject([{ type: 'more', data: { count: 2 } }]));
+    behind.observe(ours.failed());
+    await eventually(() => expect(told.slice(21)).toMatchObject([{ type: 'session.failed' }]));
+  });
+
+  it('does not wait for a minute that a clock far ahead has begun', async () => {
+    const { clock, create } = await stage(NOWHERE);
+    let told = 0;
+    const fetch = async () => {
+      told++;
+      return new Response();
+    };
+    const farAhead = { ...clock, now: () => clock.now() + 86_400_000 };
+    const [ahead, behind] = [create({ clock: farAhead, fetch }), create({ fetch })];
+    const [theirs, ours] = [sessionOf(farAhead, 'ses_1'), sessionOf(clock, 'ses_2')];
+    ahead.observe(theirs.started);
+    behind.observe(ours.started);
+    for (let n = 0; n < 20; n++) ahead.observe(theirs.failed());
+    await eventually(() => expect(told).toBe(20));
+    behind.observe(ours.failed());
+    await eventually(() => expect(told).toBe(21));
   });
 
   it('is put back where the server closes while it is sent', async () => {

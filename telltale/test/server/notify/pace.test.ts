@@ -51,6 +51,34 @@ it('a machine whose clock is behind counts on in the minute of one that is ahead
   expect(await behind.take('a ops')).toMatchObject({ kind: 'counted', since: clock.now() + 30_000 });
 });
 
+it('a minute whose message has gone out is over, and the next begins behind it', async () => {
+  const clock = createSimulatedClock();
+  const { tables } = createMemoryStore({ clock });
+  const since = clock.now() + 90_000;
+  const ahead = createPace(tables, { now: () => clock.now() + 90_000 });
+  const behind = createPace(tables, clock);
+  await kinds(ahead, 20);
+  expect(await behind.take('a ops')).toMatchObject({ kind: 'counted', since });
+  await clock.advance(60_000);
+  expect(await behind.take('a ops', since)).toEqual({ kind: 'own' });
+  expect(await kinds(ahead, 20)).toBe(`${'own'.repeat(19)}counted`);
+  for (const pace of [ahead, behind])
+    expect(await pace.take('a ops', since)).toMatchObject({ kind: 'counted', since: since + 60_000 });
+});
+
+it('a minute that lies ahead is over once the store has forgotten it', async () => {
+  const clock = createSimulatedClock();
+  const { tables } = createMemoryStore({ clock });
+  const ahead = createPace(tables, { now: () => clock.now() + 300_000 });
+  const behind = createPace(tables, clock);
+  await kinds(ahead, 20);
+  expect(await behind.take('a ops')).toMatchObject({ kind: 'counted' });
+  await clock.advance(119_999);
+  expect(await createPace(tables, clock).take('a ops')).toMatchObject({ kind: 'counted' });
+  await clock.advance(1);
+  expect(await behind.take('a ops')).toEqual({ kind: 'own' });
+});
+
 it('a store that fails once holds up nothing behind', async () => {
   const clock = createSimulatedClock();
   const { tables } = createMemoryStore({ clock });

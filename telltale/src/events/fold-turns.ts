@@ -74,10 +74,13 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   // One that did nothing before it broke off counts for nothing; one that acted has ended a row of those that did not.
   if (state.signs.tags) state.bareTurns = 0;
   if (state.signs.deeds) state.idleTurns = 0;
-  const said = state.turns.at(-1)?.output.length ?? 0;
+  const turn = state.turns.at(-1);
+  const said = turn?.output.length ?? 0;
   state.news.broken = { error: event.error, at: said };
-  if (event.error.code === TURN_CUT_SHORT) state.asked.said += said;
-  else {
+  if (event.error.code === TURN_CUT_SHORT) {
+    state.asked.said += said;
+    if (turn !== undefined && state.signs.ifs.length > 0) turn.ifs = [...state.signs.ifs];
+  } else {
     if (event.error.code !== TURN_BROKEN_OFF) state.totals.failedTurns++;
     state.asked = { turn: state.asked.turn + 1, said: 0 };
   }

@@ -18,6 +18,8 @@ export interface TurnRecord {
   readonly off?: readonly string[];
   /** What the model wrote, raw. */
   output: string;
+  /** What the tests of its `<if>`s came to, where it was cut short and had any: what goes on with it stands in them. */
+  ifs?: TurnSigns['ifs'];
 }
 
 /** All turns up to `through`, as a summary. */

@@ -46,6 +46,8 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
     return { kind: 'undecided', heard };
   }
   tellFaults(context, heard);
+  // The model goes on inside of these: by then they could come to something else.
+  for (const decided of heard.decided) log.append(decided);
   setLast(context, heard);
   sayThoughts(context, heard);
   tellLost(context, heard);

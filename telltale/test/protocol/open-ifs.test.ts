@@ -6,7 +6,8 @@ import { createSharedTagParser } from '../../src/protocol/tags/tag-parser.ts';
 import { branchTurn, codeTurn, turn } from './arbitraries.ts';
 
 const parsed = (text: string, inside?: Parameters<typeof openIfs>[0] | undefined, before = '') => {
-  const parser = createSharedTagParser(inside === undefined ? {} : { inside: openIfs(inside) });
+  const live = inside === undefined ? undefined : openIfs(inside).map((open) => ({ ...open, live: true }));
+  const parser = createSharedTagParser(live === undefined ? {} : { inside: live });
   const first = parser.push(before);
   return { first, rest: [...parser.push(text), ...parser.end()] };
 };
@@ -41,4 +42,12 @@ test('whatever follows is read inside of them as behind their opening tags, but 
     }),
     { numRuns: 1000 },
   );
+});
+
+test('one in which nothing counts has to be closed', () => {
+  const begun = { test: 'a', inElse: false, live: false };
+  const left = createSharedTagParser({ inside: [begun] });
+  expect(left.end()).toContainEqual(truncated('if'));
+  const closed = createSharedTagParser({ inside: [begun] });
+  expect([...closed.push('</if>'), ...closed.end()]).toEqual([{ type: 'if', test: 'a', body: 'close' }]);
 });

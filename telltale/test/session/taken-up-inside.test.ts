@@ -7,6 +7,11 @@ const declared = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'action.declared' ? [event.action.id] : []));
 const faults = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'fault' ? [event.code] : []));
+const kinds = (events: readonly SessionEvent[]) => faults(events).filter((code) => code !== 'not_run');
+const notRun = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) =>
+    event.type === 'fault' && event.code === 'not_run' ? [/"(.*?)"/.exec(event.message)?.[1]] : [],
+  );
 const isDeclared = (id: string) => (event: SessionEvent) =>
   event.type === 'action.declared' && event.action.id === id;
 
@@ -24,6 +29,12 @@ const TURNS: readonly (readonly [string, string, readonly string[]])[] = [
     `<if test="true">${act('a')}</if><if test="true">${act('b')}<else/>${act('x')}</if>`,
     ['a', 'b'],
   ],
+  ['a thought that an <else/> closes', `<if test="true"><thought>Hm, so <else/>${act('x')}</if>`, []],
+  [
+    'the last of many',
+    `${'t <if test="true"></if>'.repeat(127)}t <if test="false">${act('x')}<else/>${act('y')}</if>`,
+    ['y'],
+  ],
 ];
 
 describe('a turn that was cut short inside an <if>', () => {
@@ -31,11 +42,29 @@ describe('a turn that was cut short inside an <if>', () => {
     const turns = [`${turn}${REST}`];
     const { behind, events } = await lived(turns);
     expect(declared(events)).toEqual([...ids, 'z']);
-    for (const { seq } of of(events, 'action.declared', 'action.completed')) {
-      const { all, result } = await behind((event) => event.seq === seq, turns);
-      expect([seq, result.result, declared(all), faults(all)]).toEqual([
-        ...[seq, 'All done.', [...ids, 'z'], []],
+    const told = faults(events);
+    const [begun] = of(events, 'turn.started');
+    for (const { seq } of events.slice(events.indexOf(begun as SessionEvent), -1)) {
+      const { all, result } = await behind((event) => event.seq === seq, [...turns, FINAL]);
+      // One of which only the text is on the log is not begun, and the model is told.
+      const lost = notRun(all);
+      expect([seq, result.status, [...declared(all), ...lost].sort(), kinds(all)]).toEqual([
+        ...[seq, 'completed', [...ids, 'z'], told],
       ]);
+    }
+  });
+
+  it('goes on in a branch that does not hold where the log ends in one, and has to close that', async () => {
+    const begun = `<if test="true">${act('a')}<if test="false">${act('x')}`;
+    const { behind } = await lived([begun, FINAL]);
+    for (const cut of ['model.output', 'if.decided', 'fault']) {
+      const is = (event: SessionEvent) => event.type === cut && event.turn === 1;
+      const whole = await behind(is, [`${begun}${act('y')}<else/>${act('b')}</if>${act('c')}</if>${REST}`]);
+      expect([cut, whole.result.result, declared(whole.all)]).toEqual([
+        ...[cut, 'All done.', ['a', 'b', 'c', 'z']],
+      ]);
+      const { all, since } = await behind(is, [`${begun}${act('y')}`, FINAL]);
+      expect([cut, declared(all), faults(since)]).toEqual([cut, ['a'], ['truncated']]);
     }
   });
 

@@ -3,7 +3,7 @@ import type { ParserEvent, Place } from '../intents.ts';
 import { textEvent } from '../prose/output.ts';
 import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
 import { goesOn } from './body-scan.ts';
-import { beginInside, type OpenIf } from './open-ifs.ts';
+import { beginInside, type InsideIf } from './open-ifs.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
 import { bodyOf, createReader, forgetActions, type Reader, renewReader } from './reader-state.ts';
@@ -57,7 +57,7 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
 
 export interface SharedParserOptions extends TagParserOptions {
   /** The `<if>`s that the turn goes on inside of, where it goes on with one that was cut short. */
-  readonly inside?: readonly OpenIf[];
+  readonly inside?: readonly InsideIf[];
 }
 
 /** One whose methods are called on it, for each session: 200 bytes less. */

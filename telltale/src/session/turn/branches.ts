@@ -16,10 +16,12 @@ export function renewBranches(branches: Branches): void {
   branches.openIfs = NONE;
 }
 
-/** Inside of so many `<if>`s whose branches hold, where the turn goes on with one that was cut short. */
-export function goOnInside(branches: Branches, ifs: number): void {
-  for (let left = ifs; left > 0; left--)
-    branches.openIfs = added(branches.openIfs, { live: true, other: false });
+/** Inside of these `<if>`s, where the turn goes on with one that was cut short. */
+export function goOnInside(branches: Branches, ifs: Branches['openIfs']): void {
+  for (const { live, other } of ifs) {
+    branches.openIfs = added(branches.openIfs, { live, other });
+    branches.branchHolds = live;
+  }
 }
 
 /** `decide` is asked only where the `<if>` itself counts; undefined: nobody knows, and neither branch counts. */

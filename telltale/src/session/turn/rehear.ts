@@ -10,6 +10,7 @@ import { isTag } from './act.ts';
 import { type Branches, badTest, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
+import { insideOf } from './inside-of.ts';
 import { leftOpenIf, type PassedFaults, passBy } from './passed-faults.ts';
 import {
   createResponseStream,
@@ -18,7 +19,7 @@ import {
   type ResponseStream,
   whenOut,
 } from './response-stream.ts';
-import { createTurnParser, insideOf } from './turn-parser.ts';
+import { createTurnParser } from './turn-parser.ts';
 
 type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
 
@@ -32,6 +33,8 @@ export interface Reheard extends Heard {
   readonly unset: Setting | undefined;
   /** What was wrong with it, up to where its final response closed or it broke off; some may be on the log. */
   readonly faults: readonly Extract<EventBody, { type: 'fault' }>[];
+  /** What tests of its `<if>`s come to of which that is not on the log. */
+  readonly decided: readonly EventBody[];
   /** Thoughts that are not on the log: those it broke off in, and one that it ended with. */
   readonly thoughts: readonly { readonly text: string; readonly depth: number }[];
 }
@@ -50,7 +53,7 @@ export function rehear(context: SessionContext): Reheard {
   const branches: Branches & PassedFaults = {
     ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
   };
-  goOnInside(branches, inside.length);
+  goOnInside(branches, inside);
   const responses: HeardResponse[] = [];
   const lost: string[] = [];
   const faults: Reheard['faults'][number][] = [];
@@ -60,7 +63,8 @@ export function rehear(context: SessionContext): Reheard {
   let groups = 0;
   let loops = 0;
   const begun = loopsIn(state);
-  let decided = 0;
+  let asked = 0;
+  const decided: EventBody[] = [];
   let seen = 0;
   let closed = 0;
   let text = '';
@@ -76,9 +80,11 @@ export function rehear(context: SessionContext): Reheard {
   };
   // A log that ends before the decision ends before all that came of it: nothing has changed since.
   const decide = (test: string): boolean | undefined => {
-    const known = state.signs.ifs[decided++];
+    const known = state.signs.ifs[asked++];
     if (known !== undefined) return known ?? undefined;
-    const { held, problem } = decideIf(context, test);
+    const made = decideIf(context, test);
+    const { held, problem } = made;
+    decided.push({ type: 'if.decided', test, ...made });
     if (problem === undefined) return held;
     faults.push(badTest(test, problem));
     return undefined;
@@ -156,7 +162,7 @@ export function rehear(context: SessionContext): Reheard {
   }
   while (thoughts.length > 0) closeThought();
   if (!final && 'inDoubt' in parser && parser.inDoubt()) faults.push(...branches.passed);
-  return { responses, text, tagged, observed, final, lost, unset, faults, thoughts: unsaid };
+  return { responses, text, tagged, observed, final, lost, unset, faults, decided, thoughts: unsaid };
 }
 
 /** How many `<foreach>` of the turn in hand are on the log. */

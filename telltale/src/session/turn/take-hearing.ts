@@ -4,10 +4,11 @@ import { goOnInside, renewBranches } from './branches.ts';
 import { renewCloseSplitter } from './close-splitter.ts';
 import { renewGroups } from './groups.ts';
 import type { Hearing } from './hearing-state.ts';
+import { insideOf } from './inside-of.ts';
 import { openSpeech } from './open-speech.ts';
 import { renewPassed } from './passed-faults.ts';
 import { createSpoken, renewSpoken } from './spoken.ts';
-import { insideOf, takeTurnParser } from './turn-parser.ts';
+import { takeTurnParser } from './turn-parser.ts';
 
 /**
  * For the turn in hand, which has begun: that of the turn before, made as new. With a hundred sessions what a turn makes
@@ -20,7 +21,7 @@ export function takeHearing(context: SessionContext, before: Hearing | undefined
   const isSpent = before === undefined || before.gate !== undefined;
   const hearing = isSpent ? createHearing(context, parser) : before;
   if (!isSpent) renew(before, context, parser);
-  goOnInside(hearing, inside.length);
+  goOnInside(hearing, inside);
   return hearing;
 }
 

@@ -1,26 +1,14 @@
-import { NONE } from '../../kernel/grow.ts';
 import { saidBefore } from '../../prompt/calls/said-before.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { createDialectParser } from '../../protocol/dialect-parser.ts';
-import { type OpenIf, openIfs } from '../../protocol/tags/open-ifs.ts';
+import type { InsideIf } from '../../protocol/tags/open-ifs.ts';
 import type { TagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 
-type Told = Pick<SessionContext, 'manifest' | 'state' | 'calls'>;
-
-/**
- * The `<if>`s that the turn in hand, which has begun, goes on inside of: those that were open where the turn before it was
- * cut short. The log ends in no branch that does not hold: all of these do.
- */
-export function insideOf(context: Told): readonly OpenIf[] {
-  const { state, calls } = context;
-  const before = calls === undefined ? saidBefore(state.turns, state.turns.length - 1) : '';
-  if (before === '') return NONE;
-  return openIfs(createDialectParser('tags', tagOptions(context, new Set())).push(before));
-}
+export type Told = Pick<SessionContext, 'manifest' | 'state' | 'calls'>;
 
 /** The parser of the turn in hand, which has begun: where the model writes tags, the one of the turn before. */
-export function takeTurnParser(context: SessionContext, inside: readonly OpenIf[]): TagParser | CallParser {
+export function takeTurnParser(context: SessionContext, inside: readonly InsideIf[]): TagParser | CallParser {
   const { spareParser } = context;
   if (spareParser !== undefined && inside.length === 0) {
     spareParser.renew();
@@ -35,7 +23,7 @@ export function takeTurnParser(context: SessionContext, inside: readonly OpenIf[
 export function createTurnParser(
   context: Told,
   ids: Set<string>,
-  inside: readonly OpenIf[],
+  inside: readonly InsideIf[],
 ): TagParser | CallParser {
   const { manifest, state, calls } = context;
   if (calls === undefined)

@@ -50,6 +50,7 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
     turn: begun && !loop ? 'well' : turnOf(from, known),
     cause: undefined,
     holdsStream: false,
+    mayBeNamed: true, // `endTurn` looks for the last time, here or once the turn that was open is closed
   });
   run.attempts = attempts;
   run.failures = failuresOf(from, known);

@@ -36,7 +36,10 @@ export function take(works: Works, action: DeclaredAction, cause: Cause | undefi
     return;
   }
   const { turn, undoes } = coming;
-  const { changes } = place(works, action, { turn, undoes, binding, cause: at, holdsStream });
+  const { changes } = place(works, action, {
+    ...{ turn, undoes, binding, cause: at, holdsStream },
+    mayBeNamed: turn === 'open',
+  });
   apply(works, changes, at);
   if (works.graph.unnamed !== undefined) namedBy(works, action, at);
 }
@@ -49,16 +52,18 @@ export function place(
     readonly binding: Binding;
     readonly cause: Cause | undefined;
     readonly holdsStream: boolean;
+    /** Whether what has the name of its list may still come: in its turn, or while what came there is taken over. */
+    readonly mayBeNamed: boolean;
   },
 ): { readonly run: Run; readonly changes: readonly Change[] } {
   const { id, kind, output_key, base } = action;
-  const { binding, turn, undoes, cause, holdsStream } = how;
+  const { binding, turn, undoes, cause, holdsStream, mayBeNamed } = how;
   const loop = isLoop(action);
   const traits = loop ? undefined : works.edges.traits(action);
   const { node, changes } = declare(works.graph, {
     id,
     needs: binding,
-    unnamed: loop && turn === 'open' ? unnamedList(works, action, binding) : undefined,
+    unnamed: loop && mayBeNamed ? unnamedList(works, action, binding) : undefined,
     gates: gatesOf(works, action),
     held: undoes === undefined ? heldBy(traits, turn) : 'no',
     holdsStream,

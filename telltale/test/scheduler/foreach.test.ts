@@ -490,6 +490,41 @@ describe('a foreach whose list is declared behind it', () => {
     if (!ended) await s.complete('list', ['x']);
     expect(s.call('page[0]').input).toEqual({ of: 'x' });
   });
+
+  test.each([
+    ['is over', true],
+    ['was cut short', false],
+  ])('takes the first that has the name after a restart, too, where its turn %s', async (_, over) => {
+    const before = stage();
+    before.append({ type: 'turn.started', prompt: { tokens: 0, reused_prefix: 0 } });
+    loop(before, '$urls', page);
+    before.declare('a', { output_key: 'urls' });
+    before.declare('b', { output_key: 'urls' });
+    if (over) {
+      const usage = { input: 1, output: 1 };
+      before.append({
+        ...{ type: 'turn.completed', usage, cost_usd: 0, ms: 1, first_token_ms: 1, finish: 'stop' },
+      });
+      before.scheduler.turnEnded('well');
+    }
+    const s = restart(before);
+    s.scheduler.turnEnded(over ? 'well' : 'broken');
+    await s.complete('a', ['x']);
+    expect(s.call('page[0]').input).toEqual({ of: 'x' });
+  });
+
+  test('fails after a restart, too, where nothing has the name and its turn is over', async () => {
+    const before = stage();
+    before.append({ type: 'turn.started', prompt: { tokens: 0, reused_prefix: 0 } });
+    loop(before, '$urls', page);
+    before.append({
+      ...{ type: 'turn.completed', usage: { input: 1, output: 1 }, cost_usd: 0 },
+      ...{ ms: 1, first_token_ms: 1, finish: 'stop' },
+    });
+    const s = restart(before);
+    await s.settle();
+    expect(s.story().at(-1)).toBe('failed foreach_1 bad_list');
+  });
 });
 
 describe('where the stream waits for what a foreach makes, and that would wait for the end of the turn', () => {

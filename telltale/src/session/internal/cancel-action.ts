@@ -1,4 +1,4 @@
-import { type ActionStatus, type DeclaredAction, hasEnded } from '../../events/action.ts';
+import { type ActionState, type DeclaredAction, hasEnded } from '../../events/action.ts';
 import type { SessionState } from '../../events/state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isLoop, loopOf } from '../../scheduler/loops.ts';
@@ -20,26 +20,34 @@ export const cancelAction: Definition = {
     if (known === undefined) {
       const open = openMembers(state, id);
       if (open === undefined) throw noSuchAction(id, state);
-      if (open.includes(own)) throw cancelsItself(own);
-      if (open.length === 0) throw endedAlready(id, 'over');
+      if (open.some(({ action }) => action.id === own)) throw cancelsItself(own);
+      if (open.length === 0) throw endedAlready(`All of "${id}" has ended already.`);
+      const also = alsoMade(open, id);
       await cancel(id, `Cancelled by the action "${own}".`);
-      return { id, status: 'cancelled' };
+      return { id, status: 'cancelled', ...(also.length === 0 ? {} : { also }) };
     }
     if (id === own) throw cancelsItself(id);
-    if (hasEnded(known.status)) throw endedAlready(id, known.status);
+    if (hasEnded(known.status))
+      throw endedAlready(`The action "${id}" has ended already: it is ${known.status}.`);
     await cancel(id, `Cancelled by the action "${own}".`);
     return { id, status: known.status };
   },
 };
 
 /** What has not ended of a `<parallel>` or of what a `<foreach>` makes of an action; undefined where the id is of neither. */
-function openMembers({ actions }: SessionState, id: string): readonly string[] | undefined {
+function openMembers({ actions }: SessionState, id: string): readonly ActionState[] | undefined {
   const members = [...actions.values()].filter(({ action }) =>
     isLoop(action) ? loopOf(action).actions.some((each) => isOf(each, id)) : isOf(action, id),
   );
   if (members.length === 0) return undefined;
-  return members.flatMap(({ action, status }) => (hasEnded(status) ? [] : [action.id]));
+  return members.filter(({ status }) => !hasEnded(status));
 }
+
+/** What else comes to nothing with these: a `<foreach>` that waits for its list has made none of its actions, and ends whole. */
+const alsoMade = (open: readonly ActionState[], id: string): readonly string[] =>
+  open
+    .flatMap(({ action }) => (isLoop(action) ? loopOf(action).actions : []))
+    .flatMap((each) => (isOf(each, id) ? [] : [each.id]));
 
 /** A model knows an action of a `<foreach>` by the id that it wrote. */
 const isOf = ({ id, base, group, within }: DeclaredAction, asked: string): boolean =>
@@ -50,7 +58,7 @@ const cancelsItself = (id: string) =>
     hint: 'Name the action that should stop.',
   });
 
-const endedAlready = (id: string, status: ActionStatus | 'over') =>
-  new RuntimeError('action_ended', `The action "${id}" has ended already: it is ${status}.`, {
+const endedAlready = (message: string) =>
+  new RuntimeError('action_ended', message, {
     hint: 'Only what waits or runs can be cancelled; "rollback" undoes what was completed.',
   });

@@ -122,7 +122,38 @@ describe('cancel_action', () => {
     });
     expect(outcome(ran, 'c')).toEqual({ id: 'p', status: 'cancelled' });
     expect(ran.of('action.cancelled').map(({ id }) => id)).toEqual(cancelled);
-    expect(outcome(ran, 'd')).toMatchObject({ code: 'action_ended' });
+    expect(outcome(ran, 'd')).toMatchObject({
+      ...{ code: 'action_ended', message: 'All of "p" has ended already.' },
+    });
+  });
+
+  it.each([
+    ['still waits for its list', '', { also: ['q'] }, ['foreach_1']],
+    ['runs', '<action id="two" mode="sync">{"name":"pair"}</action>', {}, ['p[0]', 'p[1]']],
+  ])('names what else does not run of a <foreach> that %s', async (_how, before, also, cancelled) => {
+    const ran = await runAgent({
+      ...TOOLS,
+      files: { ...TOOLS.files, ...tool('pair', 'return [1, 2];') },
+      turns: [
+        `${before}<foreach in="$two"><action id="p">{"name":"slow"}</action><action id="q">{"name":"quick"}</action></foreach>${internal('c', 'cancel_action', { id: 'p' }, 'mode="sync"')}${before === '' ? '<action id="two">{"name":"pair"}</action>' : ''}`,
+        DONE,
+      ],
+    });
+    expect(outcome(ran, 'c')).toEqual({ id: 'p', status: 'cancelled', ...also });
+    expect(ran.of('action.cancelled').map(({ id }) => id)).toEqual(cancelled);
+  });
+
+  it('says of a <parallel> that has ended that all of it has', async () => {
+    const ran = await runAgent({
+      ...TOOLS,
+      turns: [
+        `<parallel id="g"><action id="q">{"name":"quick"}</action></parallel>${internal('c', 'cancel_action', { id: 'g' }, 'mode="sync"')}`,
+        DONE,
+      ],
+    });
+    expect(outcome(ran, 'c')).toMatchObject({
+      ...{ code: 'action_ended', message: 'All of "g" has ended already.' },
+    });
   });
 
   it('refuses the <parallel> that it stands in', async () => {

@@ -4,13 +4,11 @@ import { openReviews } from '../events/fold-reviews.ts';
 import { fold } from '../events/reduce.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { MAX_APPEND_CHARS } from '../store/limits.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { titleOf } from './begin-stream.ts';
 import { eventUnknown } from './log/event-unknown.ts';
 import { readEvents } from './read-session.ts';
-
-/** Half of what an append may have: longer logs are written in parts, in order, as their sessions wrote them. */
-const PART_CHARS = 32 * 1024 * 1024;
 
 /** Makes a new session whose log begins as the other's did, up to and with `seq`; it can then be resumed. */
 export async function forkSession(
@@ -75,17 +73,20 @@ function copied(event: SessionEvent, from: string, to: string, forkedAt: number)
   return encodeEvent({ seq, at, session: to, turn, cause: moved }, { ...own, forked });
 }
 
-/** The first part is queued at once, so that it is in one commit with the stream. */
+/**
+ * One append, all or nothing, where the log fits into one; a longer one is written in parts, in order. The first part is
+ * queued at once, so that it is in one commit with the stream.
+ */
 async function written(writer: StreamWriter, lines: readonly string[]): Promise<void> {
   let from = 0;
   let chars = 0;
   for (const [at, line] of lines.entries()) {
-    if (at > from && chars + line.length > PART_CHARS) {
+    if (at > from && chars + line.length + 1 > MAX_APPEND_CHARS) {
       await appended(writer, from, lines.slice(from, at));
       from = at;
       chars = 0;
     }
-    chars += line.length;
+    chars += line.length + 1;
   }
   await appended(writer, from, lines.slice(from));
 }

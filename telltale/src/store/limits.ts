@@ -4,7 +4,8 @@ import { appendTooLarge, eventMalformed, messageTooLarge, nameMalformed } from '
 /** What may wait, over all streams of a store, before more is turned away. */
 export const MAX_QUEUED = 200_000;
 export const MAX_QUEUED_CHARS = 256 * 1024 * 1024;
-const MAX_APPEND_CHARS = 64 * 1024 * 1024;
+/** Of the events of one append, a line break behind each counted. */
+export const MAX_APPEND_CHARS = 64 * 1024 * 1024;
 export const MAX_INBOX_MESSAGES = 10_000;
 const MAX_MESSAGE_CHARS = 4 * 1024 * 1024;
 const MAX_NAME_CHARS = 1024;

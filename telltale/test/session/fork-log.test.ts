@@ -143,7 +143,7 @@ describe('the log of a fork', () => {
     await fork(9);
   });
 
-  it('may be longer than an append may be', async () => {
+  it('is one append as long as it fits into one, and may be longer', async () => {
     const said = 'x'.repeat(12 * 1024 * 1024);
     const long = Array.from({ length: 6 }, (): readonly [EventBody, Cause] => [
       { type: 'thought', text: said, depth: 0 },
@@ -159,7 +159,22 @@ describe('the log of a fork', () => {
         ),
       );
     }
-    await forkSession(store, 'ses_a', 15, 'ses_b', clock);
+    const parts: number[] = [];
+    const counted: Store = {
+      ...store,
+      begin(stream, head) {
+        const { writer: own, made } = store.begin(stream, head);
+        const append: typeof own.append = (given, then) => {
+          parts.push(given.events.length);
+          own.append(given, then);
+        };
+        return { writer: { ...own, append }, made };
+      },
+    };
+    await forkSession(counted, 'ses_a', 14, 'ses_c', clock);
+    expect(parts.splice(0)).toEqual([17]);
+    await forkSession(counted, 'ses_a', 15, 'ses_b', clock);
+    expect(parts).toEqual([14, 4]);
     const forked = await readEvents(store, 'ses_b');
     expect(forked.map(({ seq }) => seq)).toEqual(Array.from({ length: 18 }, (_, index) => index + 1));
     expect(forked[14]).toMatchObject({ type: 'thought', text: said });

@@ -19,6 +19,7 @@ export function insideOf(context: Told): readonly Inside[] {
   if (context.calls !== undefined) return NONE;
   let first = turns.length - 1;
   for (let turn = turns[first]; first > 0 && turn !== undefined && goesOn(turn); turn = turns[first]) first--;
+  if (first === turns.length - 1) return NONE;
   let inside: readonly Inside[] = NONE;
   for (const turn of turns.slice(first, -1)) inside = insideBehind(context, turn, inside);
   return inside;

@@ -11,8 +11,9 @@ export interface Beside {
 
 /**
  * The writing half of a stream's log. What is added in one go, up to the end of the microtask unless `later` says
- * otherwise, is one append of the store: all of it is on the log after a crash, or nothing. A record, and functions that
- * all logs share: there is one for each session that is at work.
+ * otherwise, is one append of the store: all of it is on the log after a crash, or nothing. While the store is busy it
+ * gathers longer, until the store is ready for more. A record, and functions that all logs share: there is one for each
+ * session that is at work.
  */
 export interface StreamBatches<Owner, Event> extends Commits {
   readonly owner: Owner;
@@ -46,7 +47,7 @@ export interface BatchCalls<Owner, Event> {
   readonly onCommitted: (owner: Owner, through: number, events: readonly Event[]) => void;
   /** The stream was lost to another writer, or cannot be written. Called once. */
   readonly onLost: (owner: Owner, error: RuntimeError) => void;
-  /** When what was added is handed to the store: at the end of the microtask, if absent. */
+  /** When what was added is handed to the store: as soon as the store is ready for it, if absent. */
   readonly later?: (owner: Owner, flush: () => void) => void;
 }
 
@@ -75,12 +76,17 @@ interface Waiter {
  */
 const MAX_BATCH_CHARS = 32 * 1024 * 1024;
 
+/** With more than this, a batch is handed over though the store is busy: what waits there is counted. */
+const MAX_GATHERED_CHARS = 64 * 1024;
+
 interface Batch<Event> {
   readonly lines: string[];
   chars: number;
   readonly events: Event[];
   consumed: number[] | undefined;
   writes: TableWrite[] | undefined;
+  /** It waits for the store to be ready, and for nothing else. */
+  gathers: boolean;
 }
 
 interface BatchedEvent {
@@ -118,7 +124,7 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
   line: string,
   beside: Beside | undefined,
 ): void {
-  const { batch, owner, calls } = batches;
+  const { batch, owner, calls, writer } = batches;
   if (batch !== undefined && batch.chars + line.length > MAX_BATCH_CHARS) {
     flush(batches);
     addToBatch(batches, event, line, beside);
@@ -130,21 +136,34 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
     batch.lines.push(line);
     batch.events.push(event);
     if (beside !== undefined) takeBeside(batch, beside);
+    if (batch.gathers && mayNotWait(batch)) {
+      batch.gathers = false;
+      queueMicrotask(() => flush(batches));
+    }
     return;
   }
-  const fresh = {
+  const fresh: Batch<Event> = {
     lines: [line],
     chars: line.length,
     events: [event],
     consumed: undefined,
     writes: undefined,
+    gathers: false,
   };
   if (beside !== undefined) takeBeside(fresh, beside);
   batches.batch = fresh;
   const flushNow = () => flush(batches);
-  if (calls.later === undefined) queueMicrotask(flushNow);
-  else calls.later(owner, flushNow);
+  if (calls.later !== undefined) calls.later(owner, flushNow);
+  else if (writer.whenDue === undefined || mayNotWait(fresh)) queueMicrotask(flushNow);
+  else {
+    fresh.gathers = true;
+    writer.whenDue(flushNow);
+  }
 }
+
+/** Writes to tables are made in the order of the calls, whichever stream's they are. */
+const mayNotWait = ({ chars, writes }: Batch<unknown>): boolean =>
+  chars > MAX_GATHERED_CHARS || writes !== undefined;
 
 function takeBeside(batch: Batch<unknown>, { consumed, writes }: Beside): void {
   if (consumed !== undefined) batch.consumed = [...(batch.consumed ?? []), ...consumed];

@@ -90,6 +90,11 @@ export interface StreamWriter {
    * later append of this writer is refused, too. In a group commit a refused append fails alone.
    */
   append(append: Append, settled: (error?: RuntimeError) => void): void;
+  /**
+   * Calls back when it is time to append what has gathered: before the store writes next, and before all that is asked of
+   * it from now on. Absent where an append is best made at once.
+   */
+  whenDue?(handOver: () => void): void;
   /** Keeps a snapshot that stands for all events up to `seq`. Queued in order behind the appends before it. */
   snapshot(seq: number, body: string): void;
   /** Messages that wait, in order. */

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { createCommitQueue } from '../../src/store/grouped/commit-queue.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { type CommitQueue, createCommitQueue } from '../../src/store/grouped/commit-queue.ts';
 import type { ToBackend } from '../../src/store/grouped/messages.ts';
 import type { Pace } from '../../src/store/grouped/pace.ts';
-import { createWriterState, newWriterState } from '../../src/store/grouped/writer-state.ts';
+import { createWriterState, newWriterState, type WriterState } from '../../src/store/grouped/writer-state.ts';
 
 const WRITERS = 32;
 const LAST_SEQ = 3;
@@ -70,15 +71,156 @@ test('a stream that is begun is not sent before its first events, though others 
 
 const sentIn = (happened: readonly string[]) => happened.filter((each) => each.startsWith('sent'));
 
-test('where callers take longer than a commit, what half of them append is sent before the others are told', async () => {
+test('where callers take longer than a commit, one half of them is told while what the other appends is written', async () => {
   const happened = await appended(true);
-  expect(happened[0]).toBe('sent 32');
-  expect(happened[17]).toBe('sent 16');
-  expect(happened.slice(1, 17)).toEqual(Array.from({ length: 16 }, (_, n) => `told s${n}`));
-  expect(happened.slice(18, 34)).toEqual(Array.from({ length: 16 }, (_, n) => `told s${n + 16}`));
-  expect(sentIn(happened)).toEqual(['sent 32', 'sent 16', 'sent 16', 'sent 16', 'sent 16']);
+  const told = (from: number) => Array.from({ length: 16 }, (_, n) => `told s${n + from}`);
+  expect(happened).toEqual([
+    ...['sent 16', 'sent 16', ...told(0)],
+    ...['sent 16', ...told(16)],
+    ...['sent 16', ...told(0)],
+    ...['sent 16', ...told(16)],
+    ...['sent 16', ...told(0)],
+    ...told(16),
+  ]);
 });
 
 test('where a commit takes longer, all that are told share the next one', async () => {
   expect(sentIn(await appended(false))).toEqual(['sent 32', 'sent 32', 'sent 32']);
+});
+
+/** A queue whose groups are answered when `land` is called. */
+function queueByHand(pays = false) {
+  const groups: Extract<ToBackend, { kind: 'group' }>[] = [];
+  const none = () => undefined;
+  const post = (message: ToBackend) => void (message.kind === 'group' && groups.push(message));
+  const edges = { location: 'here', now: () => 0, hold: none, letGo: none, moved: none, post };
+  const queue = createCommitQueue(edges, paceThat(pays));
+  const writer = (id: number) => createWriterState(`s${id}`, { id, epoch: 1, head: 0 });
+  const bodies = () => groups.map(({ writes }) => writes.map((op) => (Array.isArray(op) ? op[4] : op)));
+  return { queue, groups, writer, bodies, land: () => queue.replied({ kind: 'committed' }) };
+}
+const immediate = () => new Promise((resolve) => setImmediate(resolve));
+const line = (queue: CommitQueue, writer: WriterState, text: string, told: () => void = () => {}) =>
+  queue.append(writer, { expectedSeq: writer.queued, events: [text] }, told);
+
+test('what gathers while a group is on its way is asked for once, when the next one is sent', async () => {
+  const { queue, writer, bodies, land } = queueByHand();
+  const [one, two] = [writer(1), writer(2)];
+  line(queue, one, '{"a":1}');
+  await immediate();
+  const asked: string[] = [];
+  queue.whenDue(() => {
+    asked.push('two');
+    line(queue, two, '{"b":1}');
+  });
+  await immediate();
+  expect(asked).toEqual([]);
+  land();
+  await immediate();
+  expect(asked).toEqual(['two']);
+  expect(bodies()).toEqual([['{"a":1}'], ['{"b":1}']]);
+});
+
+test('while nothing is on its way, what gathers is asked for at the end of the microtask', async () => {
+  const { queue, writer, bodies } = queueByHand();
+  const one = writer(1);
+  queue.whenDue(() => line(queue, one, '{"a":1}'));
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(bodies()).toEqual([['{"a":1}']]);
+});
+
+test('what has gathered goes before what is asked of the store behind it', async () => {
+  const { queue, writer, bodies, groups, land } = queueByHand();
+  const one = writer(1);
+  line(queue, one, '{"a":1}');
+  await immediate();
+  queue.whenDue(() => line(queue, one, '{"a":2}'));
+  void queue.write({ op: 'release', stream: 1, epoch: 1 });
+  void queue.read({ op: 'inbox', stream: 's1' });
+  land();
+  await immediate();
+  expect(bodies()[1]).toEqual(['{"a":2}', { op: 'release', stream: 1, epoch: 1 }]);
+  expect(groups[1]?.reads).toEqual([{ op: 'inbox', stream: 's1' }]);
+});
+
+test('what has gathered is written before a queue that is shut is idle', async () => {
+  const { queue, writer, bodies, land } = queueByHand();
+  const one = writer(1);
+  line(queue, one, '{"a":1}');
+  await immediate();
+  const told: unknown[] = [];
+  queue.whenDue(() =>
+    queue.append(one, { expectedSeq: 1, events: ['{"a":2}'] }, (error) => told.push(error)),
+  );
+  const shut = queue.shut(new RuntimeError('store_closed', 'closed'));
+  land();
+  await immediate();
+  land();
+  await shut;
+  expect(bodies()).toEqual([['{"a":1}'], ['{"a":2}']]);
+  expect(told).toEqual([undefined]);
+});
+
+test('what has gathered fails with the store, and its writer is told why', async () => {
+  const { queue, writer } = queueByHand();
+  const one = writer(1);
+  line(queue, one, '{"a":1}');
+  await immediate();
+  const told: unknown[] = [];
+  queue.whenDue(() =>
+    queue.append(one, { expectedSeq: 1, events: ['{"a":2}'] }, (error) => told.push(error)),
+  );
+  const gone = new RuntimeError('store_failed', 'gone');
+  queue.fail(gone);
+  expect(told).toEqual([gone]);
+});
+
+test('one who throws when he is asked for what has gathered keeps nobody from being written', async () => {
+  const { queue, writer, bodies, land } = queueByHand();
+  const [one, two] = [writer(1), writer(2)];
+  const surfaced: unknown[] = [];
+  const heard = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', (error) => surfaced.push(error));
+  try {
+    line(queue, one, '{"a":1}');
+    await immediate();
+    queue.whenDue(() => {
+      throw new Error('his own bug');
+    });
+    queue.whenDue(() => line(queue, two, '{"b":1}'));
+    land();
+    await immediate();
+    await immediate();
+  } finally {
+    process.removeAllListeners('uncaughtException');
+    for (const listener of heard) process.on('uncaughtException', listener);
+  }
+  expect(bodies()).toEqual([['{"a":1}'], ['{"b":1}']]);
+  expect(surfaced).toEqual([new Error('his own bug')]);
+});
+
+test('of a group that is parted, all reads are asked with the second half, and writers are told in the order of their appends', async () => {
+  const { queue, writer, groups, land } = queueByHand(true);
+  const writers = Array.from({ length: 32 }, (_, n) => writer(n + 1));
+  const told: string[] = [];
+  for (const each of writers) line(queue, each, '{"n":1}', () => void told.push(`${each.stream} 1`));
+  // A write to a table stays apart: the writer's second append is an entry of its own, in the other half.
+  const [first] = writers as [WriterState];
+  const writes = [{ table: 't', key: 'k', value: 1 }];
+  queue.append(first, { expectedSeq: 1, events: ['{"n":2}'], writes }, () => void told.push('s1 2'));
+  void queue.read({ op: 'inbox', stream: 's1' }).catch(() => undefined);
+  await immediate();
+  expect(groups.map(({ writes, reads }) => [writes.length, reads.length])).toEqual([[16, 0]]);
+  land();
+  await immediate();
+  expect(groups.map(({ writes, reads }) => [writes.length, reads.length])).toEqual([
+    [16, 0],
+    [17, 1],
+  ]);
+  expect(told).toEqual(writers.slice(0, 16).map(({ stream }) => `${stream} 1`));
+  land();
+  await immediate();
+  expect(told.slice(16)).toEqual([...writers.slice(16).map(({ stream }) => `${stream} 1`), 's1 2']);
 });

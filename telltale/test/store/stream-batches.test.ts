@@ -26,3 +26,71 @@ it('parts what is too much for one append, in order and with what is written bes
     [4, 1, [5]],
   ]);
 });
+
+/** A writer that asks for what has gathered when `ask` is called. */
+function gathering() {
+  const appends: Append[] = [];
+  let due: (() => void)[] = [];
+  const writer = {
+    stream: 's',
+    append: (append: Append, settled: () => void) => {
+      appends.push(append);
+      queueMicrotask(settled);
+    },
+    whenDue: (handOver: () => void) => void due.push(handOver),
+  } as unknown as StreamWriter;
+  const batches = createStreamBatches<undefined, { seq: number; type: string }>({
+    owner: undefined,
+    calls: { status: () => 'running', onCommitted: () => undefined, onLost: () => undefined },
+    writer,
+    seq: 0,
+  });
+  const ask = () => {
+    const asked = due;
+    due = [];
+    for (const handOver of asked) handOver();
+  };
+  return { appends, batches, ask };
+}
+const microtasks = () => new Promise((resolve) => setImmediate(resolve));
+
+it('gathers until the store asks for it: what came in several microtasks is one append', async () => {
+  const { appends, batches, ask } = gathering();
+  addToBatch(batches, { seq: 1, type: 'e' }, '{"n":1}', undefined);
+  await microtasks();
+  addToBatch(batches, { seq: 2, type: 'e' }, '{"n":2}', { consumed: [7] });
+  await microtasks();
+  expect(appends).toEqual([]);
+  ask();
+  expect(appends).toEqual([
+    { expectedSeq: 0, events: ['{"n":1}', '{"n":2}'], status: 'running', consumed: [7] },
+  ]);
+  await committedThrough(batches, 2);
+});
+
+it('makes no append where nothing is left when the store asks', () => {
+  const { appends, batches, ask } = gathering();
+  addToBatch(batches, { seq: 1, type: 'e' }, '{"n":1}', undefined);
+  ask();
+  ask();
+  expect(appends).toHaveLength(1);
+});
+
+it.each([
+  ['writes to tables', '{}', { writes: [{ table: 't', key: 'k', value: 1 }] }],
+  ['more than 64 KiB', 'x'.repeat(64 * 1024), undefined],
+])('does not wait for the store with %s', async (_, line, beside) => {
+  const first = gathering();
+  addToBatch(first.batches, { seq: 1, type: 'e' }, `${line} `, beside);
+  await microtasks();
+  expect(first.appends.map(({ events }) => events.length)).toEqual([1]);
+
+  const later = gathering();
+  addToBatch(later.batches, { seq: 1, type: 'e' }, '{"n":1}', undefined);
+  addToBatch(later.batches, { seq: 2, type: 'e' }, line, beside);
+  addToBatch(later.batches, { seq: 3, type: 'e' }, '{"n":3}', undefined);
+  await microtasks();
+  expect(later.appends.map(({ events }) => events.length)).toEqual([3]); // all or nothing, as without it
+  later.ask();
+  expect(later.appends).toHaveLength(1);
+});

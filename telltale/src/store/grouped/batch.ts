@@ -107,6 +107,27 @@ export function addFailed(batch: Batch, writer: WriterState, error: RuntimeError
   });
 }
 
+/** The append that is written with an entry; undefined where it is a request, and none of a stream that it makes. */
+export const appendOf = (entry: WriteEntry): AppendEntry | undefined =>
+  entry.kind === 'append' ? entry : entry.making?.first;
+
+/** The first so many writes of a batch, and those who wait for them; the rest stays in it, with all that is read. */
+export function partOff(batch: Batch, writes: number): Batch {
+  const { reads, settled, settledBy } = batch;
+  const first = { ...emptyBatch(), writes: batch.writes.slice(0, writes) };
+  const rest = { ...emptyBatch(), writes: batch.writes.slice(writes), reads };
+  const isFirst = new Set(first.writes.map(appendOf));
+  for (const [place, tell] of settled.entries()) {
+    const entry = settledBy[place] as AppendEntry;
+    const part = isFirst.has(entry) ? first : rest;
+    part.settled.push(tell);
+    part.settledBy.push(entry);
+  }
+  for (const entry of first.writes) first.chars += appendOf(entry)?.body.length ?? 0;
+  Object.assign(batch, { ...rest, chars: batch.chars - first.chars });
+  return first;
+}
+
 /** The append as it is sent, its writer moved on; undefined, with its error set, where the writer has come to grief. */
 export function toOp(entry: AppendEntry): AppendOp | undefined {
   const { writer, expectedSeq, count, body, status, due, consumed, writes } = entry;
@@ -124,10 +145,14 @@ export function settleAppends({ settled, settledBy }: Batch, from = 0, to = sett
     try {
       settled[place]?.(settledBy[place]?.error);
     } catch (error) {
-      // A caller's bug is his own, not his neighbours': it surfaces as an uncaught exception.
-      queueMicrotask(() => {
-        throw error;
-      });
+      surface(error);
     }
   }
+}
+
+/** A caller's bug is his own, not his neighbours': it surfaces as an uncaught exception. */
+export function surface(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }

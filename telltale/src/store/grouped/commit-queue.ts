@@ -7,9 +7,11 @@ import {
   addFailed,
   type Batch,
   emptyBatch,
+  partOff,
   type RequestEntry,
   type Settled,
   settleAppends,
+  surface,
 } from './batch.ts';
 import { abandon, conclude, type Flight, type GroupReply, takeOff, tellMoved } from './flight.ts';
 import type { ReadRequest, Results, ToBackend, WriteRequest } from './messages.ts';
@@ -21,6 +23,10 @@ import { type WriterState, whyNot } from './writer-state.ts';
  * way at a time; there is no timer, so a lone append is sent at once and a hundred sessions share a commit.
  */
 export interface CommitQueue {
+  /** Calls back before the next group is sent, and before all that is asked from now on: then appends what has gathered. */
+  whenDue(handOver: () => void): void;
+  /** All that was gathered until now is appended. */
+  gather(): void;
   append(writer: WriterState, append: Append, settled: Settled): void;
   /** Settles with an error, in turn behind the appends before it. */
   refuse(writer: WriterState, error: RuntimeError, settled: Settled): void;
@@ -67,6 +73,22 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   let isBeginning = false;
   let dead: RuntimeError | undefined;
   let idlers: (() => void)[] = [];
+  /** Those who append what they have gathered when they are asked. */
+  let gatherers: (() => void)[] = [];
+
+  /** All that is gathered is in the batch then. */
+  const gather = () => {
+    if (gatherers.length === 0) return;
+    const due = gatherers;
+    gatherers = [];
+    for (const handOver of due) {
+      try {
+        handOver();
+      } catch (error) {
+        surface(error);
+      }
+    }
+  };
 
   const isEmpty = () => batch.settled.length + batch.writes.length + batch.reads.length === 0;
 
@@ -74,27 +96,38 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     if (isScheduled || flight !== undefined) return;
     isScheduled = true;
     edges.hold();
-    later(later === queueMicrotask ? flushSoon : flush);
+    later(later === queueMicrotask ? flushSoon : flushAfresh);
   };
 
   const flushSoon = () => {
-    if (isBeginning) setImmediate(flush);
-    else flush();
+    if (isBeginning) setImmediate(flushAfresh);
+    else flushAfresh();
   };
 
-  const flush = () => {
+  /** While nobody is told of anything: where that pays, the callers of the first half are told during the commit of the second. */
+  const flushAfresh = () => flush(true);
+
+  const flush = (parts = false) => {
     isScheduled = false;
     isBeginning = false;
     if (flight !== undefined) return;
+    isScheduled = true; // what is gathered comes along
+    gather();
+    isScheduled = false;
     if (isEmpty()) {
       edges.letGo();
       for (const resolve of idlers) resolve();
       idlers = [];
       return;
     }
-    flight = takeOff(batch);
+    const { length } = batch.writes;
+    if (parts && length >= 2 * FEWEST_PARTED && pace.pays(length))
+      flight = takeOff(partOff(batch, length >> 1));
+    else {
+      flight = takeOff(batch);
+      batch = emptyBatch();
+    }
     pace.sent(flight.writes.length);
-    batch = emptyBatch();
     const { writes, reads } = flight;
     if (writes.length + reads.length > 0) edges.post({ kind: 'group', now: edges.now(), writes, reads });
     if (writes.length === 0) settle(flight);
@@ -103,7 +136,8 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   /** Where it pays, what has gathered meanwhile is sent before callers are told, so that the thread does not wait for them. */
   const land = (callers: number) => {
     flight = undefined;
-    if (!isEmpty() && pace.pays(callers + batch.settled.length)) flush();
+    const waiting = batch.settled.length + gatherers.length;
+    if ((waiting > 0 || !isEmpty()) && pace.pays(callers + waiting)) flush();
   };
 
   /**
@@ -113,7 +147,12 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   const settle = (landed: Flight) => {
     const { length } = landed.batch.settled;
     if (landed.reads.length === 0) land(length);
-    const parts = flight === undefined && isEmpty() && length >= FEWEST_PARTED && pace.pays(length);
+    const parts =
+      flight === undefined &&
+      isEmpty() &&
+      gatherers.length === 0 &&
+      length >= FEWEST_PARTED &&
+      pace.pays(length);
     const half = parts ? length >> 1 : length;
     tell(landed.batch, 0, half);
     if (!parts) return told(landed);
@@ -121,7 +160,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     edges.hold();
     setImmediate(() => {
       isScheduled = false;
-      if (!isEmpty()) flush();
+      if (!isEmpty() || gatherers.length > 0) flush();
       tell(landed.batch, half, length);
       told(landed);
     });
@@ -153,6 +192,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     asked: R,
     queue: (entry: RequestEntry<R>) => void,
   ): Promise<Results[R['op']]> => {
+    gather();
     const why = dead ?? overload(0);
     if (why !== undefined) return Promise.reject(why);
     return new Promise<Results[R['op']]>((resolve, reject) => {
@@ -163,6 +203,11 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   };
 
   return {
+    whenDue(handOver) {
+      if (flight === undefined && !isScheduled) queueMicrotask(handOver);
+      else gatherers.push(handOver);
+    },
+    gather,
     append(writer, append, settled) {
       try {
         const body = joinAppend(writer.stream, append);
@@ -186,6 +231,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
       schedule(queueMicrotask);
     },
     create(writer, head, later) {
+      gather();
       return new Promise((made, refused) => {
         const reject = (error: RuntimeError) => {
           writer.refusal = error;
@@ -210,7 +256,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     replied(reply) {
       if (flight === undefined) return;
       const landed = flight;
-      pace.landed();
+      pace.landed('ms' in reply ? reply.ms : undefined);
       conclude(landed, reply);
       if (reply.kind !== 'answers') settle(landed);
       else {
@@ -219,12 +265,14 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
       }
     },
     shut(error) {
+      gather();
       dead ??= error;
       if (flight === undefined && !isScheduled && isEmpty()) return Promise.resolve();
       return new Promise((resolve) => idlers.push(resolve));
     },
     fail(error) {
       dead ??= error;
+      gather();
       const lost = flight === undefined ? [batch] : [flight.batch, batch];
       flight = undefined;
       batch = emptyBatch();

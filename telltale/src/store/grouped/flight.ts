@@ -1,8 +1,8 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
-import { type Batch, type RequestEntry, toOp, type WriteEntry } from './batch.ts';
+import { appendOf, type Batch, type RequestEntry, toOp, type WriteEntry } from './batch.ts';
 import { fromJson } from './from-json.ts';
 import type { AppendOp, FromBackend, ReadRequest, WriteRequest } from './messages.ts';
-import { type AppendEntry, noteFailure } from './writer-state.ts';
+import { noteFailure } from './writer-state.ts';
 
 /** A batch on its way to the thread and back. */
 export interface Flight {
@@ -89,9 +89,6 @@ export function tellMoved({ sent }: Flight, moved: (stream: string) => void): vo
     if (append !== undefined && append.count > 0 && append.error === undefined) moved(append.writer.stream);
   }
 }
-
-const appendOf = (entry: WriteEntry): AppendEntry | undefined =>
-  entry.kind === 'append' ? entry : entry.making?.first;
 
 function succeed(entry: WriteEntry): void {
   const append = appendOf(entry);

@@ -29,6 +29,7 @@ export function createGroupedWriter({ queue, state, wakers }: GroupedWriterEdges
       state,
       wakers,
       append,
+      whenDue,
       snapshot,
       inbox,
       onWake,
@@ -42,6 +43,10 @@ function append(this: GroupedWriter, lines: Append, settled: (error?: RuntimeErr
   const { queue, state } = this;
   if (!state.released) queue.append(state, lines, settled);
   else queue.refuse(state, streamReleased(state.stream), settled);
+}
+
+function whenDue(this: GroupedWriter, handOver: () => void): void {
+  this.queue.whenDue(handOver);
 }
 
 /**
@@ -67,7 +72,8 @@ function onWake(this: GroupedWriter, wake: () => void): () => void {
 }
 
 function release(this: GroupedWriter): Promise<void> {
-  const { state } = this;
+  const { queue, state } = this;
+  queue.gather();
   state.released = true;
   state.releasing ??= giveUp(this).catch((thrown: unknown) => {
     state.releasing = undefined; // whoever asks again has it tried again

@@ -225,10 +225,14 @@ export type ToBackend =
 export type FromBackend =
   | { readonly kind: 'opened' }
   | { readonly kind: 'refused'; readonly error: ErrorJson }
-  /** A whole group is committed, and there is nothing to say but that: all appends went through. */
-  | { readonly kind: 'committed' }
+  /** A whole group is committed, and there is nothing to say but that: all appends went through. `ms`: how long it took. */
+  | { readonly kind: 'committed'; readonly ms?: number }
   /** By place in the group; an append that went through is left out. */
-  | { readonly kind: 'written'; readonly outcomes: readonly (readonly [number, Outcome])[] }
+  | {
+      readonly kind: 'written';
+      readonly outcomes: readonly (readonly [number, Outcome])[];
+      readonly ms?: number;
+    }
   /** Nothing of the group was written. */
   | { readonly kind: 'failed'; readonly error: ErrorJson }
   | { readonly kind: 'answers'; readonly outcomes: readonly ReadOutcome[] }

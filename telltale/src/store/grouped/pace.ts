@@ -8,8 +8,11 @@
 export interface Pace {
   /** So many writes are on their way. */
   sent(writes: number): void;
-  /** It may have lain there for a while if callers were being told meanwhile: then it says nothing of the commit. */
-  landed(): void;
+  /**
+   * `ms`: how long the commit took, where the one who made it says so. Else it is taken from here, where it may have lain
+   * for a while if callers were being told meanwhile: then it says nothing of the commit.
+   */
+  landed(ms?: number): void;
   /** So many callers are being told. */
   telling(callers: number): void;
   /** They have made what they make in answer. */
@@ -42,8 +45,8 @@ export function createPace(now: () => number = () => performance.now()): Pace {
       sentAt = now();
       size = writes;
     },
-    landed() {
-      if (size > 0 && told === 0) commits.add(size, now() - sentAt);
+    landed(ms) {
+      if (size > 0 && (ms !== undefined || told === 0)) commits.add(size, ms ?? now() - sentAt);
       size = 0; // the reads of a group are answered behind its commit
     },
     telling(callers) {

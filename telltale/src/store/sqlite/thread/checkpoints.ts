@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { PAGE_BYTES } from './page-bytes.ts';
+import type { Checkpointer } from './start-checkpointer.ts';
 
 /** Bytes in the WAL, about, from which a pause is used to bring them into the file. */
 const WORTHWHILE = 1024 * 1024;
@@ -11,6 +12,15 @@ const OVERDUE = 4 * 1024 * 1024;
 const PAUSE_MS = 50;
 /** A page of the heads and one of the log, even for a small append. */
 const BYTES_A_COMMIT = 2 * PAGE_BYTES;
+/**
+ * What came while another thread made a checkpoint is brought over by this one, if it is no more than this: the WAL can
+ * begin anew only when all of it is in the file and nothing is being added.
+ */
+const LITTLE = 512 * 1024;
+/** If so many times in a row more came than that, the disk is the limit, and commits have to wait for it. */
+const MOST_ROUNDS = 4;
+/** So far the WAL may get ahead of the other thread. */
+const MOST_AHEAD = 64 * 1024 * 1024;
 
 /** Brings the WAL into the file when nobody waits for a commit: the work of a thousand pages is ten milliseconds. */
 export interface Checkpoints {
@@ -18,15 +28,29 @@ export interface Checkpoints {
   stop(): void;
 }
 
-/** `overdue` is for those whose commits nobody waits for: a large one saves writing the same pages again and again. */
-export function createCheckpoints(db: DatabaseSync, overdue = OVERDUE): Checkpoints {
+export interface CheckpointOptions {
+  /** For those whose commits nobody waits for: a large one saves writing the same pages again and again. */
+  readonly overdue?: number;
+  /** Makes them in another thread while commits leave no pause. Started when that is first so. */
+  readonly beside?: () => Checkpointer;
+}
+
+export function createCheckpoints(
+  db: DatabaseSync,
+  { overdue = OVERDUE, beside }: CheckpointOptions = {},
+): Checkpoints {
   const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   let bytes = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let other: Checkpointer | undefined;
+  /** How often the other thread was asked since the WAL began anew. */
+  let rounds = 0;
 
   const run = () => {
+    clearTimeout(timer);
     timer = undefined;
     bytes = 0;
+    rounds = 0;
     try {
       checkpoint.get();
     } catch (error) {
@@ -36,16 +60,45 @@ export function createCheckpoints(db: DatabaseSync, overdue = OVERDUE): Checkpoi
     }
   };
 
+  const pause = () => {
+    timer = undefined;
+    if (rounds > 0 && other?.isReady() === false) inAPause();
+    else run();
+  };
+  const inAPause = () => {
+    if (timer === undefined) timer = setTimeout(pause, PAUSE_MS);
+    else timer.refresh();
+  };
+
+  /** Whether the other thread is at it, or was asked to be. */
+  const isDoneBeside = (): boolean => {
+    if (beside === undefined) return false;
+    other ??= beside();
+    const isReady = other.isReady();
+    if (isReady === undefined) return false;
+    if (!isReady) {
+      if (rounds === 0) return false; // it is starting
+      if (bytes < MOST_AHEAD) return true;
+      other.wait();
+    }
+    if (rounds > 0 && (bytes <= LITTLE || rounds === MOST_ROUNDS)) return false;
+    rounds += 1;
+    bytes = 0;
+    other.ask();
+    return true;
+  };
+
   return {
     committed(chars) {
       bytes += chars + BYTES_A_COMMIT;
-      if (bytes < WORTHWHILE) return;
-      if (bytes >= overdue) {
-        clearTimeout(timer);
-        run();
-      } else if (timer === undefined) timer = setTimeout(run, PAUSE_MS);
-      else timer.refresh();
+      if (rounds === 0 && bytes < WORTHWHILE) return;
+      if (rounds === 0 && bytes < overdue) inAPause();
+      else if (isDoneBeside()) inAPause();
+      else run();
     },
-    stop: () => clearTimeout(timer),
+    stop() {
+      clearTimeout(timer);
+      other?.end();
+    },
   };
 }

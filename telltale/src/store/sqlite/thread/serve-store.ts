@@ -16,6 +16,7 @@ import { createOwnership } from './ownership.ts';
 import { performRead, performWrite, type Rows } from './perform.ts';
 import { createReadStream } from './read-stream.ts';
 import { createRunGroup, isAppend } from './run-group.ts';
+import { startCheckpointer } from './start-checkpointer.ts';
 import { createStreamRows } from './stream-rows.ts';
 import { createTableRows } from './table-rows.ts';
 import { createUpkeepRows } from './upkeep-rows.ts';
@@ -54,7 +55,7 @@ function open(
   const tables = createTableRows(db);
   const appends = createAppendRows(db, tables);
   const attention = createAttention({ db, ownership, tell });
-  const checkpoints = createCheckpoints(db);
+  const checkpoints = createCheckpoints(db, { beside: () => startCheckpointer(settings) });
   /** Doorbells of owners whose streams got a message. */
   const toRing = new Set<string>();
   const rows: Rows = {
@@ -79,11 +80,15 @@ function open(
   });
 
   const write = ({ writes, now }: Group): FromBackend => {
+    const begun = performance.now();
     try {
       // SQLite would go on with a file that no name leads to any more, and all of it be lost at the end.
       if (!isInPlace()) throw storeGone(settings.path);
       const outcomes = runGroup(writes, now);
-      return outcomes.size === 0 ? { kind: 'committed' } : { kind: 'written', outcomes: [...outcomes] };
+      const ms = performance.now() - begun;
+      return outcomes.size === 0
+        ? { kind: 'committed', ms }
+        : { kind: 'written', outcomes: [...outcomes], ms };
     } catch (error) {
       toRing.clear();
       return { kind: 'failed', error: toRuntimeError(error).toJSON() };

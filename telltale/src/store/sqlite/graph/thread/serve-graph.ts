@@ -76,7 +76,7 @@ function serve(
   describe: (thrown: unknown) => RuntimeError,
 ): GraphServer {
   const rows = createGraphRows(db);
-  const checkpoints = path === null ? undefined : createCheckpoints(db, OVERDUE);
+  const checkpoints = path === null ? undefined : createCheckpoints(db, { overdue: OVERDUE });
   /** From when on the next transaction may begin. */
   let readyAt = 0;
   let sweeping: ReturnType<typeof setTimeout> | undefined;

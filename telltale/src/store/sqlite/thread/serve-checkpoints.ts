@@ -1,0 +1,50 @@
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+
+/** What the two threads share is one number. Whoever waits for it to change is woken. */
+const STARTING = 0;
+export const RESTING = 1;
+export const ASKED = 2;
+export const ENDING = 3;
+export const ENDED = 4;
+
+export interface CheckpointerSettings {
+  readonly path: string;
+  readonly durability: 'power' | 'process';
+  readonly stage: Int32Array<SharedArrayBuffer>;
+}
+
+/** Makes a checkpoint whenever it is asked, until it is to end. Blocks its thread. */
+export function serveCheckpoints({ path, durability, stage }: CheckpointerSettings): void {
+  let db: DatabaseSync | undefined;
+  try {
+    if (Atomics.load(stage, 0) !== STARTING) return; // it is not needed after all
+    db = open(path, durability);
+    const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+    Atomics.compareExchange(stage, 0, STARTING, RESTING);
+    for (;;) {
+      Atomics.wait(stage, 0, RESTING);
+      if (Atomics.load(stage, 0) !== ASKED) return;
+      checkpoint.get();
+      Atomics.compareExchange(stage, 0, ASKED, RESTING);
+      Atomics.notify(stage, 0);
+    }
+  } catch (error) {
+    // What is committed stays in the WAL, and the store's own thread goes on from there. A disk that stays full shows at
+    // the next commit, where somebody waits for it.
+    if (!(error instanceof Error && 'errcode' in error)) throw error;
+  } finally {
+    db?.close();
+    Atomics.store(stage, 0, ENDED);
+    Atomics.notify(stage, 0);
+  }
+}
+
+/** Makes no file where there is none any more. */
+function open(path: string, durability: CheckpointerSettings['durability']): DatabaseSync {
+  const db = new DatabaseSync(`${pathToFileURL(path).href}?mode=rw`);
+  db.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
+  db.exec(`PRAGMA fullfsync = ${durability === 'power' ? 'ON' : 'OFF'}`);
+  db.exec('PRAGMA wal_autocheckpoint = 0');
+  return db;
+}

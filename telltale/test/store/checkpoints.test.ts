@@ -1,0 +1,149 @@
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, onTestFinished, test } from 'vitest';
+import { createCheckpoints } from '../../src/store/sqlite/thread/checkpoints.ts';
+import { type Checkpointer, startCheckpointer } from '../../src/store/sqlite/thread/start-checkpointer.ts';
+import { eventually } from './eventually.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const MIB = 1024 * 1024;
+
+async function somewhere(name: string): Promise<string> {
+  const folder = await temporaryFolder();
+  onTestFinished(folder.remove);
+  return folder.path(name);
+}
+
+/** A database with a WAL that nobody else would bring into the file; `fill` puts rows of a KiB into it. */
+async function openWithWal() {
+  const path = await somewhere('log.db');
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE log (body TEXT)');
+  const insert = db.prepare('INSERT INTO log VALUES (?)');
+  onTestFinished(() => {
+    if (db.isOpen) db.close();
+  });
+  const fill = (rows: number) => {
+    db.exec('BEGIN');
+    for (let row = 0; row < rows; row++) insert.run('x'.repeat(1024));
+    db.exec('COMMIT');
+  };
+  return { path, db, fill };
+}
+
+/** Stands for the other thread: what it was asked, and ready when told so. */
+function fakeCheckpointer() {
+  const happened: string[] = [];
+  let ready: boolean | undefined = false;
+  const checkpointer: Checkpointer = {
+    isReady: () => ready,
+    ask() {
+      happened.push('asked');
+      ready = false;
+    },
+    wait() {
+      happened.push('waited');
+      ready = true;
+    },
+    end: () => void happened.push('ended'),
+  };
+  return {
+    happened,
+    checkpointer,
+    set: (now: boolean | undefined) => {
+      ready = now;
+    },
+  };
+}
+
+/** A database that only notes when a checkpoint is made here. */
+const noting = (happened: string[]) =>
+  ({ prepare: () => ({ get: () => happened.push('here') }) }) as unknown as DatabaseSync;
+
+test('while commits leave no pause, the other thread makes the checkpoints, and this one the short last part', () => {
+  const { happened, checkpointer, set } = fakeCheckpointer();
+  const checkpoints = createCheckpoints(noting(happened), { beside: () => checkpointer });
+  checkpoints.committed(4 * MIB); // it is only starting
+  expect(happened).toEqual(['here']);
+  set(true);
+  checkpoints.committed(4 * MIB);
+  expect(happened).toEqual(['here', 'asked']);
+  checkpoints.committed(2 * MIB); // it is at it
+  expect(happened).toEqual(['here', 'asked']);
+  set(true);
+  checkpoints.committed(0); // 2 MiB have come meanwhile: once more
+  set(true);
+  checkpoints.committed(0); // and next to nothing: the WAL may begin anew
+  expect(happened).toEqual(['here', 'asked', 'asked', 'here']);
+  checkpoints.committed(MIB / 2);
+  expect(happened).toHaveLength(4);
+  checkpoints.stop();
+  expect(happened.at(-1)).toBe('ended');
+});
+
+test('where more comes than the other thread can bring over, commits wait for it in the end', () => {
+  const { happened, checkpointer, set } = fakeCheckpointer();
+  const checkpoints = createCheckpoints(noting(happened), { beside: () => checkpointer });
+  set(true);
+  for (let round = 0; round < 5; round++) {
+    checkpoints.committed(4 * MIB);
+    set(true);
+  }
+  expect(happened).toEqual(['asked', 'asked', 'asked', 'asked', 'here']);
+  checkpoints.stop();
+});
+
+test('the WAL does not get further ahead of the other thread than 64 MiB', () => {
+  const { happened, checkpointer, set } = fakeCheckpointer();
+  const checkpoints = createCheckpoints(noting(happened), { beside: () => checkpointer });
+  set(true);
+  checkpoints.committed(4 * MIB);
+  for (let each = 0; each < 16; each++) checkpoints.committed(4 * MIB);
+  expect(happened).toEqual(['asked', 'waited', 'asked']);
+  checkpoints.stop();
+});
+
+test('where the other thread is no more, this one makes the checkpoints', () => {
+  const { happened, checkpointer, set } = fakeCheckpointer();
+  const checkpoints = createCheckpoints(noting(happened), { beside: () => checkpointer });
+  set(undefined);
+  checkpoints.committed(4 * MIB);
+  checkpoints.committed(4 * MIB);
+  expect(happened).toEqual(['here', 'here']);
+  checkpoints.stop();
+});
+
+test('a thread of its own brings the WAL into the file while this one goes on', async () => {
+  const { path, db, fill } = await openWithWal();
+  const checkpointer = startCheckpointer({ path, durability: 'power' });
+  await eventually(() => expect(checkpointer.isReady()).toBe(true));
+  fill(2_000);
+  const before = statSync(path).size;
+  checkpointer.ask();
+  fill(10);
+  checkpointer.wait();
+  expect(checkpointer.isReady()).toBe(true);
+  expect(statSync(path).size).toBeGreaterThan(before + 2_000 * 1024);
+  checkpointer.end();
+  db.close();
+  expect(existsSync(`${path}-wal`)).toBe(false); // it had let go of the file
+  const again = new DatabaseSync(path);
+  expect(again.prepare('SELECT count(*) AS n FROM log').get()).toEqual({ n: 2_010 });
+  again.close();
+});
+
+test('one that is ended while it starts lets go of the file, too', async () => {
+  const { path, db, fill } = await openWithWal();
+  fill(1);
+  startCheckpointer({ path, durability: 'process' }).end();
+  db.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+test('one that finds no file makes none, and is done without', async () => {
+  const path = await somewhere('nowhere.db');
+  const checkpointer = startCheckpointer({ path, durability: 'power' });
+  await eventually(() => expect(checkpointer.isReady()).toBe(undefined));
+  expect(existsSync(path)).toBe(false);
+  checkpointer.end();
+});

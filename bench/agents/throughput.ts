@@ -7,7 +7,7 @@ import { stepScript } from './scenario.ts';
 /** Steps a second of wall time. */
 export interface ThroughputRound {
   readonly ours: number;
-  /** The least that a durable log can do: what ours writes in a step, in one row. */
+  /** The least that a durable log can do: what a session of ours writes, in as many rows, one commit for those of all sessions. */
   readonly bare: number;
   /** The same loop with a row for each event; ours puts those of an append into one row. */
   readonly bareByEvent: number;
@@ -15,9 +15,13 @@ export interface ThroughputRound {
 
 /** Passes of a sample: long enough that a checkpoint of either log falls into most of them. */
 const PASSES = 5;
-/** What ours writes in a step: from `turn.started` to `action.completed`, 170 characters each. */
-const OUR_EVENTS = 8;
-const OUR_EVENT_CHARS = 170;
+
+/** What a session of ours leaves on its log. */
+interface Written {
+  readonly rows: number;
+  readonly events: number;
+  readonly chars: number;
+}
 
 /** Ours and the bare loops in turns, so that drift hits all alike. */
 export async function measureThroughput(
@@ -25,12 +29,14 @@ export async function measureThroughput(
   { sessions, steps, rounds, warmUpMs, handicap }: LoadOptions,
   folders: Folders,
 ): Promise<readonly ThroughputRound[]> {
-  const agent = await contestant.open(stepScript(steps), folders());
+  const folder = folders();
+  const agent = await contestant.open(stepScript(steps), folder);
   // The same one that is measured: its store has a thread of its own, which has to warm up, too.
   for (const begun = performance.now(); performance.now() - begun < warmUpMs; )
     await Promise.all(Array.from({ length: sessions }, () => agent.session()));
-  const single = createJournal(join(folders(), 'bare.db'), 1, OUR_EVENTS * OUR_EVENT_CHARS);
-  const several = createJournal(join(folders(), 'bare.db'), OUR_EVENTS, OUR_EVENT_CHARS);
+  const { rows, events, chars } = writtenBySession(join(folder, 'log.db'));
+  const single = createJournal(join(folders(), 'bare.db'), 1, chars / rows);
+  const several = createJournal(join(folders(), 'bare.db'), events / rows, chars / events);
   const perSecond = async (pass: () => unknown) => {
     const started = performance.now();
     for (let time = 0; time < PASSES; time += 1) await pass();
@@ -43,8 +49,8 @@ export async function measureThroughput(
   const taken: ThroughputRound[] = [];
   for (let round = -1; round < rounds; round += 1) {
     const ours = await perSecond(run);
-    const bare = await perSecond(() => single.write(sessions, steps));
-    const bareByEvent = await perSecond(() => several.write(sessions, steps));
+    const bare = await perSecond(() => single.write(sessions, rows));
+    const bareByEvent = await perSecond(() => several.write(sessions, rows));
     if (round >= 0) taken.push({ ours, bare, bareByEvent }); // the first warms up the loops
   }
   await agent.close();
@@ -53,19 +59,36 @@ export async function measureThroughput(
   return taken;
 }
 
-/** A group commit with an fsync for each step of all sessions, on the thread that has the rows already. */
-function createJournal(path: string, rows: number, chars: number) {
+/** By what is on the log, so that the loops write what ours writes whatever becomes of it. */
+function writtenBySession(path: string): Written {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const { streams, rows, events, chars } = db
+    .prepare(
+      'SELECT count(DISTINCT stream) AS streams, count(*) AS rows, sum(count) AS events, sum(length(body)) AS chars FROM log',
+    )
+    .get() as unknown as Written & { readonly streams: number };
+  db.close();
+  if (streams === 0) throw new Error(`Nothing is on the log in ${path}.`);
+  return { rows: rows / streams, events: events / streams, chars: chars / streams };
+}
+
+/**
+ * A group commit with an fsync for each row that a session of ours has, its first and its last among them, on the thread
+ * that has the text already. `inRow`: how many rows it is written in instead.
+ */
+function createJournal(path: string, inRow: number, chars: number) {
   const db = new DatabaseSync(path);
   db.exec('PRAGMA journal_mode = WAL');
   db.exec('PRAGMA synchronous = FULL');
   db.exec('CREATE TABLE log (id INTEGER PRIMARY KEY, stream INTEGER, seq INTEGER, body TEXT)');
   const insert = db.prepare('INSERT INTO log (stream, seq, body) VALUES (?, ?, ?)');
   let seq = 0;
+  let owed = 0;
   return {
-    write(sessions: number, steps: number) {
-      for (let step = 0; step < steps; step += 1) {
+    write(sessions: number, groups: number) {
+      for (let group = 0; group < groups; group += 1) {
         db.exec('BEGIN IMMEDIATE');
-        for (let row = 0; row < rows; row += 1) {
+        for (owed += inRow; owed >= 1; owed -= 1) {
           seq += 1;
           for (let stream = 0; stream < sessions; stream += 1)
             insert.run(stream, seq, `{"seq":${seq},"text":"`.padEnd(chars, 'x'));

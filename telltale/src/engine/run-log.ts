@@ -101,7 +101,7 @@ export function createRunLog({
       if (sealed) return place;
       const event: RunEvent = { ...body, seq, at: clock.now(), run, cause: from };
       reduceRun(state, event);
-      addToBatch(batches, event, encodeRunEvent(event, body), beside);
+      addToBatch(batches, event, seq, encodeRunEvent(event, body), beside);
       return place;
     },
     flushed: () => committedThrough(batches, state.seq),

@@ -1,5 +1,6 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Cause, EventBody, EventHead, SessionEvent } from './event.ts';
+import type { Usage } from './turn-event.ts';
 
 /** The form in which events are written now. Older ones are brought up to date by `UPCASTS` when they are read. */
 const VERSION = 1;
@@ -92,9 +93,34 @@ function encodeBody(body: EventBody): string {
       return `"type":"thought","text":${JSON.stringify(body.text)},"depth":${body.depth}}`;
     case 'turn.started':
       return `"type":"turn.started","prompt":{"tokens":${body.prompt.tokens},"reused_prefix":${body.prompt.reused_prefix}}}`;
+    case 'turn.completed': {
+      const { usage, cost_usd, ms, first_token_ms, finish } = body;
+      const took = `"cost_usd":${figure(cost_usd)},"ms":${figure(ms)},"first_token_ms":${figure(first_token_ms)}`;
+      return `"type":"turn.completed","usage":${encodeUsage(usage)},${took},"finish":${JSON.stringify(finish)}}`;
+    }
     default:
       return JSON.stringify(body).slice(1);
   }
+}
+
+/** Most providers say no more than these two. */
+function encodeUsage(usage: Usage): string {
+  for (const field in usage) if (field !== 'input' && field !== 'output') return JSON.stringify(usage);
+  return `{"input":${figure(usage.input)},"output":${figure(usage.output)}}`;
+}
+
+/** What stands behind the whole milliseconds, by the thousandths: the engine takes 100 ns to find out. */
+const FRACTIONS: readonly string[] = Array.from({ length: 1000 }, (_, thousandths) =>
+  `${thousandths / 1000}`.slice(1),
+);
+const MOST_BY_HAND = 1e9;
+
+/** As JSON has it, which knows no figure but finite ones. */
+function figure(value: number): string {
+  const thousandths = Math.round(value * 1000);
+  if (value >= 0 && value < MOST_BY_HAND && thousandths / 1000 === value)
+    return `${Math.trunc(thousandths / 1000)}${FRACTIONS[thousandths % 1000]}`;
+  return Number.isFinite(value) ? `${value}` : 'null';
 }
 
 /** The event in a line of the log of `session`. Throws `event_unreadable` or `event_newer`: the log itself is wrong. */

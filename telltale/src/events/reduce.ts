@@ -38,12 +38,13 @@ export const LLM_USAGE = 'llm.usage';
  * would make room for what it holds.
  */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
-  const isBack =
-    event.type === 'session.resumed' || (event.type === 'review.resolved' && event.away === true);
-  if (isBack || state.status === 'waiting' || state.idle) state.downMs += Math.max(0, event.at - state.at);
-  state.seq = event.seq;
-  state.at = event.at;
-  switch (event.type) {
+  // Events have so many shapes that each field of them is looked up: once is enough.
+  const { type, seq, at } = event;
+  const isBack = type === 'session.resumed' || (type === 'review.resolved' && event.away === true);
+  if (isBack || state.status === 'waiting' || state.idle) state.downMs += Math.max(0, at - state.at);
+  state.seq = seq;
+  state.at = at;
+  switch (type) {
     case 'session.started':
       begin(state, event);
       break;

@@ -80,9 +80,25 @@ function note(this: Account, event: EventBody): void {
   if (id !== undefined && this.touched.at(-1) !== id) this.touched = added(this.touched, id);
 }
 
+type NoAction = Exclude<EventBody['type'], `action.${string}`>;
+
 function actionOf(event: EventBody): string | undefined {
-  if (event.type === 'action.declared') return event.action.id;
-  return event.type.startsWith('action.') && 'id' in event ? event.id : undefined;
+  switch (event.type) {
+    case 'action.declared':
+      return event.action.id;
+    case 'action.started':
+    case 'action.completed':
+    case 'action.failed':
+    case 'action.skipped':
+    case 'action.retrying':
+    case 'action.cancelled':
+    case 'action.interrupted':
+    case 'action.compensated':
+      return event.id;
+    default:
+      event satisfies { readonly type: NoAction };
+      return undefined;
+  }
 }
 
 function due(this: Account): number {

@@ -1,3 +1,5 @@
+import { createAlarms } from './alarms.ts';
+
 /** Time as a port: cores get numbers, edges get a Clock, tests get a simulated one. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. May jump when the machine's clock is set. */
@@ -8,36 +10,9 @@ export interface Clock {
   after(delayMs: number, fire: () => void): () => void;
 }
 
-/** Longer delays overflow Node's and browsers' timers and would fire at once. */
-const MAX_TIMER_MS = 2_147_483_647;
-
 export function createSystemClock(): Clock {
   const monotonic = () => performance.now();
-  const after = (delayMs: number, fire: () => void): (() => void) => {
-    const left = Math.max(0, delayMs);
-    const alarm: Alarm = { due: monotonic() + left, fire, timer: undefined };
-    arm(alarm, left);
-    return () => clearTimeout(alarm.timer);
-  };
-  return { now: () => Date.now(), monotonic, after };
-}
-
-/** A record, of which the timer is told: every step sets two, and closures of each would be twice its size. */
-interface Alarm {
-  readonly due: number;
-  readonly fire: () => void;
-  timer: ReturnType<typeof setTimeout> | undefined;
-}
-
-function arm(alarm: Alarm, left: number): void {
-  alarm.timer = setTimeout(ring, Math.min(left, MAX_TIMER_MS), alarm);
-}
-
-/** Timers may also fire up to a millisecond early. */
-function ring(alarm: Alarm): void {
-  const left = alarm.due - performance.now();
-  if (left > 0) arm(alarm, left);
-  else alarm.fire();
+  return { now: () => Date.now(), monotonic, after: createAlarms(monotonic) };
 }
 
 /** Resolves after `delayMs` on `clock`; rejects with the signal's reason when it is aborted first. */

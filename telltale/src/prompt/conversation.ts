@@ -120,7 +120,8 @@ function goOn(
 
 /** Providers refuse messages without any text: a turn that broke off before its first word leaves none. */
 function hear(conversation: OwnConversation, output: string): void {
-  if (/\S/.test(output)) add(conversation, 'assistant', output);
+  // Nearly all begin with a tag.
+  if (output.startsWith('<') || /\S/.test(output)) add(conversation, 'assistant', output);
 }
 
 function ask(

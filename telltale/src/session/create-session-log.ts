@@ -124,8 +124,9 @@ export function createSessionLog(edges: SessionLogEdges): SessionLog {
 
 function append(this: OwnLog, body: EventBody, cause?: Cause, beside?: Beside): Cause {
   const { state, writer } = this;
+  const { type } = body;
   const from = cause ?? this.turnOrigin ?? this.origin;
-  const starts = body.type === 'turn.started';
+  const starts = type === 'turn.started';
   const seq = state.seq + 1;
   const session = writer.stream;
   const place: Cause = { stream: session, seq, depth: from.depth + 1 };
@@ -134,9 +135,9 @@ function append(this: OwnLog, body: EventBody, cause?: Cause, beside?: Beside): 
   const at = this.clock.now();
   const event = placeEvent(body, seq, at, session, turn, from);
   reduce(state, event);
-  this.snapshots.note(event);
-  addToBatch(this, event, encodeNext(this.front, body, seq, at, session, turn, from), beside);
-  if (body.type === 'session.started' || body.type === 'session.resumed') {
+  this.snapshots.note(body);
+  addToBatch(this, event, seq, encodeNext(this.front, body, seq, at, session, turn, from), beside);
+  if (type === 'session.started' || type === 'session.resumed') {
     this.origin = place;
     this.turnOrigin = undefined;
   } else if (starts) this.turnOrigin = place;

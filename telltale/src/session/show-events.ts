@@ -53,7 +53,7 @@ export function publish(log: ShownLog, events: readonly SessionEvent[]): void {
   for (const event of events) {
     log.crashPoint?.(`committed:${event.type}`);
     tell(log, event);
-    showHeld(log, event.seq);
+    if (log.held.length > 0) showHeld(log, event.seq);
   }
 }
 

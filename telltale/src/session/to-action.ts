@@ -36,6 +36,10 @@ export function createToAction(templates: AgentManifest['action_templates']): To
 
   return (intent, groups) => {
     const { template } = intent;
+    if (template === undefined && groups.length === 0 && intent.compensate === undefined)
+      return intent.name === undefined
+        ? err(nameMissing(intent.id, ''))
+        : checked(plainAction(intent, intent.name));
     const group = groups.at(-1);
     const base = template === undefined ? undefined : defaults.get(template);
     if (template !== undefined && base === undefined) return err(templateUnknown(intent.id, template, names));
@@ -58,8 +62,28 @@ export function createToAction(templates: AgentManifest['action_templates']): To
       ...(group === undefined ? {} : { group }),
       ...(groups.length > 1 ? { within: groups.slice(0, -1) } : {}),
     };
-    return isLoop(action) || undoesByLoop(action) ? err(loopByHand(intent.id)) : ok(action);
+    return checked(action);
   };
+}
+
+const checked = (action: DeclaredAction): Result<DeclaredAction> =>
+  isLoop(action) || undoesByLoop(action) ? err(loopByHand(action.id)) : ok(action);
+
+/** What the general way would make of one that names no template and stands in no group: field by field, in a quarter of the time of a spread. */
+function plainAction(intent: ActionIntent, name: string): DeclaredAction {
+  const { id, kind = 'tool', mode = 'async', parameters } = intent;
+  const { output_key, depends_on, timeout, retry, on_error, if: test, in: place } = intent;
+  const action: { -readonly [Field in keyof DeclaredAction]: DeclaredAction[Field] } = {
+    ...{ id, kind, mode, name, parameters },
+  };
+  if (output_key !== undefined) action.output_key = output_key;
+  if (depends_on !== undefined) action.depends_on = depends_on;
+  if (timeout !== undefined) action.timeout = timeout;
+  if (retry !== undefined) action.retry = retry;
+  if (on_error !== undefined) action.on_error = on_error;
+  if (test !== undefined) action.if = test;
+  if (place !== undefined) action.in = place;
+  return action;
 }
 
 /** On the log a `<foreach>` is an action of its own; one that a model writes as such was never checked. */

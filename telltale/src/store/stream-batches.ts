@@ -121,16 +121,17 @@ export const createStreamBatches = <Owner, Event extends BatchedEvent>({
 export function addToBatch<Owner, Event extends BatchedEvent>(
   batches: StreamBatches<Owner, Event>,
   event: Event,
+  seq: number,
   line: string,
   beside: Beside | undefined,
 ): void {
   const { batch, owner, calls, writer } = batches;
   if (batch !== undefined && batch.chars + line.length > MAX_BATCH_CHARS) {
     flush(batches);
-    addToBatch(batches, event, line, beside);
+    addToBatch(batches, event, seq, line, beside);
     return;
   }
-  batches.addedSeq = event.seq;
+  batches.addedSeq = seq;
   if (batch !== undefined) {
     batch.chars += line.length;
     batch.lines.push(line);

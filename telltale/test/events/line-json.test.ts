@@ -64,6 +64,34 @@ describe('a line of the log as JSON', () => {
     );
   });
 
+  it('of a turn that ended is what JSON makes of its event, whatever figures it has', () => {
+    const figure = fc.oneof(
+      fc.double(),
+      fc.integer(),
+      fc.nat().map((thousandths) => thousandths / 1000),
+      fc.constantFrom(0, -0, 0.001, 0.1, 1e9, 1e9 - 0.001, 1e21, 1e-7, Number.NaN, Number.POSITIVE_INFINITY),
+    );
+    const body = fc.record({
+      type: fc.constant('turn.completed' as const),
+      usage: fc.record(
+        { input: figure, output: figure, cached: figure, estimated: fc.constant(true as const) },
+        { requiredKeys: ['input', 'output'] },
+      ),
+      cost_usd: figure,
+      ms: figure,
+      first_token_ms: figure,
+      finish: fc.constantFrom('stop' as const, 'length' as const, 'cut' as const),
+    });
+    const head = { seq: 2, at: 1, session: 's', turn: 3, cause: { stream: 's', seq: 1, depth: 1 } };
+    fc.assert(
+      fc.property(body, (each) => {
+        const line = `{"v":1,"seq":2,"at":1,"turn":3,"cause":[1,1],${JSON.stringify(each).slice(1)}`;
+        expect(encodeEvent(head, each)).toBe(line);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it('is refused like an event where it is none', () => {
     const json = createLineJson('session', 's');
     expect(() => json('{"v":1,"seq":1}')).toThrow('no event');

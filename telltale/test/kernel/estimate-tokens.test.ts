@@ -40,3 +40,17 @@ it('is at least a quarter of the characters and at most all of them', () => {
     }),
   );
 });
+
+it('a text is worth what its parts are, whether or not all of it is Latin', () => {
+  const four = fc.string({
+    unit: fc.constantFrom(...'abÿĀλ漢가！\u10ff\u1100\u2e7f'),
+    minLength: 4,
+    maxLength: 4,
+  });
+  const alone = (text: string) => estimateTokens(`${text}漢`) - 1; // counted one by one
+  fc.assert(
+    fc.property(four, (text) => {
+      expect(estimateTokens(text)).toBe(alone(text));
+    }),
+  );
+});

@@ -18,7 +18,7 @@ it('parts what is too much for one append, in order and with what is written bes
     seq: 0,
   });
   const line = 'x'.repeat(15 * 1024 * 1024);
-  for (let seq = 1; seq <= 5; seq++) addToBatch(batches, { seq, type: 'e' }, line, { consumed: [seq] });
+  for (let seq = 1; seq <= 5; seq++) addToBatch(batches, { seq, type: 'e' }, seq, line, { consumed: [seq] });
   await committedThrough(batches, 5);
   expect(appends.map(({ expectedSeq, events, consumed }) => [expectedSeq, events.length, consumed])).toEqual([
     [0, 2, [1, 2]],
@@ -56,9 +56,9 @@ const microtasks = () => new Promise((resolve) => setImmediate(resolve));
 
 it('gathers until the store asks for it: what came in several microtasks is one append', async () => {
   const { appends, batches, ask } = gathering();
-  addToBatch(batches, { seq: 1, type: 'e' }, '{"n":1}', undefined);
+  addToBatch(batches, { seq: 1, type: 'e' }, 1, '{"n":1}', undefined);
   await microtasks();
-  addToBatch(batches, { seq: 2, type: 'e' }, '{"n":2}', { consumed: [7] });
+  addToBatch(batches, { seq: 2, type: 'e' }, 2, '{"n":2}', { consumed: [7] });
   await microtasks();
   expect(appends).toEqual([]);
   ask();
@@ -70,7 +70,7 @@ it('gathers until the store asks for it: what came in several microtasks is one 
 
 it('makes no append where nothing is left when the store asks', () => {
   const { appends, batches, ask } = gathering();
-  addToBatch(batches, { seq: 1, type: 'e' }, '{"n":1}', undefined);
+  addToBatch(batches, { seq: 1, type: 'e' }, 1, '{"n":1}', undefined);
   ask();
   ask();
   expect(appends).toHaveLength(1);
@@ -81,14 +81,14 @@ it.each([
   ['more than 64 KiB', 'x'.repeat(64 * 1024), undefined],
 ])('does not wait for the store with %s', async (_, line, beside) => {
   const first = gathering();
-  addToBatch(first.batches, { seq: 1, type: 'e' }, `${line} `, beside);
+  addToBatch(first.batches, { seq: 1, type: 'e' }, 1, `${line} `, beside);
   await microtasks();
   expect(first.appends.map(({ events }) => events.length)).toEqual([1]);
 
   const later = gathering();
-  addToBatch(later.batches, { seq: 1, type: 'e' }, '{"n":1}', undefined);
-  addToBatch(later.batches, { seq: 2, type: 'e' }, line, beside);
-  addToBatch(later.batches, { seq: 3, type: 'e' }, '{"n":3}', undefined);
+  addToBatch(later.batches, { seq: 1, type: 'e' }, 1, '{"n":1}', undefined);
+  addToBatch(later.batches, { seq: 2, type: 'e' }, 2, line, beside);
+  addToBatch(later.batches, { seq: 3, type: 'e' }, 3, '{"n":3}', undefined);
   await microtasks();
   expect(later.appends.map(({ events }) => events.length)).toEqual([3]); // all or nothing, as without it
   later.ask();

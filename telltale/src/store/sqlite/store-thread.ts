@@ -4,6 +4,7 @@ import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { BackendListener, StoreBackend } from '../grouped/backend.ts';
 import { fromJson } from '../grouped/from-json.ts';
 import type { FromBackend, ToBackend } from '../grouped/messages.ts';
+import { packGroup } from './pack-group.ts';
 import { threadEnded } from './sqlite-errors.ts';
 import type { ThreadSettings } from './thread-settings.ts';
 
@@ -34,7 +35,7 @@ export function startStoreThread(settings: ThreadSettings): Promise<StoreBackend
     listen: (to) => {
       listener = to;
     },
-    post: (message) => worker.postMessage(message),
+    post: (message) => worker.postMessage(message.kind === 'group' ? packGroup(message) : message),
     hold: () => setHeld(true),
     letGo: () => setHeld(false),
     close() {

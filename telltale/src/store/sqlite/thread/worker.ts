@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromBackend, ToBackend } from '../../grouped/messages.ts';
+import { type PackedGroup, unpackGroup } from '../pack-group.ts';
 import type { ThreadSettings } from '../thread-settings.ts';
 import { serveStore } from './serve-store.ts';
 
@@ -8,5 +9,8 @@ if (parentPort !== null) {
   const port = parentPort;
   const tell = (message: FromBackend) => port.postMessage(message);
   const serve = serveStore(workerData as ThreadSettings, tell, () => port.close());
-  if (serve !== undefined) port.on('message', (message: ToBackend) => serve(message));
+  if (serve !== undefined)
+    port.on('message', (message: ToBackend | PackedGroup) =>
+      serve(message.kind === 'packed' ? unpackGroup(message) : message),
+    );
 }

@@ -186,7 +186,7 @@ function report(): void {
   const perSecond = (pick: (round: ThroughputRound) => number) => figure(median(rounds?.map(pick) ?? []));
   if (rounds !== undefined)
     console.log(
-      `\nSteps a second of wall time: ours, durable ${perSecond(({ ours }) => ours)}; bare group-commit loop of the same bytes ${perSecond(({ bare }) => bare)} (with a row for each event: ${perSecond(({ bareByEvent }) => bareByEvent)}).`,
+      `\nSteps a second of wall time: ours, durable ${perSecond(({ ours }) => ours)}; bare group-commit loop of the same bytes ${perSecond(({ bare }) => bare)} (with a row for each event ${perSecond(({ bareByEvent }) => bareByEvent)}; on our store ${perSecond(({ bareOnStore }) => bareOnStore)}).`,
     );
   for (const failure of failures) console.log(`\n✗ ${failure}`);
 }

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { createSystemClock } from '../../telltale/src/kernel/clock.ts';
+import { openSqliteStore } from '../../telltale/src/store/sqlite/open-sqlite-store.ts';
 import type { AgentContestant } from './contestant.ts';
 import type { Folders, LoadOptions } from './measurements.ts';
 import { stepScript } from './scenario.ts';
@@ -11,6 +13,8 @@ export interface ThroughputRound {
   readonly bare: number;
   /** The same loop with a row for each event; ours puts those of an append into one row. */
   readonly bareByEvent: number;
+  /** The same rows on the store that ours has: with its thread, owners and fences, and no session. */
+  readonly bareOnStore: number;
 }
 
 /** Passes of a sample: long enough that a checkpoint of either log falls into most of them. */
@@ -37,6 +41,7 @@ export async function measureThroughput(
   const { rows, events, chars } = writtenBySession(join(folder, 'log.db'));
   const single = createJournal(join(folders(), 'bare.db'), 1, chars / rows);
   const several = createJournal(join(folders(), 'bare.db'), events / rows, chars / events);
+  const onStore = await openStoreLoop(folders(), { rows, events, chars });
   const perSecond = async (pass: () => unknown) => {
     const started = performance.now();
     for (let time = 0; time < PASSES; time += 1) await pass();
@@ -51,11 +56,13 @@ export async function measureThroughput(
     const ours = await perSecond(run);
     const bare = await perSecond(() => single.write(sessions, rows));
     const bareByEvent = await perSecond(() => several.write(sessions, rows));
-    if (round >= 0) taken.push({ ours, bare, bareByEvent }); // the first warms up the loops
+    const bareOnStore = await perSecond(() => onStore.pass(sessions));
+    if (round >= 0) taken.push({ ours, bare, bareByEvent, bareOnStore }); // the first warms up the loops
   }
   await agent.close();
   single.close();
   several.close();
+  await onStore.close();
   return taken;
 }
 
@@ -97,5 +104,37 @@ function createJournal(path: string, inRow: number, chars: number) {
       }
     },
     close: () => db.close(),
+  };
+}
+
+/** A stream for each session, and its rows one after another, each waited for; the events are written already. */
+async function openStoreLoop(folder: string, { rows, events, chars }: Written) {
+  const path = join(folder, 'log.db');
+  const store = await openSqliteStore({
+    path,
+    clock: createSystemClock(),
+    pid: process.pid,
+    durability: 'power',
+  });
+  const inRow = Math.round(events / rows);
+  const lines = Array.from({ length: inRow }, () =>
+    '{"text":"'.padEnd(chars / rows / inRow - 3, 'x').concat('"}'),
+  );
+  let made = 0;
+  const session = async () => {
+    made += 1;
+    const head = { kind: 'session', name: 'bench', status: 'running', title: '' } as const;
+    const { writer } = store.begin(`ses_${made}`, head);
+    for (let row = 0; row < rows; row += 1)
+      await new Promise<void>((resolve, reject) => {
+        writer.append({ expectedSeq: row * inRow, events: lines }, (error) =>
+          error === undefined ? resolve() : reject(error),
+        );
+      });
+    await writer.release();
+  };
+  return {
+    pass: (sessions: number) => Promise.all(Array.from({ length: sessions }, session)),
+    close: () => store.close(),
   };
 }

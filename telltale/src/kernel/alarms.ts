@@ -98,7 +98,8 @@ function ring(line: Line): void {
   line.timer = undefined;
   const now = monotonic();
   try {
-    for (let { first } = line; first !== undefined && first.due <= now; { first } = line) {
+    // A delay that is no number is one that is over.
+    for (let { first } = line; first !== undefined && !(first.due > now); { first } = line) {
       leave(first);
       first.fire();
     }

@@ -60,6 +60,18 @@ describe('alarms', () => {
     expect(fire).not.toHaveBeenCalled();
   });
 
+  it.each([0, -5, Number.NaN])(
+    'a delay of %s is over at once, and its alarm fires behind its caller',
+    (delay) => {
+      const fire = vi.fn();
+      alarms()(delay, fire);
+      expect(fire).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(1);
+      expect(fire).toHaveBeenCalledOnce();
+      expect(vi.getTimerCount()).toBe(0);
+    },
+  );
+
   it('leaves no timer of a delay that came once and was taken back', () => {
     const after = alarms();
     for (let delay = 1; delay < 100; delay++) after(delay, () => undefined)();

@@ -6,9 +6,13 @@ interface Alarm {
   readonly due: number;
   readonly fire: () => void;
   readonly line: Line;
+  /** How many of its delay there have been with it. */
+  readonly number: number;
   before: Alarm | undefined;
   after: Alarm | undefined;
   isSet: boolean;
+  /** Whether it stands in its line: it no longer does when it is about to fire. */
+  isInLine: boolean;
 }
 
 /** All alarms of one delay share a timer: it is set for the first, and looks when it fires who is due. */
@@ -36,32 +40,26 @@ type Timer = ReturnType<typeof setTimeout> & { ref?(): unknown; unref?(): unknow
 export function createAlarms(monotonic: () => number): (delayMs: number, fire: () => void) => () => void {
   const lines = new Map<number, Line>();
   return (delayMs, fire) => {
-    const delay = Math.max(0, delayMs);
+    const delay = delayMs > 0 ? delayMs : 0; // one that is no number is over
     let line = lines.get(delay);
     if (line === undefined) {
       line = {
-        delayMs: delay,
-        lines,
-        monotonic,
-        first: undefined,
-        last: undefined,
-        timer: undefined,
-        count: 0,
+        ...{ delayMs: delay, lines, monotonic },
+        ...{ first: undefined, last: undefined, timer: undefined, count: 0 },
       };
       lines.set(delay, line);
     }
-    line.count += 1;
-    const { last } = line;
     const alarm: Alarm = {
-      ...{ due: monotonic() + delay, fire, line, before: last, after: undefined, isSet: true },
+      ...{ due: monotonic() + delay, fire, line, number: ++line.count },
+      ...{ before: line.last, after: undefined, isSet: true, isInLine: true },
     };
-    line.last = alarm;
-    if (last !== undefined) last.after = alarm;
+    if (line.last !== undefined) line.last.after = alarm;
     else {
       line.first = alarm;
       if (line.timer === undefined) arm(line, delay);
       else line.timer.ref?.(); // it is left from one that was taken back, and fires no later than this one is due
     }
+    line.last = alarm;
     return () => takeBack(alarm);
   };
 }
@@ -72,6 +70,8 @@ function arm(line: Line, leftMs: number): void {
 
 function takeBack(alarm: Alarm): void {
   if (!alarm.isSet) return;
+  alarm.isSet = false;
+  if (!alarm.isInLine) return;
   leave(alarm);
   const { line } = alarm;
   if (line.first !== undefined) return;
@@ -79,34 +79,57 @@ function takeBack(alarm: Alarm): void {
     line.timer?.unref?.(); // the process need not stay for it
   else {
     clearTimeout(line.timer);
-    line.lines.delete(line.delayMs);
+    line.timer = undefined;
+    forget(line);
   }
 }
 
+/** Whoever still holds it holds no other. */
 function leave(alarm: Alarm): void {
   const { line, before, after } = alarm;
-  alarm.isSet = false;
   if (before === undefined) line.first = after;
   else before.after = after;
   if (after === undefined) line.last = before;
   else after.before = before;
+  alarm.before = undefined;
+  alarm.after = undefined;
+  alarm.isInLine = false;
 }
 
-/** Timers may also fire up to a millisecond early. */
+function forget(line: Line): void {
+  if (line.lines.get(line.delayMs) === line) line.lines.delete(line.delayMs);
+}
+
+/**
+ * Timers may also fire up to a millisecond early. Where several are due, each but the first has a turn of the loop of its
+ * own: what one sets off, promises included, is done before the next, and may take it back. One that is set meanwhile has
+ * its time.
+ */
 function ring(line: Line): void {
-  const { lines, monotonic } = line;
+  const { monotonic, count } = line;
   line.timer = undefined;
   const now = monotonic();
-  try {
-    // A delay that is no number is one that is over.
-    for (let { first } = line; first !== undefined && !(first.due > now); { first } = line) {
-      leave(first);
-      first.fire();
-    }
-  } finally {
-    // Also where one has thrown: the others are due all the same.
-    const { first } = line;
-    if (first === undefined) lines.delete(line.delayMs);
-    else if (line.timer === undefined) arm(line, Math.max(0, first.due - monotonic()));
+  const isDue = (alarm: Alarm | undefined): alarm is Alarm =>
+    alarm !== undefined && alarm.due <= now && alarm.number <= count;
+  const { first } = line;
+  if (isDue(first)) leave(first);
+  for (let { first: next } = line; isDue(next); { first: next } = line) {
+    leave(next);
+    soon(fireOne, next);
   }
+  if (line.first === undefined) forget(line);
+  else arm(line, Math.max(0, line.first.due - monotonic()));
+  if (isDue(first)) fireOne(first);
+}
+
+function fireOne(alarm: Alarm): void {
+  if (!alarm.isSet) return; // it was taken back by the one before it
+  alarm.isSet = false;
+  alarm.fire();
+}
+
+/** Browsers have only timers. */
+function soon(then: (alarm: Alarm) => void, alarm: Alarm): void {
+  if (typeof setImmediate === 'function') setImmediate(then, alarm);
+  else setTimeout(then, 0, alarm);
 }

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAlarms } from '../../src/kernel/alarms.ts';
@@ -72,6 +74,54 @@ describe('alarms', () => {
     },
   );
 
+  it('one that sets itself again and again lets others have their turn, whatever its delay', () => {
+    for (const delay of [0, Number.NaN]) {
+      const after = alarms();
+      let rounds = 0;
+      const again = () => {
+        rounds += 1;
+        after(delay, again);
+      };
+      after(delay, again);
+      vi.advanceTimersToNextTimer();
+      expect(rounds).toBe(1);
+      vi.clearAllTimers();
+    }
+  });
+
+  it('what one sets off, promises included, comes before the next of the same time, and may take it back', async () => {
+    const after = alarms();
+    const fired: string[] = [];
+    after(5, () => {
+      fired.push('first');
+      Promise.resolve()
+        .then(() => undefined)
+        .then(() => cancel());
+    });
+    const cancel = after(5, () => fired.push('second'));
+    after(5, () => fired.push('third'));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(fired).toEqual(['first', 'third']);
+  });
+
+  it('whoever keeps one that is over keeps none that came later', async () => {
+    vi.useRealTimers();
+    const after = createAlarms(() => performance.now());
+    let heavy: object | undefined = { of: 'a later one' };
+    const kept = after(60_000, () => undefined);
+    let later = ((held) => after(60_000, () => held))(heavy);
+    const gone = new WeakRef(heavy);
+    heavy = undefined;
+    kept();
+    later();
+    later = () => undefined;
+    await new Promise((resolve) => setImmediate(resolve));
+    setFlagsFromString('--expose-gc');
+    (runInNewContext('gc') as () => void)();
+    expect(gone.deref()).toBe(undefined);
+    kept(); // still held
+  });
+
   it('leaves no timer of a delay that came once and was taken back', () => {
     const after = alarms();
     for (let delay = 1; delay < 100; delay++) after(delay, () => undefined)();
@@ -84,34 +134,45 @@ describe('alarms', () => {
     expect(vi.getTimerCount()).toBe(2);
   });
 
-  it('does what a timer for each would do', () => {
+  it('does what a timer for each would do', async () => {
+    vi.useRealTimers();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const step = fc.oneof(
       fc.record({ set: fc.constantFrom(0, 1, 5, 5, 20) }),
       fc.record({ cancel: fc.nat(20) }),
       fc.record({ pass: fc.nat(15) }),
     );
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const told = (after: (delay: number, fire: () => void) => () => void) => {
-          const fired: [number, number][] = [];
-          const cancels: (() => void)[] = [];
-          let now = 0;
-          for (const each of steps) {
-            if ('set' in each) {
-              const name = cancels.length;
-              cancels.push(after(each.set, () => fired.push([name, now])));
-            } else if ('cancel' in each) cancels[each.cancel]?.();
-            else for (let ms = 0; ms < each.pass; ms++, now++) vi.advanceTimersByTime(1);
-          }
-          for (let ms = 0; ms < 50; ms++, now++) vi.advanceTimersByTime(1);
-          return fired;
-        };
-        const each = (delay: number, fire: () => void) => {
-          const timer = setTimeout(fire, delay);
-          return () => clearTimeout(timer);
-        };
-        const byName = (fired: [number, number][]) => fired.toSorted(([a], [b]) => a - b);
-        expect(byName(told(alarms()))).toEqual(byName(told(each)));
+    const tell = async (
+      steps: readonly ({ set: number } | { cancel: number } | { pass: number })[],
+      after: (delay: number, fire: () => void) => () => void,
+    ) => {
+      const fired: [number, number][] = [];
+      const cancels: (() => void)[] = [];
+      let now = 0;
+      const pass = async (ms: number) => {
+        for (let passed = 0; passed < ms; passed++, now++) {
+          vi.advanceTimersByTime(1);
+          await new Promise((resolve) => setImmediate(resolve)); // those that have a turn of their own
+        }
+      };
+      for (const each of steps) {
+        if ('set' in each) {
+          const name = cancels.length;
+          cancels.push(after(each.set, () => fired.push([name, now])));
+        } else if ('cancel' in each) cancels[each.cancel]?.();
+        else await pass(each.pass);
+      }
+      await pass(50);
+      // Which delay comes first within a millisecond is nobody's promise.
+      return fired.toSorted(([a, at], [b, bt]) => at - bt || a - b);
+    };
+    const each = (delay: number, fire: () => void) => {
+      const timer = setTimeout(fire, delay);
+      return () => clearTimeout(timer);
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        expect(await tell(steps, alarms())).toEqual(await tell(steps, each));
       }),
     );
   });

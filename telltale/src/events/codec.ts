@@ -95,12 +95,12 @@ function encodeBody(body: EventBody): string {
       return `"type":"turn.started","prompt":{"tokens":${body.prompt.tokens},"reused_prefix":${body.prompt.reused_prefix}}}`;
     case 'turn.completed': {
       const { usage, cost_usd, ms, first_token_ms, finish } = body;
+      if (typeof finish !== 'string') break; // of a model that somebody wrote himself
       const took = `"cost_usd":${figure(cost_usd)},"ms":${figure(ms)},"first_token_ms":${figure(first_token_ms)}`;
       return `"type":"turn.completed","usage":${encodeUsage(usage)},${took},"finish":${JSON.stringify(finish)}}`;
     }
-    default:
-      return JSON.stringify(body).slice(1);
   }
+  return JSON.stringify(body).slice(1);
 }
 
 /** Most providers say no more than these two. */

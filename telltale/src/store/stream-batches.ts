@@ -76,8 +76,8 @@ interface Waiter {
  */
 const MAX_BATCH_CHARS = 32 * 1024 * 1024;
 
-/** With more than this, a batch is handed over though the store is busy: what waits there is counted. */
-const MAX_GATHERED_CHARS = 64 * 1024;
+/** With more than this, a batch is handed over though the store is busy: what waits there is counted over all streams. */
+const MAX_GATHERED_CHARS = 16 * 1024;
 
 interface Batch<Event> {
   readonly lines: string[];
@@ -137,9 +137,9 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
     batch.lines.push(line);
     batch.events.push(event);
     if (beside !== undefined) takeBeside(batch, beside);
-    if (batch.gathers && mayNotWait(batch)) {
+    if (batch.gathers && isUrgent(batch)) {
       batch.gathers = false;
-      queueMicrotask(() => flush(batches));
+      writer.whenDue?.(() => flush(batches), true);
     }
     return;
   }
@@ -155,15 +155,18 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
   batches.batch = fresh;
   const flushNow = () => flush(batches);
   if (calls.later !== undefined) calls.later(owner, flushNow);
-  else if (writer.whenDue === undefined || mayNotWait(fresh)) queueMicrotask(flushNow);
+  else if (writer.whenDue === undefined) queueMicrotask(flushNow);
+  else if (isUrgent(fresh)) writer.whenDue(flushNow, true);
   else {
     fresh.gathers = true;
-    writer.whenDue(flushNow);
+    writer.whenDue(() => {
+      if (fresh.gathers) flush(batches); // else it has got a later place
+    });
   }
 }
 
 /** Writes to tables are made in the order of the calls, whichever stream's they are. */
-const mayNotWait = ({ chars, writes }: Batch<unknown>): boolean =>
+const isUrgent = ({ chars, writes }: Batch<unknown>): boolean =>
   chars > MAX_GATHERED_CHARS || writes !== undefined;
 
 function takeBeside(batch: Batch<unknown>, { consumed, writes }: Beside): void {

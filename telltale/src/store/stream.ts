@@ -92,9 +92,10 @@ export interface StreamWriter {
   append(append: Append, settled: (error?: RuntimeError) => void): void;
   /**
    * Calls back when it is time to append what has gathered: before the store writes next, and before all that is asked of
-   * it from now on. Absent where an append is best made at once.
+   * it from now on, also in the middle of what would be one append; at the end of the microtask where that is urgent, behind
+   * all that were before it. Absent where an append is best made at once.
    */
-  whenDue?(handOver: () => void): void;
+  whenDue?(handOver: () => void, isUrgent?: boolean): void;
   /** Keeps a snapshot that stands for all events up to `seq`. Queued in order behind the appends before it. */
   snapshot(seq: number, body: string): void;
   /** Messages that wait, in order. */

@@ -45,7 +45,7 @@ it('a figure for a quiet machine decides nothing where the ratio to a peer in th
       : {
           ...figures,
           held: { heapMb: 9, rssMb: 90 },
-          throughput: [{ ours: 50, bare: 120, bareByEvent: 50, bareOnStore: 100 }],
+          throughput: [{ ours: 50, bare: 100, bareByEvent: 50, bareOnStore: 120 }],
         },
   );
   const verdicts = judgeAgent(twiceAsSlow);

@@ -1,7 +1,8 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { createCheckpoints } from '../../src/store/sqlite/thread/checkpoints.ts';
+import { identityOf } from '../../src/store/sqlite/thread/is-in-place.ts';
 import { type Checkpointer, startCheckpointer } from '../../src/store/sqlite/thread/start-checkpointer.ts';
 import { eventually } from './eventually.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -93,13 +94,15 @@ test('where more comes than the other thread can bring over, commits wait for it
   checkpoints.stop();
 });
 
-test('the WAL does not get further ahead of the other thread than 64 MiB', () => {
+test('the WAL gets no longer than 32 MiB: then commits wait for the other thread, and for what it has left', () => {
   const { happened, checkpointer, set } = fakeCheckpointer();
   const checkpoints = createCheckpoints(noting(happened), { beside: () => checkpointer });
   set(true);
   checkpoints.committed(4 * MIB);
-  for (let each = 0; each < 16; each++) checkpoints.committed(4 * MIB);
-  expect(happened).toEqual(['asked', 'waited', 'asked']);
+  for (let each = 0; each < 6; each++) checkpoints.committed(4 * MIB);
+  expect(happened).toEqual(['asked']);
+  checkpoints.committed(4 * MIB);
+  expect(happened).toEqual(['asked', 'waited', 'here']);
   checkpoints.stop();
 });
 
@@ -115,7 +118,7 @@ test('where the other thread is no more, this one makes the checkpoints', () => 
 
 test('a thread of its own brings the WAL into the file while this one goes on', async () => {
   const { path, db, fill } = await openWithWal();
-  const checkpointer = startCheckpointer({ path, durability: 'power' });
+  const checkpointer = startCheckpointer({ path, durability: 'power' }, identityOf(path));
   await eventually(() => expect(checkpointer.isReady()).toBe(true));
   fill(2_000);
   const before = statSync(path).size;
@@ -135,15 +138,44 @@ test('a thread of its own brings the WAL into the file while this one goes on', 
 test('one that is ended while it starts lets go of the file, too', async () => {
   const { path, db, fill } = await openWithWal();
   fill(1);
-  startCheckpointer({ path, durability: 'process' }).end();
+  startCheckpointer({ path, durability: 'process' }, identityOf(path)).end();
   db.close();
   expect(existsSync(`${path}-wal`)).toBe(false);
 });
 
+test('one that is ended in the middle of a checkpoint has let go of the file when that returns', async () => {
+  for (let round = 0; round < 10; round++) {
+    const { path, db, fill } = await openWithWal();
+    const checkpointer = startCheckpointer({ path, durability: 'process' }, identityOf(path));
+    await eventually(() => expect(checkpointer.isReady()).toBe(true));
+    fill(5_000);
+    checkpointer.ask();
+    checkpointer.end();
+    expect(checkpointer.isReady()).toBe(undefined);
+    db.close();
+    expect(existsSync(`${path}-wal`)).toBe(false);
+  }
+});
+
 test('one that finds no file makes none, and is done without', async () => {
   const path = await somewhere('nowhere.db');
-  const checkpointer = startCheckpointer({ path, durability: 'power' });
+  const checkpointer = startCheckpointer({ path, durability: 'power' }, { ino: 1, dev: 1 });
   await eventually(() => expect(checkpointer.isReady()).toBe(undefined));
   expect(existsSync(path)).toBe(false);
   checkpointer.end();
+});
+
+test('one that finds another file in the place of the store leaves it as it is', async () => {
+  const { path, fill } = await openWithWal();
+  fill(100);
+  const ours = identityOf(path);
+  const backup = await somewhere('backup.db');
+  const other = new DatabaseSync(backup);
+  other.exec("CREATE TABLE log (body TEXT); INSERT INTO log VALUES ('kept')");
+  other.close();
+  renameSync(backup, path);
+  const before = readFileSync(path);
+  const checkpointer = startCheckpointer({ path, durability: 'power' }, ours);
+  await eventually(() => expect(checkpointer.isReady()).toBe(undefined));
+  expect(readFileSync(path).equals(before)).toBe(true);
 });

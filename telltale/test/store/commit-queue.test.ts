@@ -112,7 +112,7 @@ test('what gathers while a group is on its way is asked for once, when the next 
   queue.whenDue(() => {
     asked.push('two');
     line(queue, two, '{"b":1}');
-  });
+  }, false);
   await immediate();
   expect(asked).toEqual([]);
   land();
@@ -124,7 +124,7 @@ test('what gathers while a group is on its way is asked for once, when the next 
 test('while nothing is on its way, what gathers is asked for at the end of the microtask', async () => {
   const { queue, writer, bodies } = queueByHand();
   const one = writer(1);
-  queue.whenDue(() => line(queue, one, '{"a":1}'));
+  queue.whenDue(() => line(queue, one, '{"a":1}'), false);
   await Promise.resolve();
   await Promise.resolve();
   expect(bodies()).toEqual([['{"a":1}']]);
@@ -135,7 +135,7 @@ test('what has gathered goes before what is asked of the store behind it', async
   const one = writer(1);
   line(queue, one, '{"a":1}');
   await immediate();
-  queue.whenDue(() => line(queue, one, '{"a":2}'));
+  queue.whenDue(() => line(queue, one, '{"a":2}'), false);
   void queue.write({ op: 'release', stream: 1, epoch: 1 });
   void queue.read({ op: 'inbox', stream: 's1' });
   land();
@@ -150,8 +150,9 @@ test('what has gathered is written before a queue that is shut is idle', async (
   line(queue, one, '{"a":1}');
   await immediate();
   const told: unknown[] = [];
-  queue.whenDue(() =>
-    queue.append(one, { expectedSeq: 1, events: ['{"a":2}'] }, (error) => told.push(error)),
+  queue.whenDue(
+    () => queue.append(one, { expectedSeq: 1, events: ['{"a":2}'] }, (error) => told.push(error)),
+    false,
   );
   const shut = queue.shut(new RuntimeError('store_closed', 'closed'));
   land();
@@ -168,8 +169,9 @@ test('what has gathered fails with the store, and its writer is told why', async
   line(queue, one, '{"a":1}');
   await immediate();
   const told: unknown[] = [];
-  queue.whenDue(() =>
-    queue.append(one, { expectedSeq: 1, events: ['{"a":2}'] }, (error) => told.push(error)),
+  queue.whenDue(
+    () => queue.append(one, { expectedSeq: 1, events: ['{"a":2}'] }, (error) => told.push(error)),
+    false,
   );
   const gone = new RuntimeError('store_failed', 'gone');
   queue.fail(gone);
@@ -188,8 +190,8 @@ test('one who throws when he is asked for what has gathered keeps nobody from be
     await immediate();
     queue.whenDue(() => {
       throw new Error('his own bug');
-    });
-    queue.whenDue(() => line(queue, two, '{"b":1}'));
+    }, false);
+    queue.whenDue(() => line(queue, two, '{"b":1}'), false);
     land();
     await immediate();
     await immediate();
@@ -201,7 +203,51 @@ test('one who throws when he is asked for what has gathered keeps nobody from be
   expect(surfaced).toEqual([new Error('his own bug')]);
 });
 
-test('of a group that is parted, all reads are asked with the second half, and writers are told in the order of their appends', async () => {
+test('what is urgent is handed over at the end of the microtask, behind all that gathered before it', async () => {
+  const { queue, writer } = queueByHand();
+  line(queue, writer(1), '{"a":1}');
+  await immediate();
+  const asked: string[] = [];
+  queue.whenDue(() => asked.push('first'), false);
+  queue.whenDue(() => asked.push('urgent'), true);
+  queue.whenDue(() => asked.push('later'), false);
+  await Promise.resolve();
+  expect(asked.slice(0, 2)).toEqual(['first', 'urgent']);
+});
+
+test('a group that is read behind is not parted: reads come though new writes never stop', async () => {
+  const { queue, groups, land } = queueByHand(true);
+  const increment = () => void queue.write({ op: 'increment', table: 't', key: 'k', by: 1 }).then(increment);
+  for (let each = 0; each < 40; each++) increment();
+  const read = queue.read({ op: 'inbox', stream: 's1' });
+  await immediate();
+  expect(groups.map(({ writes, reads }) => [writes.length, reads.length])).toEqual([[40, 1]]);
+  land();
+  queue.replied({ kind: 'answers', outcomes: [{ value: [] }] });
+  expect(await read).toEqual([]);
+});
+
+test('the end of a stream and letting go of it are not parted', async () => {
+  const { queue, writer, bodies } = queueByHand(true);
+  for (let id = 1; id <= 32; id++) {
+    line(queue, writer(id), '{"last":1}');
+    void queue.write({ op: 'release', stream: id, epoch: 1 });
+  }
+  await immediate();
+  expect(bodies()[0]?.at(-1)).toMatchObject({ op: 'release' });
+  expect(bodies()[0]).toHaveLength(32);
+  const odd = queueByHand(true);
+  line(odd.queue, odd.writer(99), '{"n":1}');
+  for (let id = 1; id <= 32; id++) {
+    line(odd.queue, odd.writer(id), '{"last":1}');
+    void odd.queue.write({ op: 'release', stream: id, epoch: 1 });
+  }
+  await immediate();
+  expect(odd.bodies()[0]).toHaveLength(33);
+  expect(odd.bodies()[0]?.at(-1)).toMatchObject({ op: 'release' });
+});
+
+test('of a group that is parted, writers are told in the order of their appends', async () => {
   const { queue, writer, groups, land } = queueByHand(true);
   const writers = Array.from({ length: 32 }, (_, n) => writer(n + 1));
   const told: string[] = [];
@@ -210,17 +256,15 @@ test('of a group that is parted, all reads are asked with the second half, and w
   const [first] = writers as [WriterState];
   const writes = [{ table: 't', key: 'k', value: 1 }];
   queue.append(first, { expectedSeq: 1, events: ['{"n":2}'], writes }, () => void told.push('s1 2'));
-  void queue.read({ op: 'inbox', stream: 's1' }).catch(() => undefined);
+  queue.append(first, { expectedSeq: 2, events: ['{\n}'] }, (error) => void told.push(`s1 ${error?.code}`));
   await immediate();
-  expect(groups.map(({ writes, reads }) => [writes.length, reads.length])).toEqual([[16, 0]]);
+  expect(groups.map(({ writes: sent }) => sent.length)).toEqual([16]);
   land();
   await immediate();
-  expect(groups.map(({ writes, reads }) => [writes.length, reads.length])).toEqual([
-    [16, 0],
-    [17, 1],
-  ]);
+  expect(groups.map(({ writes: sent }) => sent.length)).toEqual([16, 17]);
   expect(told).toEqual(writers.slice(0, 16).map(({ stream }) => `${stream} 1`));
   land();
   await immediate();
-  expect(told.slice(16)).toEqual([...writers.slice(16).map(({ stream }) => `${stream} 1`), 's1 2']);
+  const rest = writers.slice(16).map(({ stream }) => `${stream} 1`);
+  expect(told.slice(16)).toEqual([...rest, 's1 2', 's1 event_malformed']);
 });

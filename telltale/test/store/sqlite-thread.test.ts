@@ -33,7 +33,7 @@ test(
     const clock = createSystemClock();
     const store = createGroupedStore({ location: 'sqlite:x', clock, backend: thread, view, openGraphs });
     const writer = await store.create('s', { kind: 'session', name: 'n', status: 'running', title: 't' });
-    thread.post({ kind: 'group', now: 0, writes: null, reads: [] } as unknown as ToBackend);
+    thread.post({ kind: 'group', now: 0, writes: [], reads: null } as unknown as ToBackend);
     const waiting = [0, 1, 2].map((n) => outcome(writer, { expectedSeq: n, events: ['{}'] }));
     const reading = store.read('s').catch((error: unknown) => error);
     const failed = { code: 'store_failed', message: expect.stringContaining(path) };

@@ -31,13 +31,17 @@ it('parts what is too much for one append, in order and with what is written bes
 function gathering() {
   const appends: Append[] = [];
   let due: (() => void)[] = [];
+  const urgent: boolean[] = [];
   const writer = {
     stream: 's',
     append: (append: Append, settled: () => void) => {
       appends.push(append);
       queueMicrotask(settled);
     },
-    whenDue: (handOver: () => void) => void due.push(handOver),
+    whenDue(handOver: () => void, isUrgent = false) {
+      due.push(handOver);
+      urgent.push(isUrgent);
+    },
   } as unknown as StreamWriter;
   const batches = createStreamBatches<undefined, { seq: number; type: string }>({
     owner: undefined,
@@ -50,7 +54,7 @@ function gathering() {
     due = [];
     for (const handOver of asked) handOver();
   };
-  return { appends, batches, ask };
+  return { appends, batches, ask, urgent };
 }
 const microtasks = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -78,19 +82,42 @@ it('makes no append where nothing is left when the store asks', () => {
 
 it.each([
   ['writes to tables', '{}', { writes: [{ table: 't', key: 'k', value: 1 }] }],
-  ['more than 64 KiB', 'x'.repeat(64 * 1024), undefined],
-])('does not wait for the store with %s', async (_, line, beside) => {
+  ['more than 16 KiB', 'x'.repeat(16 * 1024), undefined],
+])('does not wait for the store to be ready with %s', (_, line, beside) => {
   const first = gathering();
   addToBatch(first.batches, { seq: 1, type: 'e' }, 1, `${line} `, beside);
-  await microtasks();
+  expect(first.urgent).toEqual([true]);
+  first.ask();
   expect(first.appends.map(({ events }) => events.length)).toEqual([1]);
 
   const later = gathering();
   addToBatch(later.batches, { seq: 1, type: 'e' }, 1, '{"n":1}', undefined);
   addToBatch(later.batches, { seq: 2, type: 'e' }, 2, line, beside);
   addToBatch(later.batches, { seq: 3, type: 'e' }, 3, '{"n":3}', undefined);
-  await microtasks();
-  expect(later.appends.map(({ events }) => events.length)).toEqual([3]); // all or nothing, as without it
+  expect(later.urgent).toEqual([false, true]);
   later.ask();
-  expect(later.appends).toHaveLength(1);
+  expect(later.appends.map(({ events }) => events.length)).toEqual([3]); // all or nothing, as without it
+});
+
+it('writes of two streams to one table are handed over in the order in which they were asked for', () => {
+  const appends: string[] = [];
+  const due: (() => void)[] = [];
+  const streamOf = (stream: string) => {
+    const writer = {
+      stream,
+      append: ({ writes }: Append) => appends.push(`${stream} ${JSON.stringify(writes?.[0]?.value)}`),
+      whenDue: (handOver: () => void) => void due.push(handOver),
+    } as unknown as StreamWriter;
+    const calls = { status: () => '', onCommitted: () => undefined, onLost: () => undefined };
+    return createStreamBatches<undefined, { seq: number; type: string }>({
+      ...{ owner: undefined, calls, writer, seq: 0 },
+    });
+  };
+  const [a, b] = [streamOf('a'), streamOf('b')];
+  const set = (value: number) => ({ writes: [{ table: 't', key: 'x', value }] });
+  addToBatch(a, { seq: 1, type: 'e' }, 1, '{}', undefined); // gathers
+  addToBatch(b, { seq: 1, type: 'e' }, 1, '{}', set(1));
+  addToBatch(a, { seq: 2, type: 'e' }, 2, '{}', set(2));
+  for (const handOver of due) handOver();
+  expect(appends).toEqual(['b 1', 'a 2']);
 });

@@ -111,20 +111,31 @@ export function addFailed(batch: Batch, writer: WriterState, error: RuntimeError
 export const appendOf = (entry: WriteEntry): AppendEntry | undefined =>
   entry.kind === 'append' ? entry : entry.making?.first;
 
-/** The first so many writes of a batch, and those who wait for them; the rest stays in it, with all that is read. */
-export function partOff(batch: Batch, writes: number): Batch {
-  const { reads, settled, settledBy } = batch;
-  const first = { ...emptyBatch(), writes: batch.writes.slice(0, writes) };
-  const rest = { ...emptyBatch(), writes: batch.writes.slice(writes), reads };
-  const isFirst = new Set(first.writes.map(appendOf));
+/**
+ * About so many of the first writes of a batch, and those who wait for them; the rest stays in it. A request behind them
+ * comes along, since it may be one with the append before it: the end of a stream and letting go of it are one commit.
+ */
+export function partOff(batch: Batch, about: number): Batch {
+  const { writes, reads, settled, settledBy } = batch;
+  let seam = about;
+  for (let next = writes[seam]; next?.kind === 'request' && next.makes === undefined; next = writes[seam])
+    seam++;
+  const first = { ...emptyBatch(), writes: writes.slice(0, seam) };
+  const rest = { ...emptyBatch(), writes: writes.slice(seam), reads };
+  const sent = new Set(first.writes.map(appendOf));
+  const kept = new Set(rest.writes.map(appendOf));
+  const behind = new Set<WriterState>();
   for (const [place, tell] of settled.entries()) {
     const entry = settledBy[place] as AppendEntry;
-    const part = isFirst.has(entry) ? first : rest;
+    // One that has failed already is told in its turn: behind what its writer has in the rest.
+    const stays = kept.has(entry) || (!sent.has(entry) && behind.has(entry.writer));
+    if (stays) behind.add(entry.writer);
+    const part = stays ? rest : first;
     part.settled.push(tell);
     part.settledBy.push(entry);
   }
   for (const entry of first.writes) first.chars += appendOf(entry)?.body.length ?? 0;
-  Object.assign(batch, { ...rest, chars: batch.chars - first.chars });
+  Object.assign(batch, rest, { chars: Math.max(0, batch.chars - first.chars) });
   return first;
 }
 

@@ -11,9 +11,9 @@ import {
   type RequestEntry,
   type Settled,
   settleAppends,
-  surface,
 } from './batch.ts';
 import { abandon, conclude, type Flight, type GroupReply, takeOff, tellMoved } from './flight.ts';
+import { createGatherers } from './gatherers.ts';
 import type { ReadRequest, Results, ToBackend, WriteRequest } from './messages.ts';
 import { createPace, type Pace } from './pace.ts';
 import { type WriterState, whyNot } from './writer-state.ts';
@@ -23,8 +23,11 @@ import { type WriterState, whyNot } from './writer-state.ts';
  * way at a time; there is no timer, so a lone append is sent at once and a hundred sessions share a commit.
  */
 export interface CommitQueue {
-  /** Calls back before the next group is sent, and before all that is asked from now on: then appends what has gathered. */
-  whenDue(handOver: () => void): void;
+  /**
+   * Calls back before the next group is sent, and before all that is asked from now on: then appends what has gathered. One
+   * that is urgent, and all before it, at the end of the microtask.
+   */
+  whenDue(handOver: () => void, isUrgent: boolean): void;
   /** All that was gathered until now is appended. */
   gather(): void;
   append(writer: WriterState, append: Append, settled: Settled): void;
@@ -73,22 +76,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   let isBeginning = false;
   let dead: RuntimeError | undefined;
   let idlers: (() => void)[] = [];
-  /** Those who append what they have gathered when they are asked. */
-  let gatherers: (() => void)[] = [];
-
-  /** All that is gathered is in the batch then. */
-  const gather = () => {
-    if (gatherers.length === 0) return;
-    const due = gatherers;
-    gatherers = [];
-    for (const handOver of due) {
-      try {
-        handOver();
-      } catch (error) {
-        surface(error);
-      }
-    }
-  };
+  const gatherers = createGatherers();
 
   const isEmpty = () => batch.settled.length + batch.writes.length + batch.reads.length === 0;
 
@@ -112,7 +100,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     isBeginning = false;
     if (flight !== undefined) return;
     isScheduled = true; // what is gathered comes along
-    gather();
+    gatherers.ask();
     isScheduled = false;
     if (isEmpty()) {
       edges.letGo();
@@ -121,7 +109,8 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
       return;
     }
     const { length } = batch.writes;
-    if (parts && length >= 2 * FEWEST_PARTED && pace.pays(length))
+    // Reads are answered behind all writes that were asked for before them: with new ones all the time they never would be.
+    if (parts && batch.reads.length === 0 && length >= 2 * FEWEST_PARTED && pace.pays(length))
       flight = takeOff(partOff(batch, length >> 1));
     else {
       flight = takeOff(batch);
@@ -136,7 +125,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   /** Where it pays, what has gathered meanwhile is sent before callers are told, so that the thread does not wait for them. */
   const land = (callers: number) => {
     flight = undefined;
-    const waiting = batch.settled.length + gatherers.length;
+    const waiting = batch.settled.length + gatherers.count();
     if ((waiting > 0 || !isEmpty()) && pace.pays(callers + waiting)) flush();
   };
 
@@ -150,7 +139,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     const parts =
       flight === undefined &&
       isEmpty() &&
-      gatherers.length === 0 &&
+      gatherers.count() === 0 &&
       length >= FEWEST_PARTED &&
       pace.pays(length);
     const half = parts ? length >> 1 : length;
@@ -160,7 +149,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     edges.hold();
     setImmediate(() => {
       isScheduled = false;
-      if (!isEmpty() || gatherers.length > 0) flush();
+      if (!isEmpty() || gatherers.count() > 0) flush();
       tell(landed.batch, half, length);
       told(landed);
     });
@@ -192,7 +181,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     asked: R,
     queue: (entry: RequestEntry<R>) => void,
   ): Promise<Results[R['op']]> => {
-    gather();
+    gatherers.ask();
     const why = dead ?? overload(0);
     if (why !== undefined) return Promise.reject(why);
     return new Promise<Results[R['op']]>((resolve, reject) => {
@@ -203,11 +192,12 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   };
 
   return {
-    whenDue(handOver) {
-      if (flight === undefined && !isScheduled) queueMicrotask(handOver);
-      else gatherers.push(handOver);
+    whenDue(handOver, isUrgent) {
+      if (flight === undefined && !isScheduled) return queueMicrotask(handOver);
+      gatherers.add(handOver);
+      if (isUrgent) queueMicrotask(gatherers.ask);
     },
-    gather,
+    gather: gatherers.ask,
     append(writer, append, settled) {
       try {
         const body = joinAppend(writer.stream, append);
@@ -231,7 +221,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
       schedule(queueMicrotask);
     },
     create(writer, head, later) {
-      gather();
+      gatherers.ask();
       return new Promise((made, refused) => {
         const reject = (error: RuntimeError) => {
           writer.refusal = error;
@@ -265,14 +255,14 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
       }
     },
     shut(error) {
-      gather();
+      gatherers.ask();
       dead ??= error;
       if (flight === undefined && !isScheduled && isEmpty()) return Promise.resolve();
       return new Promise((resolve) => idlers.push(resolve));
     },
     fail(error) {
       dead ??= error;
-      gather();
+      gatherers.ask();
       const lost = flight === undefined ? [batch] : [flight.batch, batch];
       flight = undefined;
       batch = emptyBatch();

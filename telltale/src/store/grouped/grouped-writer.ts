@@ -45,8 +45,8 @@ function append(this: GroupedWriter, lines: Append, settled: (error?: RuntimeErr
   else queue.refuse(state, streamReleased(state.stream), settled);
 }
 
-function whenDue(this: GroupedWriter, handOver: () => void): void {
-  this.queue.whenDue(handOver);
+function whenDue(this: GroupedWriter, handOver: () => void, isUrgent = false): void {
+  this.queue.whenDue(handOver, isUrgent);
 }
 
 /**

@@ -19,8 +19,8 @@ const BYTES_A_COMMIT = 2 * PAGE_BYTES;
 const LITTLE = 512 * 1024;
 /** If so many times in a row more came than that, the disk is the limit, and commits have to wait for it. */
 const MOST_ROUNDS = 4;
-/** So far the WAL may get ahead of the other thread. */
-const MOST_AHEAD = 64 * 1024 * 1024;
+/** The WAL gets no longer than about this: then commits wait for the other thread, and for the rest. */
+const LONGEST = 32 * 1024 * 1024;
 
 /** Brings the WAL into the file when nobody waits for a commit: the work of a thousand pages is ten milliseconds. */
 export interface Checkpoints {
@@ -43,14 +43,16 @@ export function createCheckpoints(
   let bytes = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let other: Checkpointer | undefined;
-  /** How often the other thread was asked since the WAL began anew. */
+  /** How often the other thread was asked since the WAL began anew, and for how much. */
   let rounds = 0;
+  let asked = 0;
 
   const run = () => {
     clearTimeout(timer);
     timer = undefined;
     bytes = 0;
     rounds = 0;
+    asked = 0;
     try {
       checkpoint.get();
     } catch (error) {
@@ -78,11 +80,12 @@ export function createCheckpoints(
     if (isReady === undefined) return false;
     if (!isReady) {
       if (rounds === 0) return false; // it is starting
-      if (bytes < MOST_AHEAD) return true;
+      if (asked + bytes < LONGEST) return true;
       other.wait();
     }
-    if (rounds > 0 && (bytes <= LITTLE || rounds === MOST_ROUNDS)) return false;
+    if (rounds > 0 && (bytes <= LITTLE || rounds === MOST_ROUNDS || asked + bytes >= LONGEST)) return false;
     rounds += 1;
+    asked += bytes;
     bytes = 0;
     other.ask();
     return true;

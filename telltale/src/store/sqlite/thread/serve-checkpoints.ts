@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { type FileIdentity, isSameFile } from './is-in-place.ts';
 
 /** What the two threads share is one number. Whoever waits for it to change is woken. */
 const STARTING = 0;
@@ -11,19 +12,23 @@ export const ENDED = 4;
 export interface CheckpointerSettings {
   readonly path: string;
   readonly durability: 'power' | 'process';
+  /** The file that is the store's: another may have taken its name since. */
+  readonly file: FileIdentity;
   readonly stage: Int32Array<SharedArrayBuffer>;
 }
 
 /** Makes a checkpoint whenever it is asked, until it is to end. Blocks its thread. */
-export function serveCheckpoints({ path, durability, stage }: CheckpointerSettings): void {
+export function serveCheckpoints(settings: CheckpointerSettings): void {
+  const { stage } = settings;
   let db: DatabaseSync | undefined;
   try {
     if (Atomics.load(stage, 0) !== STARTING) return; // it is not needed after all
-    db = open(path, durability);
+    db = open(settings);
+    if (db === undefined) return;
     const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
     Atomics.compareExchange(stage, 0, STARTING, RESTING);
     for (;;) {
-      Atomics.wait(stage, 0, RESTING);
+      while (Atomics.load(stage, 0) === RESTING) Atomics.wait(stage, 0, RESTING);
       if (Atomics.load(stage, 0) !== ASKED) return;
       checkpoint.get();
       Atomics.compareExchange(stage, 0, ASKED, RESTING);
@@ -40,11 +45,16 @@ export function serveCheckpoints({ path, durability, stage }: CheckpointerSettin
   }
 }
 
-/** Makes no file where there is none any more. */
-function open(path: string, durability: CheckpointerSettings['durability']): DatabaseSync {
+/** Makes no file where there is none any more, and leaves another alone that was put in its place. */
+function open({ path, durability, file }: CheckpointerSettings): DatabaseSync | undefined {
+  if (!isSameFile(path, file)) return undefined;
+  // Node takes such a location from 22.15 on; before, there is no such file, and the store does without this thread.
   const db = new DatabaseSync(`${pathToFileURL(path).href}?mode=rw`);
   db.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
   db.exec(`PRAGMA fullfsync = ${durability === 'power' ? 'ON' : 'OFF'}`);
   db.exec('PRAGMA wal_autocheckpoint = 0');
-  return db;
+  db.prepare('PRAGMA user_version').get(); // has all its files open from here on
+  if (isSameFile(path, file)) return db;
+  db.close();
+  return undefined;
 }

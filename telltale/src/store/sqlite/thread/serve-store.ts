@@ -9,7 +9,7 @@ import { createCheckpoints } from './checkpoints.ts';
 import { describeFailure } from './describe-failure.ts';
 import { createDoorbell } from './doorbell.ts';
 import { examineFile } from './examine-file.ts';
-import { createIsInPlace } from './is-in-place.ts';
+import { identityOf, isSameFile } from './is-in-place.ts';
 import { createListStreams } from './list-streams.ts';
 import { openDatabase } from './open-database.ts';
 import { createOwnership } from './ownership.ts';
@@ -49,13 +49,13 @@ function open(
   describe: (thrown: unknown) => RuntimeError,
 ): (message: ToBackend) => void {
   const { db, mustBeAsFound } = openDatabase(settings);
-  const isInPlace = createIsInPlace(settings.path);
+  const file = identityOf(settings.path);
   const bell = createDoorbell();
   const ownership = createOwnership(db, settings, bell);
   const tables = createTableRows(db);
   const appends = createAppendRows(db, tables);
   const attention = createAttention({ db, ownership, tell });
-  const checkpoints = createCheckpoints(db, { beside: () => startCheckpointer(settings) });
+  const checkpoints = createCheckpoints(db, { beside: () => startCheckpointer(settings, file) });
   /** Doorbells of owners whose streams got a message. */
   const toRing = new Set<string>();
   const rows: Rows = {
@@ -83,7 +83,7 @@ function open(
     const begun = performance.now();
     try {
       // SQLite would go on with a file that no name leads to any more, and all of it be lost at the end.
-      if (!isInPlace()) throw storeGone(settings.path);
+      if (!isSameFile(settings.path, file)) throw storeGone(settings.path);
       const outcomes = runGroup(writes, now);
       const ms = performance.now() - begun;
       return outcomes.size === 0
@@ -96,7 +96,7 @@ function open(
   };
 
   /** After the answer is out: nobody waits for these. */
-  const tidy = ({ writes }: Group) => {
+  const tidy = ({ writes }: Group, isCommitted: boolean) => {
     let chars = 0;
     for (const item of writes) {
       const append = isAppend(item) ? item : item.op === 'create' ? item.first : null;
@@ -108,7 +108,7 @@ function open(
       attention.startOwning();
       bell.listen(attention.look);
     }
-    checkpoints.committed(chars);
+    if (isCommitted) checkpoints.committed(chars);
   };
 
   const close = (): FromBackend => {
@@ -128,13 +128,14 @@ function open(
   return (message) => {
     switch (message.kind) {
       case 'group': {
-        if (message.writes.length > 0) tell(write(message));
+        const written = message.writes.length > 0 ? write(message) : undefined;
+        if (written !== undefined) tell(written);
         if (message.reads.length > 0) {
           const answer = (request: Group['reads'][number]): Outcome =>
             performRead(rows, request, message.now, describe, mustBeAsFound);
           tell({ kind: 'answers', outcomes: message.reads.map(answer) });
         }
-        if (message.writes.length > 0) tidy(message);
+        if (written !== undefined) tidy(message, written.kind !== 'failed');
         return;
       }
       case 'watch':

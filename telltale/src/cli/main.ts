@@ -8,7 +8,8 @@ import { commandsFor } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
 import { type RuntimePort, sessionRuntimes } from './runtime-port.ts';
-import { namingStore, storeFlag } from './session/store-location.ts';
+import { namingStore } from './session/naming-store.ts';
+import { storeFlag } from './session/store-location.ts';
 import { isUsage, underlineArgument, usage, usageOf } from './usage.ts';
 import { packageVersion } from './version.ts';
 

@@ -165,7 +165,7 @@ async function endByWorking(
       }
     } catch (thrown) {
       const code = thrown instanceof RuntimeError ? thrown.code : undefined;
-      if (code === 'manifest_changed') throw endWithout(thrown as RuntimeError, run, store);
+      if (code === 'manifest_changed') throw endWithout(thrown as RuntimeError, run);
       if (code !== 'stream_owned' && code !== 'run_ended') throw thrown;
       const info = await runtime.store.info(run);
       return info === undefined || !hasEnded(info.status)
@@ -185,7 +185,7 @@ async function endByWorking(
 }
 
 /** What undoes its steps cannot be had, or is another by now. */
-const endWithout = ({ code, message }: RuntimeError, run: string, store: string | undefined) =>
+const endWithout = ({ code, message }: RuntimeError, run: string) =>
   new RuntimeError(code, message, {
-    hint: `Put it back as it was and cancel again, or end it without undoing anything: telltale cancel ${run} --force${storeFlag(store)}`,
+    hint: `Put it back as it was and cancel again, or end it without undoing anything: telltale cancel ${run} --force`,
   });

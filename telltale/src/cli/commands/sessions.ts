@@ -2,9 +2,10 @@ import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
+import { namingStore } from '../session/naming-store.ts';
 import { readStatuses } from '../session/read-statuses.ts';
 import { type ListedSession, sessionTrees } from '../session/session-trees.ts';
-import { shownLocation, storeExists, storeLocation } from '../session/store-location.ts';
+import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { streamJson } from '../session/stream-json.ts';
 import { printStreams } from '../session/stream-table.ts';
@@ -70,7 +71,7 @@ async function sessions(options: Options, context: CommandContext): Promise<Exit
           2,
         ),
       )
-    : print(shown, trees.length > limit, location, io));
+    : print(shown, trees.length > limit, options, io));
   return EXIT.ok;
 }
 
@@ -105,12 +106,15 @@ async function listEnough(store: Store, limit: number): Promise<readonly StreamI
 async function print(
   found: readonly ListedSession[],
   areMore: boolean,
-  location: string,
+  { store }: Options,
   io: Io,
 ): Promise<void> {
   if (found.length === 0)
     return io.stdout.write(
-      `No sessions in ${shownLocation(location)}. Start one with: telltale run MANIFEST "what to do"\n`,
+      namingStore(
+        `No sessions in ${shownLocation(storeLocation(store, io))}. Start one with: telltale run MANIFEST "what to do"\n`,
+        storeFlag(store),
+      ),
     );
   const rows = found.map(({ info, depth }) => ({ info, depth, last: info.title }));
   await printStreams({ titles: ['SESSION', 'AGENT', 'INPUT'], rows, areMore }, io);

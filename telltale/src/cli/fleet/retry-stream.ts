@@ -1,5 +1,7 @@
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { namingStore } from '../session/naming-store.ts';
+import { storeFlag } from '../session/store-location.ts';
 import { jsonText } from '../view/json-line.ts';
 import type { FleetOptions } from './show-fleet.ts';
 import { withFleet } from './with-fleet.ts';
@@ -15,7 +17,7 @@ export async function retryStream(
   await stdout.write(
     options.json === true
       ? jsonText({ stream, offered: true })
-      : `${stream} is offered to the workers again. See what becomes of it: telltale fleet\n`,
+      : `${stream} is offered to the workers again. ${namingStore('See what becomes of it: telltale fleet', storeFlag(options.store))}\n`,
   );
   return EXIT.ok;
 }

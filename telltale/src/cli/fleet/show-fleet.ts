@@ -4,6 +4,8 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
+import { namingStore } from '../session/naming-store.ts';
+import { storeFlag } from '../session/store-location.ts';
 import { agoText, spanText, timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
 import { type Column, tableLines } from '../view/table.ts';
@@ -53,8 +55,12 @@ const passed = ({ clock, signal }: Io): Promise<boolean> =>
     else signal.addEventListener('abort', stop, { once: true });
   });
 
-function shown(status: FleetStatus, { json, watch }: FleetOptions, io: Io): string {
+function shown(status: FleetStatus, { json, watch, store }: FleetOptions, io: Io): string {
   if (json === true) return jsonText(fleetJson(status), watch === true ? undefined : 2);
+  return namingStore(fleetText(status, io), storeFlag(store));
+}
+
+function fleetText(status: FleetStatus, io: Io): string {
   const now = io.clock.now();
   const paint = paletteFor(io.stdout);
   const { fleet, workers, queue, laidAside } = status;

@@ -3,7 +3,7 @@ import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { namingStore } from '../session/store-location.ts';
+import { namingStore } from '../session/naming-store.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
@@ -60,7 +60,8 @@ export async function conclude(
       break;
     case 'interrupted':
       if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
-      if (error?.hint !== undefined) lines.push(`  ${cyan('→')} ${harmlessLine(error.hint)}`);
+      if (error?.hint !== undefined)
+        lines.push(`  ${cyan('→')} ${namingStore(harmlessLine(error.hint), storeFlag ?? '')}`);
       if (!idle)
         lines.push(
           `${yellow('interrupted')}${inTurn(turn)}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,

@@ -8,7 +8,9 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
+import { namingStore } from '../session/naming-store.ts';
 import { openEarly } from '../session/open-early.ts';
+import { storeFlag } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { packageVersion } from '../version.ts';
@@ -49,7 +51,7 @@ export async function withAgents(
 ): Promise<ExitCode> {
   const { io } = context;
   const capacity = options.capacity === undefined ? CAPACITY : wholeNumber('--capacity', options.capacity);
-  const onError = tellError(io);
+  const onError = tellError(io, storeFlag(options.store));
   context.endsWhenStopped();
   const early = openEarly(context, options);
   await early?.begun;
@@ -129,12 +131,12 @@ export const say =
     void stderr.write(text === '' ? '' : `${text}\n`);
 
 const tellError =
-  (io: Io) =>
+  (io: Io, flag: string) =>
   (thrown: unknown): void => {
     const paint = paletteFor(io.stderr);
     const { code, message, hint = '', cause } = toRuntimeError(thrown);
     const told = code === 'store_unreachable' ? `${hint} It is tried again by itself.`.trim() : hint;
-    say(io)(`${paint.red('error:')} ${message}${told === '' ? '' : `\n  → ${told}`}`);
+    say(io)(`${paint.red('error:')} ${message}${told === '' ? '' : `\n  → ${namingStore(told, flag)}`}`);
     // A mistake of ours: whoever is to mend it needs its place.
     if (code === 'internal' && cause !== undefined)
       say(io)(paint.dim(`  ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`));

@@ -1,7 +1,8 @@
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
-import { isOfOneMachine, storeLocation } from '../session/store-location.ts';
+import { namingStore } from '../session/naming-store.ts';
+import { isOfOneMachine, storeFlag, storeLocation } from '../session/store-location.ts';
 import { jsonText } from '../view/json-line.ts';
 import { servedAgents } from './agent-source.ts';
 import { type Going, observe, say, stopped, withAgents } from './keep-going.ts';
@@ -55,9 +56,10 @@ async function announce(
   store: string,
   version: string,
   { catalog, io }: Going,
-  { json }: WorkOptions,
+  options: WorkOptions,
 ): Promise<void> {
-  if (json === true) return io.stdout.write(jsonText({ fleet, store }));
+  if (options.json === true) return io.stdout.write(jsonText({ fleet, store }));
   const look = { paint: paletteFor(io.stderr), cwd: io.cwd };
-  await io.stderr.write(workingText({ fleet, store, version }, catalog.list(), look));
+  const text = workingText({ fleet, store, version }, catalog.list(), look);
+  await io.stderr.write(namingStore(text, storeFlag(options.store)));
 }

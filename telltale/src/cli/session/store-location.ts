@@ -39,19 +39,3 @@ export const shownLocation = (location: string): string =>
 export function storeFlag(option: string | undefined): string {
   return option === undefined ? '' : ` --store ${shellWord(shownLocation(option))}`;
 }
-
-/** Commands in hints that are about a store, each with all that belongs to it. */
-const COMMANDS = [
-  // about a stream, or a review
-  String.raw`(?:[a-z]+ )?[a-z]+ (?:MANIFEST --resume )?(?:ses|rev|run)_\w+(?:[.~][\w[\]-]+)*`,
-  // of which others begin with the same words
-  String.raw`(?:sessions|reviews|workflow list)(?: --(?!store\b)[a-z]+ [a-z]+)*(?=["',.]|$)`,
-  'token list',
-  // about what has a name, which does not end with the sentence's full stop
-  String.raw`(?:token revoke|artifact show) [\w@.-]*[\w@-]`,
-];
-const COMMAND = new RegExp(String.raw`\btelltale (?:${COMMANDS.join('|')})`, 'g');
-
-/** What somebody is told to do, with the store that a command in it has to be called with. */
-export const namingStore = (hint: string, flag: string): string =>
-  hint.replace(COMMAND, (command) => `${command}${flag}`);

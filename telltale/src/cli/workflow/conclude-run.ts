@@ -4,7 +4,7 @@ import { paletteFor } from '../colour.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import type { RunMode } from '../run/run-mode.ts';
-import { namingStore } from '../session/store-location.ts';
+import { namingStore } from '../session/naming-store.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
@@ -48,7 +48,8 @@ export async function concludeRun(
       break;
     case 'interrupted': {
       if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
-      if (error?.hint !== undefined) lines.push(`  ${cyan('→')} ${harmlessLine(error.hint)}`);
+      if (error?.hint !== undefined)
+        lines.push(`  ${cyan('→')} ${namingStore(harmlessLine(error.hint), storeFlag ?? '')}`);
       const running = cutOff.map(({ step, startedAt = clock.now() }) =>
         harmlessLine(`${step} (${spanText(clock.now() - startedAt)})`),
       );

@@ -3,8 +3,9 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { findStream } from '../session/find-session.ts';
+import { namingStore } from '../session/naming-store.ts';
 import { readStatuses } from '../session/read-statuses.ts';
-import { shownLocation, storeExists, storeLocation } from '../session/store-location.ts';
+import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
 import { streamJson } from '../session/stream-json.ts';
 import { printStreams } from '../session/stream-table.ts';
 import { withSessions } from '../session/with-runtime.ts';
@@ -55,19 +56,22 @@ export async function listRuns(options: ListOptions, context: CommandContext): P
   const shown = matching.slice(0, limit);
   await (options.json === true
     ? io.stdout.write(jsonText(shown.map(streamJson), 2))
-    : print(shown, matching.length > limit, location, io));
+    : print(shown, matching.length > limit, options, io));
   return EXIT.ok;
 }
 
 async function print(
   found: readonly StreamInfo[],
   areMore: boolean,
-  location: string,
+  { store }: ListOptions,
   io: Io,
 ): Promise<void> {
   if (found.length === 0)
     return io.stdout.write(
-      `No workflow runs in ${shownLocation(location)}. Start one with: telltale workflow run MANIFEST WORKFLOW\n`,
+      namingStore(
+        `No workflow runs in ${shownLocation(storeLocation(store, io))}. Start one with: telltale workflow run MANIFEST WORKFLOW\n`,
+        storeFlag(store),
+      ),
     );
   const rows = found.map((info) => ({ info, last: info.parent ?? '' }));
   await printStreams({ titles: ['RUN', 'WORKFLOW', 'OF'], rows, areMore }, io);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { namingStore } from '../../../src/cli/session/store-location.ts';
+import { namingStore } from '../../../src/cli/session/naming-store.ts';
 import { decodeEvent } from '../../../src/events/codec.ts';
 import type { SessionEvent } from '../../../src/events/event.ts';
 import type { FakeOptions } from '../../cli/fake-runtime.ts';
@@ -84,7 +84,7 @@ describe('a hint that names a session', () => {
   it('names the store behind its whole id', () => {
     expect(
       namingStore('Do: telltale resume ses_a. Or: telltale fork ses_a.b1[0].c~2 SEQ', ' --store x'),
-    ).toBe('Do: telltale resume ses_a --store x. Or: telltale fork ses_a.b1[0].c~2 --store x SEQ');
+    ).toBe('Do: telltale resume ses_a --store x. Or: telltale fork ses_a.b1[0].c~2 SEQ --store x');
   });
 
   it('names the store where the id is that of an option, and in commands that list', () => {
@@ -109,8 +109,8 @@ describe('a hint that names a session', () => {
     expect(namingStore(`${command}${rest}`, ' --store x')).toBe(`${command} --store x${rest}`);
   });
 
-  it('names no store where one is named, or where another command is meant', () => {
-    for (const hint of ['Do: telltale sessions --store other', 'Do: telltale reviews answer REVIEW TEXT'])
+  it('names no store where one is named, or where the command takes none', () => {
+    for (const hint of ['Do: telltale sessions --store other', 'Do: telltale validate agent.yml'])
       expect(namingStore(hint, ' --store x')).toBe(hint);
   });
 });

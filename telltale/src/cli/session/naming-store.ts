@@ -1,0 +1,61 @@
+/** Every command that takes `--store`, with those of its subcommands that do. */
+const TAKING: Readonly<Record<string, readonly string[]>> = {
+  run: [],
+  chat: [],
+  dev: [],
+  serve: [],
+  worker: [],
+  fleet: ['retry'],
+  resume: [],
+  sessions: [],
+  show: [],
+  logs: [],
+  why: [],
+  replay: [],
+  fork: [],
+  steer: [],
+  cancel: [],
+  reviews: ['show', 'approve', 'reject', 'answer'],
+  workflow: ['run', 'list', 'show', 'logs', 'resume', 'cancel', 'signal'],
+  artifact: ['list', 'show', 'rollback'],
+  feeds: [],
+  memory: ['index', 'query', 'stats'],
+  store: ['info', 'check', 'prune', 'export', 'import'],
+  token: ['create', 'list', 'revoke'],
+  mcp: ['rotate-key'],
+};
+/** Subcommands that take none, or two: what begins with their names is left as it is. */
+const OTHERS: Readonly<Record<string, readonly string[]>> = { store: ['copy'], artifact: ['test'] };
+
+const NAMES = Object.entries(TAKING).map(([name, subcommands]) => {
+  const others = OTHERS[name] ?? [];
+  const not = others.length === 0 ? '' : String.raw`(?! (?:${others.join('|')})\b)`;
+  return subcommands.length === 0 ? name : `${name}${not}(?: (?:${subcommands.join('|')}))?`;
+});
+/** What may stand behind the names and belongs in front of the option, so that a command reads as people write it. */
+const ARGUMENTS = [
+  String.raw`(?:ses|rev|run)_\w+(?:[.~][\w[\]-]+)*`,
+  '[A-Z]{2,}',
+  String.raw`[\w@./-]*\.ya?ml`,
+  '--resume',
+  '--(?:status|of) [a-z]+',
+  // what has a name, which does not end with the sentence's full stop
+  String.raw`(?<=(?:revoke|artifact show) )[\w@.-]*[\w@-]`,
+];
+const COMMAND = new RegExp(
+  String.raw`\btelltale (?:${NAMES.join('|')})(?![\w-])(?: (?:${ARGUMENTS.join('|')})(?![\w-]))*`,
+  'g',
+);
+/** The rest of a command has the option already: it ends with its sentence, or where the next command begins. */
+const NAMED = /^(?:(?![.,;](?:\s|$)|\btelltale ).)*? --store\b/s;
+
+/**
+ * What somebody is told to do, with ` --store X` (`flag`) in every command that would else look at another store. A
+ * command that names one keeps it.
+ */
+export const namingStore = (hint: string, flag: string): string =>
+  flag === ''
+    ? hint
+    : hint.replace(COMMAND, (command, at: number) =>
+        NAMED.test(hint.slice(at + command.length)) ? command : `${command}${flag}`,
+      );

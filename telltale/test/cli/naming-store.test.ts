@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { expect, it } from 'vitest';
+import { commandsFor } from '../../src/cli/command-list.ts';
+import { main } from '../../src/cli/main.ts';
+import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
+import { namingStore } from '../../src/cli/session/naming-store.ts';
+import { storeFlag } from '../../src/cli/session/store-location.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { testDatabase } from '../servers/shared-postgres.ts';
+import { agentFolder } from '../session/run-agent.ts';
+import { recordedIo } from './recorded-io.ts';
+import { telltale } from './spawned.ts';
+
+const FLAG = ' --store b.db';
+
+it('a hint names the store in every command that takes one, and in no other', async () => {
+  const program = new Command('telltale');
+  const context = {
+    io: recordedIo(),
+    runtimes: sessionRuntimes,
+    run: () => async () => {},
+    endsWhenStopped() {},
+  };
+  for (const register of await commandsFor([])) register(program, context);
+  const wrong: string[] = [];
+  let taking = 0;
+  const look = (command: Command, words: string) => {
+    const takes = command.options.some(({ long }) => long === '--store');
+    if (takes) taking++;
+    const named = namingStore(`See: ${words}`, FLAG) === `See: ${words}${FLAG}`;
+    if (named !== takes) wrong.push(words);
+    for (const below of command.commands) look(below, `${words} ${below.name()}`);
+  };
+  for (const command of program.commands) look(command, `telltale ${command.name()}`);
+  expect(wrong).toEqual([]);
+  expect(taking).toBeGreaterThan(30);
+});
+
+it.each([
+  ['telltale cancel run_1 --force', 'telltale cancel run_1 --store b.db --force'],
+  ['telltale cancel run_1 --force --store b.db', 'telltale cancel run_1 --force --store b.db'],
+  ['telltale fleet --store postgres://USER@HOST/DB', 'telltale fleet --store postgres://USER@HOST/DB'],
+  [
+    'See telltale logs ses_1.a~2. Or: telltale resume ses_1 --store c.db',
+    'See telltale logs ses_1.a~2 --store b.db. Or: telltale resume ses_1 --store c.db',
+  ],
+  ['"telltale reviews" lists them.', '"telltale reviews --store b.db" lists them.'],
+  [
+    'telltale workflow list --status waiting, then telltale chat MANIFEST --resume ses_1',
+    'telltale workflow list --status waiting --store b.db, then telltale chat MANIFEST --resume ses_1 --store b.db',
+  ],
+  ['Revoke it: telltale token revoke ci.1.', 'Revoke it: telltale token revoke ci.1 --store b.db.'],
+  ['telltale run bots/a.yml "what to do"', 'telltale run bots/a.yml --store b.db "what to do"'],
+  ['telltale store copy a.db b.db', 'telltale store copy a.db b.db'],
+  ['this telltale knows runs and telltale showing', 'this telltale knows runs and telltale showing'],
+])('of "%s" it makes "%s"', (hint, expected) => {
+  expect(namingStore(hint, FLAG)).toBe(expected);
+  expect(namingStore(namingStore(hint, FLAG), FLAG)).toBe(expected);
+  expect(namingStore(hint, '')).toBe(hint);
+});
+
+it('a cancel that cannot undo what was done says how to force it, with the store once', async () => {
+  const flow = (prompt: string) =>
+    `kind: Workflow\nname: flow\nsteps:\n  - { name: first, type: tool, target: mark, compensate: { target: mark } }\n  - { name: allow, type: approval, prompt: "${prompt}" }\n`;
+  const cwd = agentFolder('', {
+    'agent.yml':
+      'kind: Agent\nname: above\nmodel: scripted:turns.yml\nimport: { workflows: [./flow.yml], tools: [./mark.yml] }\n',
+    'turns.yml': 'turns: [ "<response>Done</response>" ]\n',
+    'mark.yml': 'kind: Tool\nname: mark\nimplementation: { command: ["true"] }\n',
+    'flow.yml': flow('Go on?'),
+  });
+  const { code, err } = await telltale(['workflow', 'run', 'agent.yml', 'flow', '--store', 'b.db'], cwd);
+  expect(code).toBe(3);
+  const [run = ''] = /run_\w+/.exec(err) ?? [];
+  writeFileSync(join(cwd, 'flow.yml'), flow('And now?'));
+  const refused = await telltale(['cancel', run, '--store', 'b.db'], cwd);
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain(`undoing anything: telltale cancel ${run} --store b.db --force\n`);
+}, 30_000);
+
+it('what is said of a fleet names its database in the commands to go on with', async () => {
+  const database = await testDatabase();
+  try {
+    await (await openStore(database.url, { clock: createSystemClock() })).close();
+    const io = { ...recordedIo(), clock: createSystemClock() };
+    expect(await main(['fleet', '--store', database.url], io)).toBe(0);
+    expect(io.out()).toContain(`Start one: telltale worker${storeFlag(database.url)}\n`);
+  } finally {
+    await database.remove();
+  }
+}, 60_000);

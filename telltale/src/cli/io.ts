@@ -1,14 +1,18 @@
 import type { Clock } from '../kernel/clock.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
 
 /** One output of the process. */
 export interface Output {
   /**
    * Resolves when the reader has taken the text, so that a slow pipe slows the writer down instead of filling
-   * memory. Once the reader has gone away writes resolve at once and the text is dropped.
+   * memory. Once the reader has gone away writes resolve at once and the text is dropped. Any other failure (a full disk)
+   * rejects this write and those behind it on stdout; on stderr the text is dropped: there is nobody left to tell.
    */
   write(text: string): Promise<void>;
   /** Whether the reader has gone away (`telltale … | head`): what writes for long looks here and stops. */
   readonly closed: boolean;
+  /** Why it could not be written, where that is not that the reader has gone away. */
+  readonly failure: RuntimeError | undefined;
   readonly isTerminal: boolean;
   /** Width of the terminal in columns; undefined in a pipe. */
   readonly columns: number | undefined;

@@ -151,10 +151,15 @@ function helpCommand(program: Command, argv: readonly string[]): string {
 /** With --json one JSON value on stdout, so that a script reads one place; else three lines on stderr. */
 async function report(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
   if (!asksForJson(argv)) return reportText(error, argv, io);
-  await reportStack(error, io);
   const hint = hintOf(error, argv);
   const json = { ...error.toJSON(), ...(hint === undefined ? {} : { hint }) };
-  await io.stdout.write(`${JSON.stringify({ ok: false, error: json }, null, 2)}\n`);
+  try {
+    await io.stdout.write(`${JSON.stringify({ ok: false, error: json }, null, 2)}\n`);
+  } catch {
+    // Whoever reads stdout learns nothing any more.
+    return reportText(error, argv, io);
+  }
+  await reportStack(error, io);
 }
 
 /** What, where, what to do; no argument in it can steer the terminal. */

@@ -10,7 +10,7 @@ import type { Input, Io, Output } from './io.ts';
 export function processIo(cwd: string, { signal, takeInterrupts }: Omit<ProcessGuard, 'finished'>): Io {
   return {
     stdout: streamOutput(process.stdout, process.env),
-    stderr: streamOutput(process.stderr, process.env),
+    stderr: streamOutput(process.stderr, process.env, { mayFail: true }),
     stdin: standardInput(signal),
     env: process.env,
     cwd,
@@ -26,9 +26,17 @@ type Stream = NodeJS.WritableStream & {
   readonly rows?: number;
 };
 
-/** Errors of the stream reach the writer, except for a reader that has gone away: that is no failure of ours. */
-export function streamOutput(stream: Stream, env: Io['env']): Output {
+/**
+ * Errors of the stream reach the writer, except for a reader that has gone away: that is no failure of ours. Where it
+ * `mayFail` they are kept from those who only tell something on the way: what they do must not end for that.
+ */
+export function streamOutput(
+  stream: Stream,
+  env: Io['env'],
+  { mayFail = false }: { readonly mayFail?: boolean } = {},
+): Output {
   let closed = false;
+  let failure: RuntimeError | undefined;
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (isGone(error)) closed = true;
   });
@@ -36,18 +44,27 @@ export function streamOutput(stream: Stream, env: Io['env']): Output {
   return {
     write(text) {
       if (closed || text === '') return Promise.resolve();
+      // What was to come before is missing: more behind it would only hide that.
+      if (failure !== undefined && !mayFail) return Promise.reject(failure);
       return new Promise((resolve, reject) => {
         stream.write(text, (error) => {
           if (error === null || error === undefined) resolve();
           else if (isGone(error)) {
             closed = true;
             resolve();
-          } else reject(cannotPrint(error));
+          } else {
+            failure = cannotPrint(error);
+            if (mayFail) resolve();
+            else reject(failure);
+          }
         });
       });
     },
     get closed() {
       return closed;
+    },
+    get failure() {
+      return failure;
     },
     isTerminal,
     get columns() {

@@ -32,6 +32,7 @@ export function recordedIo(options: RecordedIoOptions = {}): RecordedIo {
         written.push(text);
       },
       closed: false,
+      failure: undefined,
       isTerminal: options.terminal ?? false,
       columns: options.terminal ? (options.columns ?? 100) : undefined,
       rows: options.terminal ? (options.rows ?? 40) : undefined,

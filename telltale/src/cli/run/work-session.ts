@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.ts';
 import type { Chat } from '../chat/create-chat.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
 import type { EarlyStore } from '../session/open-early.ts';
 import { isDatabase, isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
@@ -15,6 +16,7 @@ import { awaitRuns } from './await-runs.ts';
 import { conclude, isLost } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
 import { type Followed, followSession } from './follow-session.ts';
+import { outputLost, type Unshown } from './output-lost.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 import { tellSlowStop } from './tell-slow-stop.ts';
@@ -47,7 +49,33 @@ export interface Begun {
 export async function workSession(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkOptions,
-  begin: (runtime: Runtime, view: RunView) => Promise<Begun | 'nothing said' | undefined>,
+  begin: Begin,
+): Promise<ExitCode> {
+  let unshown: Unshown | undefined;
+  try {
+    return await workAndShow(context, options, async (runtime, view) => {
+      const begun = await begin(runtime, view);
+      if (typeof begun === 'object') unshown = unshownOf(begun, options, context.io);
+      return begun;
+    });
+  } catch (thrown) {
+    throw await outputLost(thrown, context.io, unshown);
+  }
+}
+
+type Begin = (runtime: Runtime, view: RunView) => Promise<Begun | 'nothing said' | undefined>;
+
+function unshownOf({ session, chat }: Begun, { store }: WorkOptions, io: Io): Unshown {
+  const { id, result } = session;
+  const about = (command: string) => `telltale ${command} ${id}${storeFlag(store)}`;
+  const commands = { show: about('show'), resume: about(chat?.resumeWith ?? 'resume') };
+  return { kind: 'session', result, commands: isInMemory(storeLocation(store, io)) ? undefined : commands };
+}
+
+async function workAndShow(
+  context: Pick<CommandContext, 'io' | 'runtimes'>,
+  options: WorkOptions,
+  begin: Begin,
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);

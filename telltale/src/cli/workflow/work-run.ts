@@ -4,7 +4,9 @@ import type { WorkflowRun } from '../../session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
 import { askPerson } from '../run/ask-person.ts';
+import { outputLost, type Unshown } from '../run/output-lost.ts';
 import { type ModeOptions, runMode } from '../run/run-mode.ts';
 import { tellSlowStop } from '../run/tell-slow-stop.ts';
 import type { EarlyStore } from '../session/open-early.ts';
@@ -32,6 +34,30 @@ export interface BegunRun {
 
 /** Works on one run in this process and shows it: what `workflow run` and `workflow resume` have in common. */
 export async function workRun(
+  context: Pick<CommandContext, 'io' | 'runtimes'>,
+  options: WorkRunOptions,
+  begin: (runtime: Runtime) => Promise<BegunRun>,
+): Promise<ExitCode> {
+  let unshown: Unshown | undefined;
+  try {
+    return await workAndShow(context, options, async (runtime) => {
+      const begun = await begin(runtime);
+      unshown = unshownOf(begun, options, context.io);
+      return begun;
+    });
+  } catch (thrown) {
+    throw await outputLost(thrown, context.io, unshown);
+  }
+}
+
+function unshownOf({ run }: BegunRun, { store }: WorkRunOptions, io: Io): Unshown {
+  const about = (command: string) => `telltale workflow ${command} ${run.id}${storeFlag(store)}`;
+  const commands = { show: about('show'), resume: about('resume') };
+  const isGone = isInMemory(storeLocation(store, io));
+  return { kind: 'run', result: run.result, commands: isGone ? undefined : commands };
+}
+
+async function workAndShow(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkRunOptions,
   begin: (runtime: Runtime) => Promise<BegunRun>,

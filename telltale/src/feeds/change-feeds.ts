@@ -1,5 +1,6 @@
 import type { EventBody } from '../events/event.ts';
 import type { JsonObject } from '../kernel/json.ts';
+import { stopWith } from '../kernel/stop-with.ts';
 import type { Feed } from './feed.ts';
 import type { FeedEdges } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
@@ -36,7 +37,7 @@ export function changeFeeds({
   const drop = (entry: FeedEntry, why: string) => {
     entry.gone = true;
     follow(entry);
-    entry.load?.controller.abort(loadStopped(entry.feed.id, why));
+    if (entry.load !== undefined) stopWith(entry.load.controller, loadStopped(entry.feed.id, why));
   };
 
   const put = (feed: Feed, written: JsonObject, by: string) => {

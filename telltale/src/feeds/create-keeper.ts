@@ -1,4 +1,5 @@
 import type { EventBody } from '../events/event.ts';
+import { stopWith } from '../kernel/stop-with.ts';
 import { within } from '../kernel/within.ts';
 import { askFeeds } from './ask-feeds.ts';
 import { changeFeeds } from './change-feeds.ts';
@@ -81,10 +82,10 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
   const end = async () => {
     closed = true;
     const stopped = keeperClosed();
-    closing.abort(stopped);
+    stopWith(closing, stopped);
     for (const entry of shelf.all()) {
       periodic.end(entry);
-      entry.load?.controller.abort(stopped);
+      if (entry.load !== undefined) stopWith(entry.load.controller, stopped);
     }
     await within(clock, CLOSE_WAIT_MS, loads.ended());
   };

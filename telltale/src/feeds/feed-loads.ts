@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import { err, ok } from '../kernel/result.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
+import { stopWith } from '../kernel/stop-with.ts';
 import { backOffMs } from './back-off.ts';
 import type { FeedEdges } from './feed-edges.ts';
 import type { FeedEntry, KeptValue, Load, Outcome } from './feed-entry.ts';
@@ -146,7 +147,7 @@ export function createFeedLoads(edges: LoadsEdges): FeedLoads {
         if (load.holders === 0) {
           const stopped = loadStopped(entry.feed.id, 'nobody waits for it any more');
           settle(entry, load, err(stopped));
-          load.controller.abort(stopped);
+          stopWith(load.controller, stopped);
         }
         throw thrown;
       }

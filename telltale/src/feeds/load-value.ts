@@ -1,5 +1,6 @@
 import { resolveReferences } from '../conditions/references/resolve-references.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
+import { stopWith } from '../kernel/stop-with.ts';
 import type { Feed } from './feed.ts';
 import type { FeedEdges, SharedValue } from './feed-edges.ts';
 import { badParams, gaveNothing, loadTimedOut } from './feed-errors.ts';
@@ -50,7 +51,7 @@ export async function loadValue(
   };
   const ttlMs = sharedFor(feed);
   const key = ttlMs === undefined ? undefined : shareKey(feed, params);
-  const disarm = clock.after(loadTimeoutMs, () => controller.abort(loadTimedOut(feed.id, loadTimeoutMs)));
+  const disarm = clock.after(loadTimeoutMs, () => stopWith(controller, loadTimedOut(feed.id, loadTimeoutMs)));
   try {
     if (key !== undefined && !refresh) {
       const shared = await ask(() => begin(() => edges.cache.get(key)).catch(asMiss));

@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { stopWith } from '../kernel/stop-with.ts';
 import type { PerformCall, SchedulerEdges } from './edges.ts';
 import { timedOut } from './failures.ts';
 
@@ -60,7 +61,7 @@ export function stopAttempt(attempt: Attempt, reason: RuntimeError): void {
   attempt.stopped = reason;
   attempt.disarm?.();
   attempt.disarm = attempt.clock.after(attempt.graceMs, () => finish(attempt, { ok: false, error: reason }));
-  attempt.controller.abort(reason);
+  stopWith(attempt.controller, reason);
 }
 
 function finish(attempt: Attempt, outcome: Outcome): void {

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { stopWith } from '../kernel/stop-with.ts';
 import { cancelled } from './failures.ts';
 import { complete, enqueue, fail } from './record.ts';
 import type { Looking, Run } from './run.ts';
@@ -50,7 +51,7 @@ function look<T>(
   then: (looked: Result<T, RuntimeError>) => void,
 ): void {
   const controller = new AbortController();
-  const withdraw = () => controller.abort(cancelled('The action was cancelled.'));
+  const withdraw = () => stopWith(controller, cancelled('The action was cancelled.'));
   const stage: Looking = { at: 'looking', withdraw };
   run.stage = stage;
   const looked = (result: Result<T, RuntimeError>) => {

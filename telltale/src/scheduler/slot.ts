@@ -1,4 +1,5 @@
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { stopWith } from '../kernel/stop-with.ts';
 import type { TargetTraits } from './edges.ts';
 import { cancelled } from './failures.ts';
 import { pushed } from './fifo.ts';
@@ -36,7 +37,7 @@ function isTaken(works: Works, run: Run, { key, max }: Slots): boolean {
     at: 'slotting',
     withdraw() {
       givePlaceBack();
-      controller.abort(cancelled('The action was cancelled.'));
+      stopWith(controller, cancelled('The action was cancelled.'));
     },
   };
   run.stage = stage;

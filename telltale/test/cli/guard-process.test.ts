@@ -8,6 +8,7 @@ import { groupsOf } from '../../src/cli/end-children.ts';
 import { isOwnStop } from '../../src/cli/is-own-stop.ts';
 import { strayError } from '../../src/cli/stray-error.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { stopWith } from '../../src/kernel/stop-with.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { spawned } from './spawned.ts';
 
@@ -38,16 +39,43 @@ describe('what nobody caught', () => {
   const abortError = (cause: unknown) =>
     Object.assign(new Error('aborted', { cause }), { name: 'AbortError' });
 
-  it('is the answer to a stop where it is its reason, or was caused by it, and else is none', () => {
-    const late = new RuntimeError('timeout', 'It took too long.');
-    for (const thrown of [late, new RuntimeError('cancelled', 'No.'), abortError(late)])
-      expect(isOwnStop(thrown)).toBe(true);
-    const others = [
-      new RuntimeError('internal', 'x'),
-      abortError(undefined),
-      new Error('x', { cause: late }),
+  const stopReason = (code: string) => {
+    const reason = new RuntimeError(code, 'It was stopped.');
+    stopWith(new AbortController(), reason);
+    return reason;
+  };
+
+  it('is the answer to a stop where it is the very reason of one, or was caused by it, whatever it says', () => {
+    for (const code of ['timeout', 'cancelled', 'engine_closed']) {
+      const reason = stopReason(code);
+      const stopped = new RuntimeError('cancelled', 'The call was stopped.', { cause: abortError(reason) });
+      for (const thrown of [reason, abortError(reason), stopped]) expect(isOwnStop(thrown)).toBe(true);
+      expect(isOwnStop(new Error('x', { cause: reason }))).toBe(false);
+    }
+  });
+
+  it('is an error like any other where nothing was stopped with it, whatever it says', () => {
+    const [late, done] = [
+      new RuntimeError('timeout', 'It took too long.'),
+      new RuntimeError('cancelled', 'No.'),
     ];
-    for (const thrown of [...others, 'timeout', undefined]) expect(isOwnStop(thrown)).toBe(false);
+    const others = [
+      late,
+      done,
+      abortError(late),
+      abortError(done),
+      abortError(undefined),
+      'timeout',
+      undefined,
+    ];
+    for (const thrown of others) expect(isOwnStop(thrown)).toBe(false);
+    const aborted = new AbortController();
+    stopWith(aborted, stopReason('cancelled'));
+    stopWith(aborted, late); // too late to be the reason of anything
+    expect(isOwnStop(late)).toBe(false);
+    const circle = new RuntimeError('timeout', 'x');
+    circle.cause = circle;
+    expect(isOwnStop(circle)).toBe(false);
   });
 
   it('is no answer to a stop, and is told, where it throws when it is looked at', () => {
@@ -101,6 +129,43 @@ export const run = (_, { signal }) =>
     const { code, out, err } = await spawned(['run', 'agent.yml', 'go'], cwd).ended;
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toContain('timeout: Action "x" (t) took longer than');
+    expect(out).toContain('response          Done');
+  });
+
+  it.each(['timeout', 'cancelled'])(
+    'stops where a tool has thrown a %s of its own behind its back',
+    async (code) => {
+      const telltale = new URL('../../src/index.ts', import.meta.url).href;
+      const cwd = withTool(
+        module,
+        `import { RuntimeError } from ${JSON.stringify(telltale)};
+export async function run(_, { signal }) {
+  Promise.reject(new RuntimeError('${code}', 'The database took too long.'));
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+}`,
+      );
+      const { code: exit, err } = await spawned(['run', 'agent.yml', 'go'], cwd).ended;
+      expect(exit).toBe(1);
+      expect(err).toMatch(/failed at .*tool\.mjs:3:18: The database took too long\.\n/);
+    },
+  );
+
+  it.each([
+    ['a timer', 'setTimeout(() => signal.throwIfAborted(), 150)'],
+    ['a promise', 'sleep(60_000, undefined, { signal })'],
+    ['a request', 'fetch("http://127.0.0.1:9/", { signal: AbortSignal.any([signal]) })'],
+  ])('goes on when %s that nobody waits for says that its call was stopped', async (_, left) => {
+    const cwd = withTool(
+      `${module}\ntimeout: 100ms`,
+      `import { setTimeout as sleep } from 'node:timers/promises';
+const fetch = (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+export const run = (_, { signal }) => {
+  ${left};
+  return new Promise((resolve) => setTimeout(resolve, 300));
+};`,
+    );
+    const { code, out, err } = await spawned(['run', 'agent.yml', 'go'], cwd).ended;
+    expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toContain('response          Done');
   });
 

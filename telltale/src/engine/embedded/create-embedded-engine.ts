@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { stopWith } from '../../kernel/stop-with.ts';
 import type { Store } from '../../store/store.ts';
 import type { Engine, StreamKind, Work, WorkEnd } from '../engine.ts';
 import { createFairQueue } from '../fair-queue.ts';
@@ -198,7 +199,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     async close() {
       schedules.close();
       alarm.close();
-      closing.abort(engineClosed());
+      stopWith(closing, engineClosed());
       fresh = [];
       waiting.clear();
       await idle();

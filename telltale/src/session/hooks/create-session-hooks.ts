@@ -1,6 +1,7 @@
 import type { SessionEvent } from '../../events/event.ts';
 import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../events/fold-turns.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { stopWith } from '../../kernel/stop-with.ts';
 import type { SchedulerEdges, TargetTraits } from '../../scheduler/edges.ts';
 import type { Invoke } from '../../targets/artifacts/invoker.ts';
 import type { RunCommand } from '../../targets/process/command-request.ts';
@@ -133,7 +134,7 @@ export function createSessionHooks(edges: SessionHookEdges): SessionHooks | unde
 async function within(stop: Stop, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();
   const forget = stop.onStop(() => {
-    if (stop.reason?.kind !== 'fail') controller.abort(HOOKS_STOPPED);
+    if (stop.reason?.kind !== 'fail') stopWith(controller, HOOKS_STOPPED);
   });
   try {
     await work(controller.signal);

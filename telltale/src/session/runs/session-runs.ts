@@ -2,6 +2,7 @@ import type { StartedRun } from '../../events/reaction-state.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { stopWith } from '../../kernel/stop-with.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';
 import type { Store } from '../../store/store.ts';
 import { childId } from '../children/child-id.ts';
@@ -86,7 +87,7 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     if (workflow === undefined) return runs.end(id, why.message, 'session');
     const ending = new AbortController();
     const ended = callForFeed({ id, workflow, input, feed: workflow.name }, ending.signal);
-    ending.abort(why);
+    stopWith(ending, why);
     await ended.catch(() => undefined); // that it was cancelled is what was wanted
   };
   /** Runs whose streams are being made, or looked for. */

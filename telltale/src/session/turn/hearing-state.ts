@@ -1,5 +1,6 @@
 import type { Result } from '../../kernel/result.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { stopWith } from '../../kernel/stop-with.ts';
 import type { ModelEnd } from '../../models/model.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import type { TagParser } from '../../protocol/tags/tag-parser.ts';
@@ -95,6 +96,6 @@ export function endTurnInHand({ asker }: Pick<SessionContext, 'asker'>): void {
 
 /** Tells the model to end its stream. */
 export function endStream({ abort, streaming }: Asker): void {
-  abort.abort(TURN_CUT);
+  stopWith(abort, TURN_CUT);
   if (streaming !== undefined) giveUp(streaming);
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { stopWith } from '../../kernel/stop-with.ts';
 import type { Target } from '../../targets/target.ts';
 
 /** One value, as a relic keeps it. */
@@ -38,7 +39,7 @@ export function createSqlVariables(
   const call = async (input: JsonObject): Promise<Json> => {
     if (target === undefined) throw noRelic(relic);
     const deadline = new AbortController();
-    const disarm = clock.after(DEADLINE_MS, () => deadline.abort(tooSlow(relic)));
+    const disarm = clock.after(DEADLINE_MS, () => stopWith(deadline, tooSlow(relic)));
     const agent = () => ({});
     try {
       const wrong = target.check(input);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { stopWith } from '../../kernel/stop-with.ts';
 
 /** Runs work with a signal that is also aborted, with code `timeout`, after so many seconds; never where undefined. */
 export async function withTimeout<T>(
@@ -11,7 +12,7 @@ export async function withTimeout<T>(
 ): Promise<T> {
   if (seconds === undefined) return work(outer);
   const controller = new AbortController();
-  const cancel = clock.after(seconds * 1000, () => controller.abort(tookTooLong(what, seconds)));
+  const cancel = clock.after(seconds * 1000, () => stopWith(controller, tookTooLong(what, seconds)));
   try {
     return await work(AbortSignal.any([outer, controller.signal]));
   } finally {

@@ -1,3 +1,4 @@
+import { stopWith } from '../../kernel/stop-with.ts';
 import type { LeafCall } from '../leaf.ts';
 import { timedOut } from '../machine/failures.ts';
 import type { LeafContext } from '../steps/leaf-edges.ts';
@@ -30,7 +31,7 @@ export function taskTime(call: LeafCall, { journal: { state }, clock }: LeafCont
       const late = timedOut(call.address, timeoutMs);
       if (left <= 0) throw late;
       const controller = new AbortController();
-      const disarm = clock.after(left, () => controller.abort(late));
+      const disarm = clock.after(left, () => stopWith(controller, late));
       try {
         return await work(AbortSignal.any([call.signal, controller.signal]));
       } finally {

@@ -1,5 +1,6 @@
 import type { Json } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { stopWith } from '../../kernel/stop-with.ts';
 import type { Branch } from './branch.ts';
 import { cancelledBecause, timedOut } from './failures.ts';
 import { GRACE_MS } from './limits.ts';
@@ -52,7 +53,7 @@ export function attempt({ clock, occupancy }: Walk, tried: Try): Promise<Tried> 
       disarm?.();
       goOn();
       disarm = clock.after(GRACE_MS, () => finish(as));
-      controller.abort(reason);
+      stopWith(controller, reason);
     };
     const arm = (delayMs: number) => {
       disarm?.();

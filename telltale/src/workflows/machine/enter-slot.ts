@@ -1,4 +1,5 @@
 import type { FreeSlot } from '../../engine/slots.ts';
+import { stopWith } from '../../kernel/stop-with.ts';
 import type { ReadyLeaf } from '../leaf.ts';
 import type { Branch } from './branch.ts';
 import { cancelledBecause } from './failures.ts';
@@ -9,7 +10,7 @@ export async function enterSlot(
   enter: NonNullable<ReadyLeaf['enter']>,
 ): Promise<FreeSlot | undefined> {
   const controller = new AbortController();
-  const offStop = branch.onStop((reason) => controller.abort(cancelledBecause(reason)));
+  const offStop = branch.onStop((reason) => stopWith(controller, cancelledBecause(reason)));
   let free: FreeSlot | undefined;
   try {
     free = await enter(controller.signal);

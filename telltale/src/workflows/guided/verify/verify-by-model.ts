@@ -2,6 +2,7 @@ import type { Usage } from '../../../events/turn-event.ts';
 import { usageOf } from '../../../events/usage-of.ts';
 import { sleep } from '../../../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../../../kernel/runtime-error.ts';
+import { stopWith } from '../../../kernel/stop-with.ts';
 import { orStopped } from '../../../targets/access/stopped.ts';
 import type { TargetCall } from '../../../targets/target.ts';
 import type { LeafCall } from '../../leaf.ts';
@@ -77,7 +78,7 @@ async function answerOf(
 ): Promise<string | RuntimeError> {
   const what = `the verifier of ${stepWhat(call)}`;
   const late = new AbortController();
-  const disarm = context.clock.after(MODEL_MS, () => late.abort(tooSlow(what)));
+  const disarm = context.clock.after(MODEL_MS, () => stopWith(late, tooSlow(what)));
   const signal = AbortSignal.any([call.signal, late.signal]);
   const made = charging(targetCall({ ...call, signal }, noAgent, context), spent, context);
   try {

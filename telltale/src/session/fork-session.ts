@@ -3,12 +3,17 @@ import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
 import { fold } from '../events/reduce.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { MAX_APPEND_CHARS } from '../store/limits.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import { appendCommitted } from '../store/upkeep/append-committed.ts';
+import { RESTORING } from '../store/upkeep/upkeep.ts';
 import { titleOf } from './begin-stream.ts';
 import { eventUnknown } from './log/event-unknown.ts';
 import { readEvents } from './read-session.ts';
+
+/** The status of one that nobody has begun to work on. */
+const BRANCHED_OFF = 'interrupted';
 
 /** Makes a new session whose log begins as the other's did, up to and with `seq`; it can then be resumed. */
 export async function forkSession(
@@ -46,14 +51,22 @@ export async function forkSession(
     lines.push(
       encodeEvent({ seq: seq + 1 + index, at: clock.now(), session: id, turn: last.turn, cause }, body),
     );
+  const parts = inParts(lines);
   const { writer, made } = store.begin(id, {
     kind: 'session',
     name: first.agent,
-    status: 'interrupted',
+    // Until it is whole nobody can take it: it would answer the other's questions, and end its runs.
+    status: parts.length === 1 ? BRANCHED_OFF : RESTORING,
     title: titleOf(first.input),
   });
+  let isMade = false;
+  const making = made.then(() => {
+    isMade = true;
+  });
   try {
-    await Promise.all([made, written(writer, lines)]);
+    await Promise.all([making, written(writer, parts)]);
+  } catch (thrown) {
+    throw isMade ? await takenOut(store, writer, toRuntimeError(thrown)) : thrown;
   } finally {
     // Where there is no room for it, letting go is tried again by itself; what is written is there.
     await writer.release().catch(() => undefined);
@@ -73,27 +86,55 @@ function copied(event: SessionEvent, from: string, to: string, forkedAt: number)
   return encodeEvent({ seq, at, session: to, turn, cause: moved }, { ...own, forked });
 }
 
-/**
- * One append, all or nothing, where the log fits into one; a longer one is written in parts, in order. The first part is
- * queued at once, so that it is in one commit with the stream.
- */
-async function written(writer: StreamWriter, lines: readonly string[]): Promise<void> {
+/** One append where the log fits into one, else as many as it takes. */
+function inParts(lines: readonly string[]): readonly (readonly string[])[] {
+  const parts: (readonly string[])[] = [];
   let from = 0;
   let chars = 0;
   for (const [at, line] of lines.entries()) {
     if (at > from && chars + line.length + 1 > MAX_APPEND_CHARS) {
-      await appended(writer, from, lines.slice(from, at));
+      parts.push(lines.slice(from, at));
       from = at;
       chars = 0;
     }
     chars += line.length + 1;
   }
-  await appended(writer, from, lines.slice(from));
+  return [...parts, lines.slice(from)];
 }
 
-const appended = (writer: StreamWriter, expectedSeq: number, events: readonly string[]): Promise<void> =>
-  new Promise((resolve, reject) =>
-    writer.append({ expectedSeq, events }, (error) => (error === undefined ? resolve() : reject(error))),
+/**
+ * In order, and the last one says that the log is whole. The first is queued at once, so that it is in one commit with
+ * the stream.
+ */
+async function written(writer: StreamWriter, parts: readonly (readonly string[])[]): Promise<void> {
+  let expectedSeq = 0;
+  for (const [at, events] of parts.entries()) {
+    const isLast = at > 0 && at === parts.length - 1;
+    await appendCommitted(writer, { expectedSeq, events, ...(isLast ? { status: BRANCHED_OFF } : {}) });
+    expectedSeq += events.length;
+  }
+}
+
+/** What to tell of a fork that failed between two parts: no more than that, unless what is written of it stays. */
+async function takenOut(store: Store, writer: StreamWriter, failure: RuntimeError): Promise<RuntimeError> {
+  try {
+    await store.upkeep.remove(writer.stream, writer.epoch);
+    return failure;
+  } catch {
+    return halfForked(writer.stream, failure);
+  }
+}
+
+const halfForked = (id: string, failure: RuntimeError) =>
+  new RuntimeError(
+    failure.code,
+    `${failure.message} A part of the fork is left as ${id}, which nobody can work on.`,
+    {
+      // No command that could be pasted: it would take out other sessions, too.
+      hint: `${failure.hint ?? 'Look at the store.'} Then fork again. What is left goes when it is old enough, by "telltale store prune".`,
+      retryable: failure.retryable,
+      cause: failure,
+    },
   );
 
 const forkedAtTheEnd = (session: string, seq: number) =>

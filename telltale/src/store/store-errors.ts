@@ -38,8 +38,8 @@ export const streamLost = (stream: string, epoch: number) =>
 export const streamRestoring = (stream: string) =>
   new RuntimeError(
     'stream_restoring',
-    `Stream "${stream}" is being put into this store from elsewhere, and is not whole yet.`,
-    { hint: 'Let the copy or import end. Where it was broken off, run the same command again.' },
+    `Stream "${stream}" is being put into this store, and is not whole yet.`,
+    { hint: 'Let the copy, import or fork end. Where it was broken off, run the same command again.' },
   );
 
 export const streamReleased = (stream: string) =>

@@ -8,6 +8,10 @@ import { readEvents } from '../../src/session/read-session.ts';
 import { sendSteer } from '../../src/session/steer-session.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { appendCommitted } from '../../src/store/upkeep/append-committed.ts';
+import { checkStore } from '../../src/store/upkeep/check-store.ts';
+import { clearCopyMarker, setCopyMarker } from '../../src/store/upkeep/copy-marker.ts';
+import { pruneStore } from '../../src/store/upkeep/prune-store.ts';
 
 const OUTSIDE = { stream: 'ses_a', seq: 0, depth: 0 };
 const asked = (review: string): EventBody => ({
@@ -143,22 +147,23 @@ describe('the log of a fork', () => {
     await fork(9);
   });
 
-  it('is one append as long as it fits into one, and may be longer', async () => {
-    const said = 'x'.repeat(12 * 1024 * 1024);
-    const long = Array.from({ length: 6 }, (): readonly [EventBody, Cause] => [
-      { type: 'thought', text: said, depth: 0 },
-      { stream: 'ses_a', seq: 2, depth: 5 },
-    ]);
+  const said = 'x'.repeat(12 * 1024 * 1024);
+  /** With more on the log than an append may have. */
+  async function longStage() {
     const { store, clock } = await stage();
     const writer = await store.acquire('ses_a');
-    for (const [index, [body, cause]] of long.entries()) {
-      const line = encodeEvent({ seq: 10 + index, at: 10, session: 'ses_a', turn: 1, cause }, body);
-      await new Promise<void>((resolve, reject) =>
-        writer.append({ expectedSeq: 9 + index, events: [line] }, (error) =>
-          error === undefined ? resolve() : reject(error),
-        ),
-      );
+    for (let seq = 10; seq <= 15; seq++) {
+      const cause = { stream: 'ses_a', seq: 2, depth: 5 };
+      const body: EventBody = { type: 'thought', text: said, depth: 0 };
+      const line = encodeEvent({ seq, at: 10, session: 'ses_a', turn: 1, cause }, body);
+      await appendCommitted(writer, { expectedSeq: seq - 1, events: [line] });
     }
+    await writer.release();
+    return { store, clock };
+  }
+
+  it('is one append as long as it fits into one, and may be longer', async () => {
+    const { store, clock } = await longStage();
     const parts: number[] = [];
     const counted: Store = {
       ...store,
@@ -178,6 +183,60 @@ describe('the log of a fork', () => {
     const forked = await readEvents(store, 'ses_b');
     expect(forked.map(({ seq }) => seq)).toEqual(Array.from({ length: 18 }, (_, index) => index + 1));
     expect(forked[14]).toMatchObject({ type: 'thought', text: said });
+  });
+
+  /** There is no room for its second part; `whileHalf` is called in between. */
+  const fullStore = (store: Store, whileHalf = async () => {}): Store => ({
+    ...store,
+    begin(stream, head) {
+      const { writer, made } = store.begin(stream, head);
+      const append: typeof writer.append = (given, settled) => {
+        const full = new RuntimeError('store_full', 'The disk is full.', { hint: 'Free some space.' });
+        if (given.expectedSeq === 0) writer.append(given, settled);
+        else void whileHalf().then(() => settled(full));
+      };
+      return { writer: { ...writer, append }, made };
+    },
+  });
+
+  it('that is longer can be taken by nobody before it is whole, and is gone where that fails', async () => {
+    const { store, clock } = await longStage();
+    let taken: unknown;
+    const whileHalf = async () => {
+      taken = await store.acquire('ses_b').catch((thrown) => thrown);
+    };
+    const forking = forkSession(fullStore(store, whileHalf), 'ses_a', 15, 'ses_b', clock);
+    await expect(forking).rejects.toMatchObject({
+      ...{ code: 'store_full', message: 'The disk is full.', hint: 'Free some space.' },
+    });
+    expect(taken).toMatchObject({ code: 'stream_restoring' });
+    expect(await store.info('ses_b')).toBeUndefined();
+    expect(await forkSession(store, 'ses_a', 15, 'ses_b', clock)).toBe('ses_b');
+    expect(await store.info('ses_b')).toMatchObject({ status: 'interrupted', head: 18 });
+  });
+
+  it('that failed half-way and cannot be taken out is named, cannot be worked on, and is pruned', async () => {
+    const { store, clock } = await longStage();
+    const remove = () => Promise.reject(new RuntimeError('store_full', 'The disk is full.'));
+    const full: Store = { ...fullStore(store), upkeep: { ...store.upkeep, remove } };
+    await expect(forkSession(full, 'ses_a', 15, 'ses_b', clock)).rejects.toMatchObject({
+      code: 'store_full',
+      message: 'The disk is full. A part of the fork is left as ses_b, which nobody can work on.',
+      hint: expect.stringMatching(/^Free some space\. Then fork again\. .*"telltale store prune"/),
+    });
+    await expect(store.acquire('ses_b')).rejects.toMatchObject({ code: 'stream_restoring' });
+    const { faults } = await checkStore(store);
+    expect(faults.filter(({ stream }) => stream === 'ses_b')).toMatchObject([
+      { grade: 'note', found: expect.stringContaining('the fork that was to make it') },
+    ]);
+    const rules = { now: clock.now(), olderThanMs: 0, statuses: ['restoring'] };
+    const pruned = async (older = rules) => (await pruneStore(store, { rules: older })).trees;
+    expect(await pruned({ ...rules, olderThanMs: 1 })).toBe(0);
+    await setCopyMarker(store, { from: 'sqlite:x.db', merge: false });
+    expect(await pruned()).toBe(0); // it may be one that the copy goes on with
+    await clearCopyMarker(store);
+    expect(await pruned()).toBe(1);
+    expect(await store.info('ses_b')).toBeUndefined();
   });
 
   it('is there although letting go of it found no room', async () => {

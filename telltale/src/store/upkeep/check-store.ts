@@ -1,6 +1,7 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, StreamInfo } from '../store.ts';
 import { eventPages } from './event-pages.ts';
+import { isHalfFork } from './half-fork.ts';
 import { listPages } from './list-pages.ts';
 import { allLists, allRows, entryPages } from './table-pages.ts';
 import { type Fault, RESTORING } from './upkeep.ts';
@@ -98,7 +99,8 @@ async function checkStream(
     if (flaw !== undefined && faults.length < MAX_OF_STREAM)
       faults.push({ grade: 'damage', stream, ...flaw, hint });
   };
-  if (status === RESTORING) faults.push(halfRestored(stream));
+  if (status === RESTORING)
+    faults.push((await isHalfFork(store, info)) ? halfForked(stream) : halfRestored(stream));
   else if (head === 0 && owner === undefined) faults.push(withoutEvents(stream));
   try {
     const snapshots = (await store.snapshots(stream)).filter(({ seq }) => seq <= head);
@@ -184,6 +186,11 @@ const halfRestored = (stream: string): Fault => ({
     found: 'It is not whole: a copy or an import into this store was broken off.',
   },
   hint: 'Run the same copy or import again; it goes on from there.',
+});
+
+const halfForked = (stream: string): Fault => ({
+  ...{ grade: 'note', stream, found: 'It is not whole: the fork that was to make it was broken off.' },
+  hint: 'Nothing is lost: fork again. telltale store prune takes this one out when it is old enough.',
 });
 
 const withoutEvents = (stream: string): Fault => ({

@@ -1,5 +1,6 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, StreamInfo, StreamWriter } from '../store.ts';
+import { isHalfFork } from './half-fork.ts';
 import { listPages } from './list-pages.ts';
 import { treeOf } from './tree-of.ts';
 import { RESTORING } from './upkeep.ts';
@@ -48,20 +49,23 @@ export interface PruneReport {
 }
 
 /**
- * Takes out sessions and runs that have ended, each with all that it called, and only where that has ended, too. Each
+ * Takes out sessions and runs that have ended, and what broken-off forks have left, each with all that it called, and only where that has ended, too. Each
  * stream is owned before it goes, so whoever resumes one in that moment keeps it.
  */
 export async function pruneStore(store: Store, options: PruneOptions): Promise<PruneReport> {
   const { rules, dryRun = false, signal, onProgress = () => undefined, onPruned = () => undefined } = options;
   const kept = { alive: 0, byRule: 0, tooLarge: [] as string[] };
   const goes: StreamInfo[] = [];
+  const halves = new Set<string>();
+  const goesWell = (info: StreamInfo) => mayGo(info) || halves.has(info.stream);
   const seen = new Map<string, number>();
   let looked = 0;
   for await (const page of listPages(store, {}, signal))
     for (const info of page) {
       looked++;
       if (!(await isRoot(store, info)) || !fits(info, rules)) continue;
-      if (!mayGo(info)) kept.alive++;
+      if (await isHalfFork(store, info)) halves.add(info.stream);
+      if (!goesWell(info)) kept.alive++;
       else if (!isOver(info, rules, seen)) kept.byRule++;
       else goes.push(info);
       onProgress({ looked, pruned: 0 });
@@ -73,11 +77,11 @@ export async function pruneStore(store: Store, options: PruneOptions): Promise<P
     signal?.throwIfAborted();
     const tree = await treeOf(store, root, signal);
     if (tree === undefined) kept.tooLarge.push(root.stream);
-    else if (!tree.every(mayGo)) kept.alive++;
+    else if (!tree.every(goesWell)) kept.alive++;
     else if (!isOld(newestOf(tree), rules)) kept.byRule++;
     else {
       const pruned = await weighed(store, root, tree);
-      if (!dryRun && !(await takeOut(store, tree))) {
+      if (!dryRun && !(await takeOut(store, tree, halves))) {
         kept.alive++;
         continue;
       }
@@ -137,11 +141,15 @@ async function weighed(store: Store, root: StreamInfo, tree: readonly StreamInfo
  * Whether all of it is gone. Taken from the top, so that nothing is called meanwhile, and taken out from the bottom, so
  * that what is left after a crash is still found.
  */
-async function takeOut(store: Store, tree: readonly StreamInfo[]): Promise<boolean> {
+async function takeOut(
+  store: Store,
+  tree: readonly StreamInfo[],
+  halves: ReadonlySet<string>,
+): Promise<boolean> {
   const writers: StreamWriter[] = [];
   try {
     for (const { stream, head } of tree) {
-      const writer = await acquired(store, stream);
+      const writer = await acquired(halves.has(stream) ? store.upkeep : store, stream);
       if (writer === undefined) return false;
       writers.push(writer);
       if (writer.head !== head) return false;
@@ -157,7 +165,7 @@ async function takeOut(store: Store, tree: readonly StreamInfo[]): Promise<boole
 }
 
 /** Undefined where somebody else has it by now. */
-async function acquired(store: Store, stream: string): Promise<StreamWriter | undefined> {
+async function acquired(store: Pick<Store, 'acquire'>, stream: string): Promise<StreamWriter | undefined> {
   try {
     return await store.acquire(stream);
   } catch (thrown) {

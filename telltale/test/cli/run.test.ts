@@ -277,6 +277,23 @@ describe('telltale run', () => {
   });
 });
 
+describe('a session that somebody else cancels', () => {
+  it('says who did, and why', async () => {
+    const events = eventList([
+      [0, started()],
+      [5, { type: 'session.cancelled', by: 'user', reason: 'the branch\nis gone' }],
+    ]);
+    const { code, err } = await command(
+      ['run', 'a.yml', 'x', '--quiet'],
+      ending({ status: 'cancelled' }, events),
+    );
+    expect(code).toBe(1);
+    expect(err).toBe(
+      `cancelled: The session ${SESSION} was cancelled by user: the branch is gone\nSee: telltale logs ${SESSION}\n`,
+    );
+  });
+});
+
 describe('Ctrl-C', () => {
   /** A session that starts an action and then waits to be stopped. */
   const endless = () => {

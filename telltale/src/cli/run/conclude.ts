@@ -39,7 +39,7 @@ export interface ConcludeOptions {
 
 /** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
 export async function conclude(
-  { result, turn, cutOff, unread, idle }: Followed,
+  { result, turn, cutOff, unread, idle, cancelled }: Followed,
   { stderr, clock }: Io,
   { mode, storeFlag, isShared = false, lead, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {
@@ -74,7 +74,7 @@ export async function conclude(
       break;
     case 'cancelled':
       lines.push(
-        `${yellow('cancelled')}: ${bold(`The session ${session} was cancelled.`)}`,
+        `${yellow('cancelled')}: ${bold(`The session ${session} was cancelled${cancelled === undefined ? '.' : ` ${harmlessLine(cancelled)}`}`)}`,
         follow('logs', 'See'),
       );
       break;

@@ -22,6 +22,8 @@ export interface Followed {
   readonly unread: boolean;
   /** Workflow runs that it set off and whose end is not on its log. */
   readonly runs: readonly SetOff[];
+  /** Who cancelled it and why, where somebody did. */
+  readonly cancelled?: string;
   /** Whether it was a chat that waited for a message when it was let go of. */
   readonly idle: boolean;
 }
@@ -45,6 +47,7 @@ export async function followSession(
   const runs = new Map<string, SetOff>();
   let cutOff: readonly ActionView[] = [];
   let turn = 0;
+  let cancelled: string | undefined;
   let stopped: Promise<void> | undefined;
   const stop = () => {
     cutOff = actions.running().map((action) => ({ ...action }));
@@ -57,6 +60,8 @@ export async function followSession(
       actions.take(event);
       if (event.type === 'trigger.fired') runs.set(event.run, { run: event.run, workflow: event.workflow });
       else if (event.type.startsWith('workflow.') && 'run' in event) runs.delete(String(event.run));
+      if (event.type === 'session.cancelled') cancelled = `by ${event.by}: ${event.reason}`;
+      else if (event.type === 'session.resumed') cancelled = undefined;
       if ('seq' in event) {
         overlap.add(event);
         turn = event.turn;
@@ -81,7 +86,8 @@ export async function followSession(
     const compared = overlap.result(result.status === 'interrupted' ? clock.now() : undefined);
     await view.end(result, compared);
     const unread = stdout.closed;
-    return { result, turn, overlap: compared, cutOff, unread, runs: [...runs.values()], idle };
+    const shown = { overlap: compared, cutOff, unread, runs: [...runs.values()], idle };
+    return { result, turn, ...shown, ...(cancelled === undefined ? {} : { cancelled }) };
   } finally {
     signal.removeEventListener('abort', stop);
   }

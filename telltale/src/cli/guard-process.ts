@@ -3,6 +3,7 @@ import process from 'node:process';
 import { endChildren } from './end-children.ts';
 import { EXIT } from './exit-code.ts';
 import { isOwnStop } from './is-own-stop.ts';
+import { namingStore } from './session/naming-store.ts';
 import { strayError } from './stray-error.ts';
 
 /** Watches over the process while a command is at work. */
@@ -25,9 +26,10 @@ const STDERR = 2;
 /**
  * A process runs code of others: modules of tools. What they throw where nobody can catch it stops the command in
  * order, once, unless it only says that a call was stopped, and `process.exit()` in them is no success. The second
- * Ctrl-C ends the process at once, with all programs that it has started. Call it once.
+ * Ctrl-C ends the process at once, with all programs that it has started, and says how to go on, with `storeFlag`. Call it
+ * once.
  */
-export function guardProcess(): ProcessGuard {
+export function guardProcess(storeFlag = ''): ProcessGuard {
   const interrupt = new AbortController();
   let isOver = false;
   const leave = (code: number) => {
@@ -38,7 +40,7 @@ export function guardProcess(): ProcessGuard {
   const stop = () => {
     if (!interrupt.signal.aborted) interrupt.abort();
     else {
-      tell(ENDED_AT_ONCE);
+      tell(namingStore(ENDED_AT_ONCE, storeFlag));
       leave(EXIT.interrupted);
     }
   };

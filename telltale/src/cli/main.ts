@@ -8,8 +8,7 @@ import { commandsFor } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
 import { type RuntimePort, sessionRuntimes } from './runtime-port.ts';
-import { namingStore } from './session/naming-store.ts';
-import { storeFlag } from './session/store-location.ts';
+import { namingStore, storeFlagIn } from './session/naming-store.ts';
 import { isUsage, underlineArgument, usage, usageOf } from './usage.ts';
 import { packageVersion } from './version.ts';
 
@@ -181,14 +180,9 @@ async function reportStack({ stack, message }: RuntimeError, { env, stderr }: Io
 function hintOf({ hint, code }: RuntimeError, argv: readonly string[]): string | undefined {
   if (hint !== undefined) {
     const told = code === 'store_unreachable' ? `${hint} Then run the command again.` : hint;
-    return namingStore(told, storeFlag(optionValue('--store', argv)));
+    return namingStore(told, storeFlagIn(argv));
   }
   return code === 'internal' ? 'Set TELLTALE_DEBUG=1 for the stack trace.' : undefined;
-}
-
-function optionValue(option: string, argv: readonly string[]): string | undefined {
-  const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
-  return argv[at] === option ? argv[at + 1] : argv[at]?.slice(option.length + 1);
 }
 
 function asksForJson(argv: readonly string[]): boolean {

@@ -4,10 +4,11 @@ import { EXIT } from './exit-code.ts';
 import { guardProcess } from './guard-process.ts';
 import { main } from './main.ts';
 import { processIo } from './process-io.ts';
+import { storeFlagIn } from './session/naming-store.ts';
 
 /** Runs the command line of this process and resolves to its exit code: all that the package's bin does. */
 export async function start(argv: readonly string[]): Promise<number> {
-  const guard = guardProcess();
+  const guard = guardProcess(storeFlagIn(argv));
   // stdout is what the command prints: what a tool's module logs must not come between its lines.
   globalThis.console = new Console(process.stderr, process.stderr);
   try {

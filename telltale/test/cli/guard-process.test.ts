@@ -187,7 +187,8 @@ export const run = (_, { signal }) => {
       '',
       'permissions: { sandbox: off }\n', // in it a pid is another one
     );
-    const { child, says, out, ended } = spawned(['run', 'agent.yml', 'go', '--events'], cwd);
+    const argv = ['run', 'agent.yml', 'go', '--events', '--store', 'b.db'];
+    const { child, says, out, ended } = spawned(argv, cwd);
     await says('pid=');
     const pid = Number(/pid=(\d+)/.exec(out())?.[1]);
     expect(isAlive(pid)).toBe(true);
@@ -195,7 +196,9 @@ export const run = (_, { signal }) => {
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({
       code: 130,
-      err: expect.stringContaining('"telltale resume" goes on'),
+      err: expect.stringContaining(
+        '"telltale sessions --store b.db" lists it, "telltale resume --store b.db" goes on',
+      ),
     });
     while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   });

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { commandsFor } from '../../src/cli/command-list.ts';
 import { main } from '../../src/cli/main.ts';
 import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
-import { namingStore } from '../../src/cli/session/naming-store.ts';
+import { namingStore, storeFlagIn } from '../../src/cli/session/naming-store.ts';
 import { storeFlag } from '../../src/cli/session/store-location.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -60,6 +60,15 @@ it.each([
   expect(namingStore(hint, FLAG)).toBe(expected);
   expect(namingStore(namingStore(hint, FLAG), FLAG)).toBe(expected);
   expect(namingStore(hint, '')).toBe(hint);
+});
+
+it.each([
+  [['show', 'last'], ''],
+  [['show', 'last', '--store', 'b.db'], FLAG],
+  [['show', 'last', '--store=a.db', '--store', 'b.db'], FLAG],
+  [['show', '--store=b.db', '--', '--store', 'c.db'], FLAG],
+])('the store of %j is the one that the command takes', (argv, flag) => {
+  expect(storeFlagIn(argv)).toBe(flag);
 });
 
 it('a cancel that cannot undo what was done says how to force it, with the store once', async () => {

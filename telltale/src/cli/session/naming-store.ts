@@ -1,3 +1,5 @@
+import { storeFlag } from './store-location.ts';
+
 /** Every command that takes `--store`, with those of its subcommands that do. */
 const TAKING: Readonly<Record<string, readonly string[]>> = {
   run: [],
@@ -59,3 +61,13 @@ export const namingStore = (hint: string, flag: string): string =>
     : hint.replace(COMMAND, (command, at: number) =>
         NAMED.test(hint.slice(at + command.length)) ? command : `${command}${flag}`,
       );
+
+/** ` --store X` of a command line, where it has one: of several the last, as when it is read. */
+export function storeFlagIn(argv: readonly string[]): string {
+  const end = argv.indexOf('--');
+  const words = end === -1 ? argv : argv.slice(0, end);
+  const at = words.findLastIndex((word) => word === OPTION || word.startsWith(`${OPTION}=`));
+  return storeFlag(words[at] === OPTION ? words[at + 1] : words[at]?.slice(OPTION.length + 1));
+}
+
+const OPTION = '--store';

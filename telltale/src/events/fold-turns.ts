@@ -75,6 +75,8 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   if (state.signs.tags) state.bareTurns = 0;
   if (state.signs.deeds) state.idleTurns = 0;
   const turn = state.turns.at(-1);
+  // The log has all of it; the model is shown what stands, and goes on from there.
+  if (turn !== undefined && event.kept !== undefined) turn.output = turn.output.slice(0, event.kept);
   const said = turn?.output.length ?? 0;
   state.news.broken = { error: event.error, at: said };
   if (event.error.code === TURN_CUT_SHORT) {

@@ -30,6 +30,8 @@ export type TurnEventBody =
       readonly error: ErrorJson;
       /** Milliseconds until the next turn begins; absent where none will. */
       readonly retry_in?: number;
+      /** How many characters of what it said stand, where not all do: the model goes on behind them. */
+      readonly kept?: number;
       readonly usage?: Usage;
       readonly cost_usd?: number;
     }

@@ -57,7 +57,9 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
       'You were cut short: the runtime was restarted, or let go of the session while it waited for a person.',
     retryable: true,
   };
-  log.append({ type: 'turn.failed', error, retry_in: 0, usage, cost_usd });
+  const { kept } = heard;
+  const cut = kept === undefined ? {} : { kept };
+  log.append({ type: 'turn.failed', error, retry_in: 0, ...cut, usage, cost_usd });
   scheduler.turnEnded('broken');
   return { kind: 'broken', heard };
 }

@@ -7,7 +7,9 @@ const declared = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'action.declared' ? [event.action.id] : []));
 const faults = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'fault' ? [event.code] : []));
-const kinds = (events: readonly SessionEvent[]) => faults(events).filter((code) => code !== 'not_run');
+/** A thought that was cut short is closed by that, and not by what follows. */
+const kinds = (events: readonly SessionEvent[]) =>
+  faults(events).filter((code) => code !== 'not_run' && code !== 'thought_left_open');
 const notRun = (events: readonly SessionEvent[]) =>
   events.flatMap((event) =>
     event.type === 'fault' && event.code === 'not_run' ? [/"(.*?)"/.exec(event.message)?.[1]] : [],
@@ -42,7 +44,7 @@ describe('a turn that was cut short inside an <if>', () => {
     const turns = [`${turn}${REST}`];
     const { behind, events } = await lived(turns);
     expect(declared(events)).toEqual([...ids, 'z']);
-    const told = faults(events);
+    const told = kinds(events);
     const [begun] = of(events, 'turn.started');
     for (const { seq } of events.slice(events.indexOf(begun as SessionEvent), -1)) {
       const { all, result } = await behind((event) => event.seq === seq, [...turns, FINAL]);
@@ -54,7 +56,7 @@ describe('a turn that was cut short inside an <if>', () => {
     }
   });
 
-  it('goes on in a branch that does not hold where the log ends in one, and has to close that', async () => {
+  it('goes on before a branch that does not hold where the log ends in one, and is guarded as before', async () => {
     const begun = `<if test="true">${act('a')}<if test="false">${act('x')}`;
     const { behind } = await lived([begun, FINAL]);
     for (const cut of ['model.output', 'if.decided', 'fault']) {

@@ -26,13 +26,14 @@ export function copyOf(event: SessionEvent, action: string): ChildEventBody | un
       return { type: 'child.turn.completed', ...of, event: { usage, cost_usd, ms, first_token_ms, finish } };
     }
     case 'turn.failed': {
-      const { retry_in, usage, cost_usd } = event;
+      const { retry_in, kept, usage, cost_usd } = event;
       return {
         type: 'child.turn.failed',
         ...of,
         event: {
           error: shortError(event.error),
           ...(retry_in === undefined ? {} : { retry_in }),
+          ...(kept === undefined ? {} : { kept }),
           ...(usage === undefined ? {} : { usage }),
           ...(cost_usd === undefined ? {} : { cost_usd }),
         },

@@ -20,6 +20,7 @@ import {
   whenOut,
 } from './response-stream.ts';
 import { createTurnParser } from './turn-parser.ts';
+import { cutBack } from './what-stands.ts';
 
 type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
 
@@ -27,6 +28,8 @@ type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>
 export interface Reheard extends Heard {
   /** Whether its final response had been closed: then the turn was over, whether or not the log says so. */
   readonly final: boolean;
+  /** How many characters of it stand, where not all do: nothing else is looked at. */
+  readonly kept?: number;
   /** Ids of actions that are in its text but were not put on the log. */
   readonly lost: readonly string[];
   /** Metadata or variables with which it ends, and of which nothing is on the log. */
@@ -46,9 +49,11 @@ export interface Reheard extends Heard {
 export function rehear(context: SessionContext): Reheard {
   const { state, manifest, scheduler, log, edges, guide } = context;
   const { toAction } = edges.prepared;
-  const output = state.turns.at(-1)?.output ?? '';
-  // Its own ids are given out again, the same ones.
   const inside = insideOf(context);
+  const said = state.turns.at(-1)?.output ?? '';
+  const cut = state.turnOpen ? cutBack(context, inside) : {};
+  const output = said.slice(0, cut.kept);
+  // Its own ids are given out again, the same ones.
   const parser = createTurnParser(context, takenIds(state, state.turn), inside);
   const branches: Branches & PassedFaults = {
     ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
@@ -91,7 +96,7 @@ export function rehear(context: SessionContext): Reheard {
   };
   const pushed = parser.push(output);
   // The log ends behind what is acted on: only the last of it may have been written and not done.
-  const last = state.signs.unset === true && parser.consumed === output.length ? pushed.at(-1) : undefined;
+  const last = state.signs.unset === true && parser.consumed === said.length ? pushed.at(-1) : undefined;
   let unset: Setting | undefined;
   for (const [at, event] of [...pushed, ...parser.end()].entries()) {
     if (final || observed !== undefined) break;
@@ -162,7 +167,7 @@ export function rehear(context: SessionContext): Reheard {
   }
   while (thoughts.length > 0) closeThought();
   if (!final && 'inDoubt' in parser && parser.inDoubt()) faults.push(...branches.passed);
-  return { responses, text, tagged, observed, final, lost, unset, faults, decided, thoughts: unsaid };
+  return { responses, text, tagged, observed, final, lost, unset, faults, decided, thoughts: unsaid, ...cut };
 }
 
 /** How many `<foreach>` of the turn in hand are on the log. */

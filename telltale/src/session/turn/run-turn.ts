@@ -9,6 +9,7 @@ import { costWith, countUsage } from '../cost.ts';
 import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './hearing.ts';
 import type { Heard, Hearing, Streamed } from './hearing-state.ts';
 import { takeHearing } from './take-hearing.ts';
+import { cutBack } from './what-stands.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
 export type TurnEnd =
@@ -92,12 +93,14 @@ function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | u
 
 /** A person decides on what held it up, and somebody has a word for the agent: as after a restart, it goes on with that. */
 function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
-  const { log, scheduler, model } = hearing.context;
+  const { context } = hearing;
+  const { log, scheduler, model } = context;
   const error = new RuntimeError(TURN_CUT_SHORT, CUT_SHORT, { retryable: true });
   log.append({
     type: 'turn.failed',
     error: error.toJSON(),
     retry_in: 0,
+    ...cutBack(context),
     usage,
     cost_usd: costWith(model, usage),
   });

@@ -6,7 +6,7 @@ import { goesOn } from './body-scan.ts';
 import { beginInside, type InsideIf } from './open-ifs.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
-import { bodyOf, createReader, forgetActions, type Reader, renewReader } from './reader-state.ts';
+import { bodyOf, createReader, forgetActions, type Reader, renewReader, TEXT } from './reader-state.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */
@@ -60,8 +60,13 @@ export interface SharedParserOptions extends TagParserOptions {
   readonly inside?: readonly InsideIf[];
 }
 
+export interface SharedTagParser extends TagParser {
+  /** Whether a part of a tag, or of an action, and whether a part of a `<foreach>` was read, and the rest was not. */
+  unfinished(): { readonly tag: boolean; readonly loop: boolean };
+}
+
 /** One whose methods are called on it, for each session: 200 bytes less. */
-export function createSharedTagParser(options: SharedParserOptions): TagParser {
+export function createSharedTagParser(options: SharedParserOptions): SharedTagParser {
   const parser = withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
   if (options.inside !== undefined) beginInside(parser.reader, options.inside);
   return parser;
@@ -71,12 +76,12 @@ interface Counter {
   consumed: number;
 }
 
-interface OwnParser extends TagParser, Counter {
+interface OwnParser extends SharedTagParser, Counter {
   consumed: number;
   readonly reader: Reader;
 }
 
-const METHODS = { push, end, renew, inDoubt };
+const METHODS = { push, end, renew, inDoubt, unfinished };
 
 const fieldsOf = (options: TagParserOptions) => ({
   consumed: 0,
@@ -131,4 +136,9 @@ function renew(this: OwnParser): void {
 
 function inDoubt(this: OwnParser): boolean {
   return this.reader.turn.doubt;
+}
+
+function unfinished(this: OwnParser): { readonly tag: boolean; readonly loop: boolean } {
+  const { mode, turn } = this.reader;
+  return { tag: mode !== TEXT, loop: turn.elements.last.foreach >= 0 };
 }

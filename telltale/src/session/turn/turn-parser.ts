@@ -2,7 +2,11 @@ import { saidBefore } from '../../prompt/calls/said-before.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { createDialectParser } from '../../protocol/dialect-parser.ts';
 import type { InsideIf } from '../../protocol/tags/open-ifs.ts';
-import type { TagParser } from '../../protocol/tags/tag-parser.ts';
+import {
+  createSharedTagParser,
+  type SharedTagParser,
+  type TagParser,
+} from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 
 export type Told = Pick<SessionContext, 'manifest' | 'state' | 'calls'>;
@@ -26,11 +30,7 @@ export function createTurnParser(
   inside: readonly InsideIf[],
 ): TagParser | CallParser {
   const { manifest, state, calls } = context;
-  if (calls === undefined)
-    return createDialectParser('tags', {
-      ...tagOptions(context, ids),
-      ...(inside.length === 0 ? {} : { inside }),
-    });
+  if (calls === undefined) return createTagTurnParser(context, ids, inside);
   return createDialectParser(manifest.dialect, {
     max_body: manifest.protocol.max_body.bytes,
     ids,
@@ -39,6 +39,14 @@ export function createTurnParser(
     before: saidBefore(state.turns, state.turns.length - 1),
   });
 }
+
+/** The same for a model that writes tags. */
+export const createTagTurnParser = (
+  context: Told,
+  ids: Set<string>,
+  inside: readonly InsideIf[],
+): SharedTagParser =>
+  createSharedTagParser({ ...tagOptions(context, ids), ...(inside.length === 0 ? {} : { inside }) });
 
 const tagOptions = ({ manifest: { protocol }, state }: Told, ids: Set<string>) => ({
   max_body: protocol.max_body.bytes,

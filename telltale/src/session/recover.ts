@@ -53,8 +53,7 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   tellLost(context, heard);
   const error = {
     code: TURN_CUT_SHORT,
-    message:
-      'You were cut short: the runtime was restarted, or let go of the session while it waited for a person.',
+    message: heard.doubt ? `${CUT_SHORT} ${IN_DOUBT}` : CUT_SHORT,
     retryable: true,
   };
   const { kept } = heard;
@@ -63,6 +62,12 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   scheduler.turnEnded('broken');
   return { kind: 'broken', heard };
 }
+
+const CUT_SHORT =
+  'You were cut short: the runtime was restarted, or let go of the session while it waited for a person.';
+
+const IN_DOUBT =
+  'Your turn was in doubt by then, and what you go on with belongs to it: it does not act either. End it at once, and act in the turn after it.';
 
 /**
  * Writes down the faults of the turn that are not on the log yet: they go there behind the text they are about, and one

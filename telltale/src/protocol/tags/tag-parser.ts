@@ -6,7 +6,7 @@ import { goesOn } from './body-scan.ts';
 import { beginInside, type InsideIf } from './open-ifs.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
-import { bodyOf, createReader, forgetActions, type Reader, renewReader, TEXT } from './reader-state.ts';
+import { bodyOf, createReader, forgetActions, type Reader, renewReader, TAIL, TEXT } from './reader-state.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */
@@ -58,17 +58,28 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
 export interface SharedParserOptions extends TagParserOptions {
   /** The `<if>`s that the turn goes on inside of, where it goes on with one that was cut short. */
   readonly inside?: readonly InsideIf[];
+  /** Whether it goes on with one that was in doubt. */
+  readonly doubt?: boolean;
+}
+
+export interface Unfinished {
+  /** A tag, an action or metadata. */
+  readonly tag: boolean;
+  readonly foreach: boolean;
+  /** The line of a closing tag in code, which counts if nothing else follows there. */
+  readonly line: boolean;
 }
 
 export interface SharedTagParser extends TagParser {
-  /** Whether a part of a tag, or of an action, and whether a part of a `<foreach>` was read, and the rest was not. */
-  unfinished(): { readonly tag: boolean; readonly loop: boolean };
+  /** What was read in part only. */
+  unfinished(): Unfinished;
 }
 
 /** One whose methods are called on it, for each session: 200 bytes less. */
 export function createSharedTagParser(options: SharedParserOptions): SharedTagParser {
   const parser = withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
   if (options.inside !== undefined) beginInside(parser.reader, options.inside);
+  if (options.doubt === true) parser.reader.turn.doubt = true;
   return parser;
 }
 
@@ -138,7 +149,8 @@ function inDoubt(this: OwnParser): boolean {
   return this.reader.turn.doubt;
 }
 
-function unfinished(this: OwnParser): { readonly tag: boolean; readonly loop: boolean } {
+function unfinished(this: OwnParser): Unfinished {
   const { mode, turn } = this.reader;
-  return { tag: mode !== TEXT, loop: turn.elements.last.foreach >= 0 };
+  const line = mode === TAIL;
+  return { tag: mode !== TEXT && !line, foreach: turn.elements.last.foreach >= 0, line };
 }

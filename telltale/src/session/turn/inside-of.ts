@@ -1,36 +1,33 @@
 import type { TurnRecord } from '../../events/turn-record.ts';
 import { NONE } from '../../kernel/grow.ts';
 import { goesOn } from '../../prompt/calls/said-before.ts';
-import { type InsideIf, openIfs } from '../../protocol/tags/open-ifs.ts';
+import { openIfs } from '../../protocol/tags/open-ifs.ts';
 import { type Branches, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
-import { createTurnParser, type Told } from './turn-parser.ts';
-
-/** An `<if>` that was open where a turn was cut short, and which of its branches hold. */
-export interface Inside extends InsideIf {
-  readonly other: boolean;
-}
+import { type Inside, OUTSIDE } from './inside.ts';
+import { createTagTurnParser, endLine, type Told } from './turn-parser.ts';
 
 /**
- * The `<if>`s that the turn in hand, which has begun, goes on inside of: those that were open where the turn before it was
- * cut short, over all restarts. What they came to is on the log; the log may end in a branch that does not hold.
+ * What the turn in hand, which has begun, goes on inside of: what was open where the turn before it was cut short, over all
+ * restarts. What its `<if>`s came to is on the log.
  */
-export function insideOf(context: Told): readonly Inside[] {
+export function insideOf(context: Told): Inside {
   const { turns } = context.state;
-  if (context.calls !== undefined) return NONE;
+  if (context.calls !== undefined) return OUTSIDE;
   let first = turns.length - 1;
   for (let turn = turns[first]; first > 0 && turn !== undefined && goesOn(turn); turn = turns[first]) first--;
-  if (first === turns.length - 1) return NONE;
-  let inside: readonly Inside[] = NONE;
+  if (first === turns.length - 1) return OUTSIDE;
+  let inside = OUTSIDE;
   for (const turn of turns.slice(first, -1)) inside = insideBehind(context, turn, inside);
   return inside;
 }
 
-/** The `<if>`s that are open behind a turn that was cut short, and had itself begun inside of some. */
-function insideBehind(context: Told, turn: TurnRecord, before: readonly Inside[]): readonly Inside[] {
+/** What is open behind a turn that was cut short, and had itself begun inside of something. */
+function insideBehind(context: Told, turn: TurnRecord, before: Inside): Inside {
   if (turn.output === '') return before;
-  const events = createTurnParser(context, new Set(), before).push(turn.output);
+  const parser = createTagTurnParser(context, new Set(), before);
+  const events = [...parser.push(turn.output), ...endLine(parser)];
   const branches: Branches = { branchHolds: true, openIfs: NONE };
-  goOnInside(branches, before);
+  goOnInside(branches, before.ifs);
   let decided = 0;
   for (const event of events) {
     if (event.type !== 'if') continue;
@@ -39,9 +36,10 @@ function insideBehind(context: Told, turn: TurnRecord, before: readonly Inside[]
     else openBranch(branches, () => turn.ifs?.[decided++] ?? undefined);
   }
   const { openIfs: held } = branches;
-  return openIfs(events, before).map((open, at) => ({
+  const ifs = openIfs(events, before.ifs).map((open, at) => ({
     ...open,
     live: held[at]?.live === true,
     other: held[at]?.other === true,
   }));
+  return { ifs, doubt: parser.inDoubt() };
 }

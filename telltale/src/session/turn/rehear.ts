@@ -19,7 +19,7 @@ import {
   type ResponseStream,
   whenOut,
 } from './response-stream.ts';
-import { createTurnParser } from './turn-parser.ts';
+import { createTurnParser, endLine } from './turn-parser.ts';
 import { cutBack } from './what-stands.ts';
 
 type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
@@ -28,6 +28,8 @@ type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>
 export interface Reheard extends Heard {
   /** Whether its final response had been closed: then the turn was over, whether or not the log says so. */
   readonly final: boolean;
+  /** Whether what the model goes on with may be quotation, as the rest of it was: nothing in that acts. */
+  readonly doubt: boolean;
   /** How many characters of it stand, where not all do: nothing else is looked at. */
   readonly kept?: number;
   /** Ids of actions that are in its text but were not put on the log. */
@@ -58,7 +60,7 @@ export function rehear(context: SessionContext): Reheard {
   const branches: Branches & PassedFaults = {
     ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
   };
-  goOnInside(branches, inside);
+  goOnInside(branches, inside.ifs);
   const responses: HeardResponse[] = [];
   const lost: string[] = [];
   const faults: Reheard['faults'][number][] = [];
@@ -95,6 +97,7 @@ export function rehear(context: SessionContext): Reheard {
     return undefined;
   };
   const pushed = parser.push(output);
+  if ('unfinished' in parser) pushed.push(...endLine(parser));
   // The log ends behind what is acted on: only the last of it may have been written and not done.
   const last = state.signs.unset === true && parser.consumed === said.length ? pushed.at(-1) : undefined;
   let unset: Setting | undefined;
@@ -166,8 +169,10 @@ export function rehear(context: SessionContext): Reheard {
     }
   }
   while (thoughts.length > 0) closeThought();
-  if (!final && 'inDoubt' in parser && parser.inDoubt()) faults.push(...branches.passed);
-  return { responses, text, tagged, observed, final, lost, unset, faults, decided, thoughts: unsaid, ...cut };
+  const doubt = !final && 'inDoubt' in parser && parser.inDoubt();
+  if (doubt) faults.push(...branches.passed);
+  const heard = { responses, text, tagged, observed, final, doubt, ...cut };
+  return { ...heard, lost, unset, faults, decided, thoughts: unsaid };
 }
 
 /** How many `<foreach>` of the turn in hand are on the log. */

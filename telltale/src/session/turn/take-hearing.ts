@@ -21,7 +21,7 @@ export function takeHearing(context: SessionContext, before: Hearing | undefined
   const isSpent = before === undefined || before.gate !== undefined;
   const hearing = isSpent ? createHearing(context, parser) : before;
   if (!isSpent) renew(before, context, parser);
-  goOnInside(hearing, inside);
+  goOnInside(hearing, inside.ifs);
   return hearing;
 }
 

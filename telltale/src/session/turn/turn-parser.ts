@@ -1,20 +1,21 @@
 import { saidBefore } from '../../prompt/calls/said-before.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { createDialectParser } from '../../protocol/dialect-parser.ts';
-import type { InsideIf } from '../../protocol/tags/open-ifs.ts';
+import type { ParserEvent } from '../../protocol/intents.ts';
 import {
   createSharedTagParser,
   type SharedTagParser,
   type TagParser,
 } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
+import { type Inside, OUTSIDE } from './inside.ts';
 
 export type Told = Pick<SessionContext, 'manifest' | 'state' | 'calls'>;
 
 /** The parser of the turn in hand, which has begun: where the model writes tags, the one of the turn before. */
-export function takeTurnParser(context: SessionContext, inside: readonly InsideIf[]): TagParser | CallParser {
+export function takeTurnParser(context: SessionContext, inside: Inside): TagParser | CallParser {
   const { spareParser } = context;
-  if (spareParser !== undefined && inside.length === 0) {
+  if (spareParser !== undefined && inside === OUTSIDE) {
     spareParser.renew();
     return spareParser;
   }
@@ -27,8 +28,8 @@ export function takeTurnParser(context: SessionContext, inside: readonly InsideI
 export function createTurnParser(
   context: Told,
   ids: Set<string>,
-  inside: readonly InsideIf[],
-): TagParser | CallParser {
+  inside: Inside,
+): SharedTagParser | CallParser {
   const { manifest, state, calls } = context;
   if (calls === undefined) return createTagTurnParser(context, ids, inside);
   return createDialectParser(manifest.dialect, {
@@ -41,12 +42,15 @@ export function createTurnParser(
 }
 
 /** The same for a model that writes tags. */
-export const createTagTurnParser = (
-  context: Told,
-  ids: Set<string>,
-  inside: readonly InsideIf[],
-): SharedTagParser =>
-  createSharedTagParser({ ...tagOptions(context, ids), ...(inside.length === 0 ? {} : { inside }) });
+export const createTagTurnParser = (context: Told, ids: Set<string>, inside: Inside): SharedTagParser =>
+  createSharedTagParser({
+    ...tagOptions(context, ids),
+    ...(inside === OUTSIDE ? {} : { inside: inside.ifs, doubt: inside.doubt }),
+  });
+
+/** The text so far is all there is: a closing tag that ends a line of code there counts, as at the end of a stream. */
+export const endLine = (parser: SharedTagParser): ParserEvent[] =>
+  parser.unfinished().line ? parser.push('\n') : [];
 
 const tagOptions = ({ manifest: { protocol }, state }: Told, ids: Set<string>) => ({
   max_body: protocol.max_body.bytes,

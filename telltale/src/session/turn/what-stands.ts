@@ -1,9 +1,11 @@
 import { NONE } from '../../kernel/grow.ts';
+import type { ParserEvent } from '../../protocol/intents.ts';
 import type { SessionContext } from '../context.ts';
 import { type Branches, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
-import { type Inside, insideOf } from './inside-of.ts';
-import { createTagTurnParser } from './turn-parser.ts';
+import type { Inside } from './inside.ts';
+import { insideOf } from './inside-of.ts';
+import { createTagTurnParser, endLine } from './turn-parser.ts';
 
 /**
  * How many characters of the turn in hand stand where it is cut short, if not all do: those up to a branch that does not
@@ -11,33 +13,25 @@ import { createTagTurnParser } from './turn-parser.ts';
  * there has come to anything, but for prose in a `<foreach>`. A model that goes on word for word says it again, and it is
  * read whole; one that begins anew is outside, and all that it says counts.
  */
-export function cutBack(context: SessionContext, inside?: readonly Inside[]): { readonly kept?: number } {
-  const kept = whatStands(context, inside ?? insideOf(context));
+export function cutBack(context: SessionContext, inside = insideOf(context)): { readonly kept?: number } {
+  const kept = whatStands(context, inside);
   return kept < (context.state.turns.at(-1)?.output.length ?? 0) ? { kept } : {};
 }
 
-function whatStands(context: SessionContext, inside: readonly Inside[]): number {
+function whatStands(context: SessionContext, inside: Inside): number {
   const { state, calls } = context;
   const output = state.turns.at(-1)?.output ?? '';
   if (calls !== undefined) return output.length;
   const parser = createTagTurnParser(context, new Set(), inside);
   const branches: Branches = { branchHolds: true, openIfs: NONE };
-  goOnInside(branches, inside);
+  goOnInside(branches, inside.ifs);
   /** Where that began of each open `<if>` which does not hold, if its branch in hand does not. */
-  const began = inside.map(() => 0);
+  const began = inside.ifs.map(() => 0);
   let tagAt = 0;
-  let loopAt = 0;
+  let foreachAt = 0;
   let open = parser.unfinished();
-  let asked = 0;
-  const decide = (test: string): boolean | undefined => {
-    const known = state.signs.ifs[asked++];
-    if (known !== undefined) return known ?? undefined;
-    const { held, problem } = decideIf(context, test);
-    return problem === undefined ? held : undefined;
-  };
-  for (const { index: at, 0: piece } of output.matchAll(PIECE)) {
-    if (!open.tag) tagAt = at;
-    for (const event of parser.push(piece)) {
+  const read = (events: readonly ParserEvent[]) => {
+    for (const event of events) {
       if (event.type !== 'if') continue;
       if (event.body === 'close') {
         began.pop();
@@ -51,14 +45,27 @@ function whatStands(context: SessionContext, inside: readonly Inside[]): number 
         openBranch(branches, () => decide(event.test));
       }
     }
+  };
+  let asked = 0;
+  const decide = (test: string): boolean | undefined => {
+    const known = state.signs.ifs[asked++];
+    if (known !== undefined) return known ?? undefined;
+    const { held, problem } = decideIf(context, test);
+    return problem === undefined ? held : undefined;
+  };
+  for (const { index: at, 0: piece } of output.matchAll(PIECE)) {
+    if (!open.tag) tagAt = at;
+    read(parser.push(piece));
     const now = parser.unfinished();
-    if (now.loop && !open.loop) loopAt = tagAt;
+    if (now.foreach && !open.foreach) foreachAt = tagAt;
     open = now;
   }
+  read(endLine(parser));
+  const { foreach, tag } = parser.unfinished();
   const dead = branches.openIfs.findIndex(({ live }) => !live);
   if (dead !== -1) return began[dead] ?? 0;
-  if (open.loop) return loopAt;
-  return open.tag ? tagAt : output.length;
+  if (foreach) return foreachAt;
+  return tag ? tagAt : output.length;
 }
 
 /** No piece has more than one tag, and that begins it. */

@@ -24,12 +24,15 @@ const HALVES: readonly (readonly [string, string, string, readonly string[]])[] 
   ['', `<foreach in="$list" as="i"><thought>Hm.</thought>`, `${act('b')}</foreach>`, ['b[0]', 'b[1]']],
   ['', '<thou', `ght>I ${act('b')} it.</thought>`, ['b']],
   ['', '<respon', 'se final="false">I do.</response>', []],
+  ['See:\n', '```\ncode', `\n${act('x')}\n\`\`\`\n`, []],
+  ['See:\n', '```', `\n${act('x')}\n\`\`\`\n`, []],
+  ['See `that` and ', '`', `<action id="x">{"name":"run"}</action>\` `, []],
 ];
 
 const LIST = { context_variables: { runtime: [{ name: 'list', type: 'array' as const, default: [1, 2] }] } };
 const acted = (ids: readonly string[]) => ids.filter((id) => !id.startsWith('foreach_')).sort();
 
-describe('a log that ends in half a tag', () => {
+describe('a log that ends in half a tag, or in code', () => {
   it.each(HALVES)('%s%s swallows nothing of what the next turn says', async (before, half) => {
     const { goOn } = await stoppedBehind(`${act('a')}${before}${half}`, LIST);
     const { result, all, prompts } = await goOn(anew(REST));

@@ -3,6 +3,7 @@ import type { ParserEvent, Place } from '../intents.ts';
 import { textEvent } from '../prose/output.ts';
 import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
 import { goesOn } from './body-scan.ts';
+import { PROSE } from './markdown.ts';
 import { beginInside, type InsideIf } from './open-ifs.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
@@ -66,6 +67,8 @@ export interface Unfinished {
   /** A tag, an action or metadata. */
   readonly tag: boolean;
   readonly foreach: boolean;
+  /** Code, or a run of backticks or tildes that may begin some. */
+  readonly code: boolean;
   /** The line of a closing tag in code, which counts if nothing else follows there. */
   readonly line: boolean;
 }
@@ -150,7 +153,12 @@ function inDoubt(this: OwnParser): boolean {
 }
 
 function unfinished(this: OwnParser): Unfinished {
-  const { mode, turn } = this.reader;
+  const { mode, turn, md } = this.reader;
   const line = mode === TAIL;
-  return { tag: mode !== TEXT && !line, foreach: turn.elements.last.foreach >= 0, line };
+  return {
+    tag: mode !== TEXT && !line,
+    foreach: turn.elements.last.foreach >= 0,
+    code: md.code !== PROSE || md.run > 0,
+    line,
+  };
 }

@@ -9,8 +9,8 @@ import { createTagTurnParser, endLine } from './turn-parser.ts';
 
 /**
  * How many characters of the turn in hand stand where it is cut short, if not all do: those up to a branch that does not
- * hold, to a tag or an action that was not finished, or to a `<foreach>`, which is done at its end. Nothing of what was said
- * there has come to anything, but for prose in a `<foreach>`. A model that goes on word for word says it again, and it is
+ * hold, to a tag, an action or code that was not finished, or to a `<foreach>`, which is done at its end. Nothing of what
+ * was said there has come to anything, but for prose in a `<foreach>`. A model that goes on word for word says it again, and it is
  * read whole; one that begins anew is outside, and all that it says counts.
  */
 export function cutBack(context: SessionContext, inside = insideOf(context)): { readonly kept?: number } {
@@ -29,6 +29,7 @@ function whatStands(context: SessionContext, inside: Inside): number {
   const began = inside.ifs.map(() => 0);
   let tagAt = 0;
   let foreachAt = 0;
+  let codeAt = 0;
   let open = parser.unfinished();
   const read = (events: readonly ParserEvent[]) => {
     for (const event of events) {
@@ -58,15 +59,17 @@ function whatStands(context: SessionContext, inside: Inside): number {
     read(parser.push(piece));
     const now = parser.unfinished();
     if (now.foreach && !open.foreach) foreachAt = tagAt;
+    if (now.code && !open.code) codeAt = tagAt;
     open = now;
   }
   read(endLine(parser));
-  const { foreach, tag } = parser.unfinished();
+  const { foreach, code, tag } = parser.unfinished();
   const dead = branches.openIfs.findIndex(({ live }) => !live);
   if (dead !== -1) return began[dead] ?? 0;
   if (foreach) return foreachAt;
+  if (code) return codeAt;
   return tag ? tagAt : output.length;
 }
 
-/** No piece has more than one tag, and that begins it. */
-const PIECE = /<?[^<]+|</g;
+/** No piece has more than one tag or run that may begin code, and that begins it. */
+const PIECE = /<[^<`~]*|`+|~+|[^<`~]+/g;

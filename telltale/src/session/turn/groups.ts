@@ -1,5 +1,7 @@
 import type { DeclaredAction } from '../../events/action.ts';
 import { added, NONE, withoutLast } from '../../kernel/grow.ts';
+import type { ParserEvent } from '../../protocol/intents.ts';
+import { keptFromActing } from './kept-from-acting.ts';
 
 /** The `<parallel>`s of a turn. */
 export interface Groups {
@@ -35,6 +37,19 @@ export function fillGroups(groups: Groups): void {
   if (emptyGroups.length > 0 && open.length > 0)
     groups.emptyGroups = emptyGroups.filter((id) => !open.includes(id));
 }
+
+/** The same for an event of a turn that is read again. */
+export function followGroups(groups: Groups, event: ParserEvent, turn: number): void {
+  if (event.type === 'parallel' && event.body === 'open') openGroup(groups, event.id, turn);
+  else if (event.type === 'parallel') closeGroup(groups);
+  else if (asksFor(event)) fillGroups(groups);
+}
+
+/** Whether it asks for something, be it in vain. */
+export const asksFor = (event: ParserEvent): boolean =>
+  event.type === 'action' ||
+  event.type === 'foreach' ||
+  (event.type === 'fault' && keptFromActing([event]).length > 0);
 
 /** All of nothing has succeeded: empty groups are not waited for. */
 export function withoutEmpty({ emptyGroups }: Groups, action: DeclaredAction): DeclaredAction {

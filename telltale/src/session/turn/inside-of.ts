@@ -3,6 +3,7 @@ import { NONE } from '../../kernel/grow.ts';
 import { goesOn } from '../../prompt/calls/said-before.ts';
 import { openIfs } from '../../protocol/tags/open-ifs.ts';
 import { type Branches, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
+import { followGroups, type Groups } from './groups.ts';
 import { type Inside, OUTSIDE } from './inside.ts';
 import { createTagTurnParser, endLine, type Told } from './turn-parser.ts';
 
@@ -28,10 +29,12 @@ function insideBehind(context: Told, turn: TurnRecord, before: Inside): Inside {
   const events = [...parser.push(turn.output), ...endLine(parser)];
   const branches: Branches = { branchHolds: true, openIfs: NONE };
   goOnInside(branches, before.ifs);
+  const groups: Groups = { groups: NONE, parallels: 0, emptyGroups: before.emptyGroups };
   let decided = 0;
   for (const event of events) {
-    if (event.type !== 'if') continue;
-    if (event.body === 'else') otherBranch(branches);
+    if (event.type !== 'if') {
+      if (branches.branchHolds) followGroups(groups, event, turn.turn);
+    } else if (event.body === 'else') otherBranch(branches);
     else if (event.body === 'close') closeBranch(branches);
     else openBranch(branches, () => turn.ifs?.[decided++] ?? undefined);
   }
@@ -41,5 +44,7 @@ function insideBehind(context: Told, turn: TurnRecord, before: Inside): Inside {
     live: held[at]?.live === true,
     other: held[at]?.other === true,
   }));
-  return { ifs, doubt: parser.inDoubt() };
+  // What is said next is in none that was open: that was closed.
+  const emptyGroups = groups.emptyGroups.filter((id) => !groups.groups.includes(id));
+  return { ifs, doubt: parser.inDoubt(), emptyGroups };
 }

@@ -7,7 +7,9 @@ export interface Inside {
   readonly ifs: readonly (InsideIf & { readonly other: boolean })[];
   /** Whether the rest of that turn may be quotation. */
   readonly doubt: boolean;
+  /** Its `<parallel>`s in which nothing was asked for: nobody waits for them. */
+  readonly emptyGroups: readonly string[];
 }
 
 /** Of a turn that goes on with no other: it is known by being this one. */
-export const OUTSIDE: Inside = { ifs: NONE, doubt: false };
+export const OUTSIDE: Inside = { ifs: NONE, doubt: false, emptyGroups: NONE };

@@ -22,6 +22,7 @@ export function takeHearing(context: SessionContext, before: Hearing | undefined
   const hearing = isSpent ? createHearing(context, parser) : before;
   if (!isSpent) renew(before, context, parser);
   goOnInside(hearing, inside.ifs);
+  hearing.emptyGroups = inside.emptyGroups;
   return hearing;
 }
 

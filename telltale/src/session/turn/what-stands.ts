@@ -3,14 +3,15 @@ import type { ParserEvent } from '../../protocol/intents.ts';
 import type { SessionContext } from '../context.ts';
 import { type Branches, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
+import { asksFor } from './groups.ts';
 import type { Inside } from './inside.ts';
 import { insideOf } from './inside-of.ts';
 import { createTagTurnParser, endLine } from './turn-parser.ts';
 
 /**
  * How many characters of the turn in hand stand where it is cut short, if not all do: those up to a branch that does not
- * hold, to a tag, an action or code that was not finished, or to a `<foreach>`, which is done at its end. Nothing of what
- * was said there has come to anything, but for prose in a `<foreach>`. A model that goes on word for word says it again, and it is
+ * hold, to a tag, an action or code that was not finished, to a `<foreach>`, which is done at its end, or to a `<parallel>`
+ * in which nothing was asked for yet. Nothing of what was said there has come to anything, but for prose. A model that goes on word for word says it again, and it is
  * read whole; one that begins anew is outside, and all that it says counts.
  */
 export function cutBack(context: SessionContext, inside = insideOf(context)): { readonly kept?: number } {
@@ -27,12 +28,16 @@ function whatStands(context: SessionContext, inside: Inside): number {
   goOnInside(branches, inside.ifs);
   /** Where that began of each open `<if>` which does not hold, if its branch in hand does not. */
   const began = inside.ifs.map(() => 0);
+  const parallels: { readonly at: number; isEmpty: boolean }[] = [];
   let tagAt = 0;
   let foreachAt = 0;
   let codeAt = 0;
   let open = parser.unfinished();
   const read = (events: readonly ParserEvent[]) => {
     for (const event of events) {
+      if (event.type === 'parallel' && event.body === 'open') parallels.push({ at: tagAt, isEmpty: true });
+      else if (event.type === 'parallel') parallels.pop();
+      else if (asksFor(event) && branches.branchHolds) for (const group of parallels) group.isEmpty = false;
       if (event.type !== 'if') continue;
       if (event.body === 'close') {
         began.pop();
@@ -65,10 +70,13 @@ function whatStands(context: SessionContext, inside: Inside): number {
   read(endLine(parser));
   const { foreach, code, tag } = parser.unfinished();
   const dead = branches.openIfs.findIndex(({ live }) => !live);
-  if (dead !== -1) return began[dead] ?? 0;
-  if (foreach) return foreachAt;
-  if (code) return codeAt;
-  return tag ? tagAt : output.length;
+  return Math.min(
+    began[dead] ?? output.length,
+    parallels.find(({ isEmpty }) => isEmpty)?.at ?? output.length,
+    foreach ? foreachAt : output.length,
+    code ? codeAt : output.length,
+    tag ? tagAt : output.length,
+  );
 }
 
 /** No piece has more than one tag or run that may begin code, and that begins it. */

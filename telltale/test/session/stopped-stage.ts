@@ -24,19 +24,28 @@ export const wordForWord = (...turns: readonly string[]): Model => scripted(turn
 
 type Agent = Omit<Parameters<typeof defineAgent>[0], 'name' | 'tools'>;
 
-/** Where a log ends that a kill leaves in the midst of a stop: all that was said is on it, and not that the turn is over. */
-const lastSaid = (events: readonly SessionEvent[]): number =>
-  events.findLast(({ type }) => type === 'model.output')?.seq ?? 0;
-
-/** Leaves a session whose log ends where its model has said this much, wherever that is, and goes on with it. */
-export async function stoppedBehind(said: string, given: Agent = {}) {
-  const calls: string[] = [];
+/** An agent with a tool that gives the id of the action that calls it. */
+export const agentWith = (given: Agent) => {
   const run = defineTool({
     name: 'run',
     idempotent: true,
-    run: (_input, { idempotencyKey }) => calls.push(idempotencyKey.slice(idempotencyKey.indexOf(':') + 1)),
+    run: (_input, { idempotencyKey }) => idempotencyKey.slice(idempotencyKey.indexOf(':') + 1),
   });
-  const agent = await defineAgent({ name: 'stopped', tools: [run], ...given });
+  return defineAgent({ name: 'stopped', tools: [run], ...given });
+};
+
+/** Where a log ends that a kill leaves in the midst of a stop: all that was said is on it, and not that the turn is over. */
+function lastSaid(events: readonly SessionEvent[]): number {
+  const said = events.findLastIndex(({ type }) => type === 'model.output');
+  const stops = events.findIndex(({ type }, at) => at > said && STOPS.has(type));
+  return events[stops - 1]?.seq ?? 0;
+}
+
+const STOPS: ReadonlySet<string> = new Set(['action.cancelled', 'turn.failed']);
+
+/** Leaves a session whose log ends where its model has said this much, wherever that is, and goes on with it. */
+export async function stoppedBehind(said: string, given: Agent = {}) {
+  const agent = await agentWith(given);
   const runtime = await createRuntime({ store: 'memory', random: () => 0 });
   onTestFinished(() => runtime.close());
   let session: Session | undefined;
@@ -58,7 +67,6 @@ export async function stoppedBehind(said: string, given: Agent = {}) {
   session = runtime.start(agent, { input: 'Go.', model: stopping(said) }) as Session;
   let id = await killed();
   return {
-    calls,
     cancelled: session.id,
     events: () => runtime.events(id),
     async stopAgainBehind(text: string) {

@@ -8,6 +8,7 @@ import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { isTag } from './act.ts';
 import { type Branches, badTest, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
+import { cutBack } from './cut-back.ts';
 import { decideIf } from './decide-if.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 import { insideOf } from './inside-of.ts';
@@ -20,7 +21,6 @@ import {
   whenOut,
 } from './response-stream.ts';
 import { createTurnParser, endLine } from './turn-parser.ts';
-import { cutBack } from './what-stands.ts';
 
 type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
 

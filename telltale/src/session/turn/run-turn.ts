@@ -6,10 +6,10 @@ import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
+import { cutBack } from './cut-back.ts';
 import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './hearing.ts';
 import type { Heard, Hearing, Streamed } from './hearing-state.ts';
 import { takeHearing } from './take-hearing.ts';
-import { cutBack } from './what-stands.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
 export type TurnEnd =

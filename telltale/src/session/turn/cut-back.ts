@@ -26,7 +26,7 @@ function whatStands(context: SessionContext, inside: Inside): number {
   const parser = createTagTurnParser(context, new Set(), inside);
   const branches: Branches = { branchHolds: true, openIfs: NONE };
   goOnInside(branches, inside.ifs);
-  /** Where that began of each open `<if>` which does not hold, if its branch in hand does not. */
+  /** Of each open `<if>`: where what does not hold of it began, if its branch in hand does not hold. */
   const began = inside.ifs.map(() => 0);
   const parallels: { readonly at: number; isEmpty: boolean }[] = [];
   let tagAt = 0;

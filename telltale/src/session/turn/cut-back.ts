@@ -11,8 +11,8 @@ import { createTagTurnParser, endLine } from './turn-parser.ts';
 /**
  * How many characters of the turn in hand stand where it is cut short, if not all do: those up to a branch that does not
  * hold, to a tag, an action or code that was not finished, to a `<foreach>`, which is done at its end, or to a `<parallel>`
- * in which nothing was asked for yet. Nothing of what was said there has come to anything, but for prose. A model that goes on word for word says it again, and it is
- * read whole; one that begins anew is outside, and all that it says counts.
+ * in which nothing was asked for yet. Nothing of what was said there has come to anything, but for prose. A model that goes
+ * on word for word says it again, and it is read whole; one that begins anew is outside, and all that it says counts.
  */
 export function cutBack(context: SessionContext, inside = insideOf(context)): { readonly kept?: number } {
   const kept = whatStands(context, inside);

@@ -1,14 +1,11 @@
 // A program that works on one workflow run until it is done or killed: `node workflow-victim.ts FOLDER RUN [POINT NTH]`.
 // Starts the run, or takes it up where its log ends, and prints each committed event as a line of JSON. With POINT it
 // kills itself at the NTH time that it passes that point, in this run or in one that it called.
-import { writeSync } from 'node:fs';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import { printLine } from './print-line.ts';
 
 const [folder = '.', id = 'run_lab', point = '', nth = '1'] = process.argv.slice(2);
-
-// Synchronous: what was printed has left the process before anything else happens in it.
-const print = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);
 
 // A test that was itself killed must not leave it behind.
 const { ppid } = process;
@@ -28,18 +25,18 @@ const runtime = await createRuntime({
 try {
   const workflow = await loadWorkflow('agent.yml', { cwd: folder, workflow: 'lab' });
   const known = await runtime.store.info(id);
-  if (known?.status === 'completed') print({ ended: { run: id, status: 'completed' } });
+  if (known?.status === 'completed') printLine({ ended: { run: id, status: 'completed' } });
   else {
     const run =
       known === undefined || known.head === 0
         ? runtime.workflows.start(workflow, { id, onWaiting: 'hold' })
         : await runtime.workflows.resume(id, { workflow, onWaiting: 'hold' });
-    run.subscribe(print);
-    print({ ended: await run.result });
+    run.subscribe(printLine);
+    printLine({ ended: await run.result });
   }
 } catch (thrown) {
   const { code, message } = thrown as { readonly code?: string; readonly message?: string };
-  print({ refused: { code, message: message ?? String(thrown) } });
+  printLine({ refused: { code, message: message ?? String(thrown) } });
   process.exitCode = 1;
 } finally {
   await runtime.close();

@@ -17,8 +17,8 @@ export interface ThroughputRound {
   readonly bareOnStore: number;
 }
 
-/** Passes of a sample: long enough that a checkpoint of either log falls into most of them. */
-const PASSES = 5;
+/** Passes of a sample: long enough that several checkpoints of either log fall into each, and that what the one before has left counts for little. */
+const PASSES = 20;
 
 /** What a session of ours leaves on its log. */
 interface Written {

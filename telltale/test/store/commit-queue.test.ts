@@ -268,3 +268,16 @@ test('of a group that is parted, writers are told in the order of their appends'
   const rest = writers.slice(16).map(({ stream }) => `${stream} 1`);
   expect(told.slice(16)).toEqual([...rest, 's1 2', 's1 event_malformed']);
 });
+
+test('a queue that is shut is idle only when all have been told, also where one that was to be asked has nothing', async () => {
+  const { queue, writer, land } = queueByHand(true);
+  const told: string[] = [];
+  const writers = Array.from({ length: 20 }, (_, n) => writer(n + 1));
+  for (const each of writers) line(queue, each, '{"n":1}', () => void told.push(each.stream));
+  await immediate();
+  queue.whenDue(() => undefined, false); // his batch has left meanwhile
+  const idle = queue.shut(new RuntimeError('store_closed', 'closed')).then(() => told.length);
+  queue.whenDue(() => undefined, false);
+  land();
+  expect(await idle).toBe(20);
+});

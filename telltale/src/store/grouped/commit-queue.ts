@@ -95,19 +95,21 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   /** While nobody is told of anything: where that pays, the callers of the first half are told during the commit of the second. */
   const flushAfresh = () => flush(true);
 
-  const flush = (parts = false) => {
+  const flush = (parts: boolean) => {
     isScheduled = false;
+    if (flight !== undefined || send(parts)) return;
+    edges.letGo();
+    for (const resolve of idlers) resolve();
+    idlers = [];
+  };
+
+  /** Whether there was anything to send. */
+  const send = (parts = false): boolean => {
     isBeginning = false;
-    if (flight !== undefined) return;
     isScheduled = true; // what is gathered comes along
     gatherers.ask();
     isScheduled = false;
-    if (isEmpty()) {
-      edges.letGo();
-      for (const resolve of idlers) resolve();
-      idlers = [];
-      return;
-    }
+    if (isEmpty()) return false;
     const { length } = batch.writes;
     // Reads are answered behind all writes that were asked for before them: with new ones all the time they never would be.
     if (parts && batch.reads.length === 0 && length >= 2 * FEWEST_PARTED && pace.pays(length))
@@ -120,13 +122,14 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     const { writes, reads } = flight;
     if (writes.length + reads.length > 0) edges.post({ kind: 'group', now: edges.now(), writes, reads });
     if (writes.length === 0) settle(flight);
+    return true;
   };
 
   /** Where it pays, what has gathered meanwhile is sent before callers are told, so that the thread does not wait for them. */
   const land = (callers: number) => {
     flight = undefined;
     const waiting = batch.settled.length + gatherers.count();
-    if ((waiting > 0 || !isEmpty()) && pace.pays(callers + waiting)) flush();
+    if ((waiting > 0 || !isEmpty()) && pace.pays(callers + waiting)) send();
   };
 
   /**
@@ -149,7 +152,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     edges.hold();
     setImmediate(() => {
       isScheduled = false;
-      if (!isEmpty() || gatherers.count() > 0) flush();
+      send();
       tell(landed.batch, half, length);
       told(landed);
     });

@@ -3,7 +3,7 @@ import { type Entrant, FIELD, OURS, OURS_DURABLE, PEERS } from './agents/field.t
 import { installPeers } from './agents/install-peers.ts';
 import type { HeldMemory, LoadOptions, UnitSample } from './agents/measurements.ts';
 import { runChild, runNode } from './agents/run-child.ts';
-import { type AgentFigures, cpuOf, judgeAgent } from './agents/targets.ts';
+import { type AgentFigures, askedOfPeers, cpuOf, judgeAgent } from './agents/targets.ts';
 import type { ThroughputRound } from './agents/throughput.ts';
 import { exitCode, printVerdicts } from './agents/verdict.ts';
 import { describeMachine } from './parsing/machine.ts';
@@ -94,6 +94,7 @@ process.exitCode =
 
 async function examine(entrant: Entrant): Promise<AgentFigures> {
   const ours = isOurs(entrant);
+  const { isFloor = false } = entrant;
   const load: LoadOptions = {
     sessions,
     steps,
@@ -102,7 +103,7 @@ async function examine(entrant: Entrant): Promise<AgentFigures> {
     rounds: ours ? runs : Math.min(runs, 3),
     sampleMs: ours ? 400 : 100,
     warmUpMs: WARM_UP_MS,
-    handicap: ours ? handicap : 1,
+    handicap: ours && !isFloor ? handicap : 1,
   };
   const take = async <Figures>(name: string, measurement: string): Promise<Figures | undefined> => {
     progress(`${entrant.name}: ${name}`);
@@ -116,10 +117,10 @@ async function examine(entrant: Entrant): Promise<AgentFigures> {
   const taken: { -readonly [Key in keyof AgentFigures]?: AgentFigures[Key] | undefined } = {};
   if (does('steps')) taken.steps = await take<readonly UnitSample[]>('steps', 'steps');
   if (does('deltas')) taken.deltas = await take<readonly UnitSample[]>('deltas', 'deltas');
-  if (does('memory')) taken.held = await take<HeldMemory>('1,000 sessions in mid-turn', 'held');
+  if (does('memory') && !isFloor) taken.held = await take<HeldMemory>('1,000 sessions in mid-turn', 'held');
   if (does('throughput') && entrant.name === OURS_DURABLE)
     taken.throughput = await take<readonly ThroughputRound[]>('steps a second', 'throughput');
-  if (does('import')) {
+  if (does('import') && !isFloor) {
     taken.imports = imports.get(entrant.name);
     const firsts: number[] = [];
     for (let round = 0; round < FIRST_ROUNDS; round += 1) {
@@ -188,5 +189,7 @@ function report(): void {
     console.log(
       `\nSteps a second of wall time: ours, durable ${perSecond(({ ours }) => ours)}; bare group-commit loop of the same bytes ${perSecond(({ bare }) => bare)} (with a row for each event ${perSecond(({ bareByEvent }) => bareByEvent)}; on our store ${perSecond(({ bareOnStore }) => bareOnStore)}).`,
     );
+  const asked = askedOfPeers(figures);
+  if (asked.length > 0) console.log(`\n${asked.join('\n')}`);
   for (const failure of failures) console.log(`\n✗ ${failure}`);
 }

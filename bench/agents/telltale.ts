@@ -73,14 +73,17 @@ const createFakeModel = (script: Script, dialect: Dialect): Model => ({
   },
 });
 
+/** A turn as a model writes it in tags; one that stops half-way leaves its response open. */
+export function speakInTags({ said, call, until }: Turn, sink: Pick<ModelSink, 'text'>): void {
+  sink.text(call === undefined ? '<response>' : '<thought>');
+  for (const piece of said) sink.text(piece);
+  if (until !== undefined) return;
+  sink.text(call === undefined ? '</response>' : '</thought>\n');
+  if (call !== undefined) sink.text(`${openAction(call.id, call.query)}</action>\n`);
+}
+
 const SPEAK: Readonly<Record<Dialect, (turn: Turn, sink: ModelSink) => void>> = {
-  tags({ said, call, until }, sink) {
-    sink.text(call === undefined ? '<response>' : '<thought>');
-    for (const piece of said) sink.text(piece);
-    if (until !== undefined) return;
-    sink.text(call === undefined ? '</response>' : '</thought>\n');
-    if (call !== undefined) sink.text(`${openAction(call.id, call.query)}</action>\n`);
-  },
+  tags: speakInTags,
   tools({ said, call }, sink) {
     if (call === undefined) {
       sink.text(frameOf({ id: 'native', name: 'respond', input: JSON.stringify({ text: said.join('') }) }));

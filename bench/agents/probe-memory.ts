@@ -1,0 +1,3 @@
+import { createProbe } from './probe.ts';
+
+export const contestant = createProbe('memory');

@@ -224,6 +224,20 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
     },
   );
 
+  it('a status counts whatever letters the reason beside it is written in', async () => {
+    server.answer = (response) => {
+      response.socket?.end(
+        'HTTP/1.1 429 später – bitte warten\r\nretry-after: 7\r\nconnection: close\r\n\r\nbusy',
+      );
+    };
+    const error = await ask(await open(wire)).error;
+    expect(error).toMatchObject({
+      code: 'model_rate_limited',
+      message: expect.stringContaining('429: busy'),
+    });
+    expect(retryAfterMs(error)).toBe(7000);
+  });
+
   it('an error page that is no JSON is shown, clipped', async () => {
     server.answer = (response) => {
       response.writeHead(502, 'Bad Gateway', { 'content-type': 'text/html' });
@@ -396,6 +410,35 @@ describe('what only one provider says', () => {
       });
     expect(retryAfterMs(await ask(await open(GOOGLE)).error)).toBe(30_000);
   });
+
+  it.each([
+    [
+      GOOGLE.ref,
+      GOOGLE,
+      'You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.',
+    ],
+    [
+      OPENAI.ref,
+      OPENAI,
+      'Rate limit reached for requests per min. Please try again in 20s. You can increase it by adding a payment method at https://platform.openai.com/account/billing.',
+    ],
+  ])(
+    'a limit of a minute is waited for, though %s points to the billing page with it',
+    async (_ref, wire, message) => {
+      server.answer = (response) =>
+        json(response, 429, {
+          error: {
+            code: wire === GOOGLE ? 429 : 'rate_limit_exceeded',
+            message,
+            status: 'RESOURCE_EXHAUSTED',
+            details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '26s' }],
+          },
+        });
+      const error = await ask(await open(wire)).error;
+      expect(error).toMatchObject({ code: 'model_rate_limited', retryable: true });
+      expect(retryAfterMs(error)).toBe(26_000);
+    },
+  );
 
   it('an account without credit is not asked again', async () => {
     server.answer = (response) =>

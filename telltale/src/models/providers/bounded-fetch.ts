@@ -16,8 +16,12 @@ export const boundedFetch =
   async (input, init) => {
     const response = await (fetch ?? globalThis.fetch)(input, init);
     const { body, status, statusText, headers } = response;
-    return body === null ? response : new Response(bounded(body, id), { status, statusText, headers });
+    if (body === null) return response;
+    return new Response(bounded(body, id), { status, statusText: latin(statusText), headers });
   };
+
+/** What a server says beside the status may be read, but not given, in other letters: then it goes without. */
+const latin = (text: string): string => (/[\u0100-\uffff]/.test(text) ? '' : text);
 
 function bounded(body: ReadableStream<Uint8Array>, id: string): ReadableStream<Uint8Array> {
   const reader = body.getReader();

@@ -98,6 +98,7 @@ export async function refreshMetadata(
   shared: ReadonlySet<string> | undefined,
 ): Promise<void> {
   await log.flushed(); // or its own last values would be undone by those before them
+  const before = new Map(Object.entries(log.state.metadata));
   const kept = await keptMetadata(manifest.metadata, manifest.name, store);
   const { values, dropped } = metadata.initial(kept);
   const current = log.state.metadata;
@@ -105,6 +106,8 @@ export async function refreshMetadata(
   for (const name of Object.keys(manifest.metadata.fields)) {
     if (shared?.has(name) === true || dropped.some(({ field }) => field === name)) continue;
     const from = Object.hasOwn(current, name) ? (current[name] ?? null) : null;
+    // Set here meanwhile, by a sub-agent or a workflow: what was read is older.
+    if (!deepEqual(from, before.get(name) ?? null)) continue;
     const to = Object.hasOwn(values, name) ? (values[name] ?? null) : null;
     if (!deepEqual(from, to)) changes.set(name, { from, to });
   }

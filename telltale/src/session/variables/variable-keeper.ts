@@ -188,6 +188,7 @@ export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): Varia
     },
     async refresh() {
       await log.flushed(); // or its own last values would be undone by those before them
+      const before = new Map(defined.map(({ name }) => [name, state.variables.get(name)]));
       await readOwed();
       if (owed.size > 0) giveSoon();
       await giving;
@@ -204,6 +205,7 @@ export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): Varia
       for (const { message } of problems) tell(message);
       for (const variable of others) {
         const { name } = variable;
+        if (state.variables.get(name) !== before.get(name)) continue; // set here meanwhile: what was read is older
         const scope = scopeOf(variable, keys);
         const isOther = scope !== scopesNow().get(name);
         if (!Object.hasOwn(values, name) && (!isOther || problems.length > 0)) continue;

@@ -1,7 +1,7 @@
 import { LLM_USAGE } from '../events/reduce.ts';
 import type { Usage } from '../events/turn-event.ts';
 import { shownTokens } from '../feeds/limits.ts';
-import { estimateTokens } from '../kernel/estimate-tokens.ts';
+import { estimateTokens, weighTokens } from '../kernel/estimate-tokens.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelSink } from '../models/model.ts';
 import { type CompactionPlan, planCompaction, whenToCompact } from '../prompt/compaction.ts';
@@ -98,6 +98,7 @@ async function askSummary(
   const abort = new AbortController();
   const forget = stop.onStop(() => abort.abort());
   let summary = '';
+  let reasoned = 0;
   let isCut = false;
   const sink: ModelSink = {
     text(delta) {
@@ -108,13 +109,16 @@ async function askSummary(
       isCut = true;
       abort.abort();
     },
-    reasoning: () => undefined,
+    reasoning(delta) {
+      reasoned += weighTokens(delta);
+    },
   };
   try {
     const { usage } = await streamModel(model, { ...request, turn: 1, signal: abort.signal }, sink, clock);
-    return { summary, usage: usage ?? estimateUsage(request, summary) };
+    return { summary, usage: usage ?? estimateUsage(request, summary, reasoned) };
   } catch (problem) {
-    const usage = summary === '' ? {} : { usage: estimateUsage(request, summary) };
+    const isHeard = summary !== '' || reasoned > 0;
+    const usage = isHeard ? { usage: estimateUsage(request, summary, reasoned) } : {};
     return isCut ? { summary, ...usage } : { summary, ...usage, problem };
   } finally {
     forget();

@@ -17,10 +17,13 @@ export function costWith({ price }: Model, usage: ModelUsage): number {
   return dollars >= 0 && dollars <= TOO_MUCH_USD ? dollars : TOO_MUCH_USD;
 }
 
-/** What the last turn used, as far as it went: for a stream that was cut off, cancelled or killed, and gave no figures. */
-export const countUsage = ({ turns }: SessionState, promptTokens: number): Usage => ({
+/**
+ * What the last turn used, as far as it went: for a stream that was cut off, cancelled or killed, and gave no figures.
+ * `reasoned` is what its reasoning weighs, which is paid for and not on the log.
+ */
+export const countUsage = ({ turns }: SessionState, promptTokens: number, reasoned = 0): Usage => ({
   input: promptTokens,
-  output: estimateTokens(turns.at(-1)?.output ?? ''),
+  output: estimateTokens(turns.at(-1)?.output ?? '') + Math.ceil(reasoned),
   estimated: true,
 });
 
@@ -28,8 +31,9 @@ export const countUsage = ({ turns }: SessionState, promptTokens: number): Usage
 export const estimateUsage = (
   { system, messages }: Pick<ModelRequest, 'system' | 'messages'>,
   heard: string,
+  reasoned: number,
 ): Usage => ({
   input: messages.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(system)),
-  output: estimateTokens(heard),
+  output: estimateTokens(heard) + Math.ceil(reasoned),
   estimated: true,
 });

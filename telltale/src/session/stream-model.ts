@@ -23,6 +23,8 @@ export interface Asker {
   readonly abort: AbortController;
   /** While the model is being asked. */
   readonly streaming: ModelStream | undefined;
+  /** Once it has been: the tokens of its reasoning, about. */
+  readonly streamed: { readonly reasoned: number } | undefined;
 }
 
 /** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */

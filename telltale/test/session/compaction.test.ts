@@ -130,6 +130,14 @@ describe('what a summary used', () => {
     });
     expect(none).not.toHaveProperty('usage');
   });
+
+  it('counts what was reasoned before it broke off', async () => {
+    const { usage } = await compactedBy((sink) => {
+      for (let piece = 0; piece < 100; piece++) sink.reasoning('hmm ');
+      throw new RuntimeError('model_broke_off', 'Gone.');
+    });
+    expect(usage).toMatchObject({ output: 100, estimated: true });
+  });
 });
 
 describe('a summary', () => {

@@ -68,4 +68,38 @@ describe('the usage of a result', () => {
     expect(of('custom')).toMatchObject([{ name: 'llm.usage', data: { estimated: true } }]);
     expect(result).toMatchObject({ status: 'completed', usage: { estimated: true } });
   });
+
+  it('counts the reasoning of a prompt that gave no figures', async () => {
+    const { of } = await ended(['<action type="llm" mode="sync">{"name":"ask"}</action>', 'Done.'], {
+      manifest: `${BARE}models: { fast: "scripted:./fast.yml" }\nprompts: { ask: { template: How many?, model: fast } }\n`,
+      files: { 'fast.yml': JSON.stringify({ turns: [{ text: 'Seven.', reasoning: 'hmm '.repeat(100) }] }) },
+    });
+    expect(of('custom')).toMatchObject([{ name: 'llm.usage', data: { output: 102, estimated: true } }]);
+  });
+
+  it('counts reasoning, which is paid for, too: of turns that are cut, break off or are cancelled', async () => {
+    const reasoning = 'hmm '.repeat(1000);
+    const { of } = await ended([
+      { text: '', reasoning, failAfter: 0 },
+      { text: '<response>Seven.</response>', reasoning },
+    ]);
+    expect(of('turn.failed')[0]?.usage).toMatchObject({ output: 1000, estimated: true });
+    expect(of('turn.completed')[0]?.usage).toMatchObject({ output: 1007, estimated: true });
+    const cancelled = await runAgent({
+      turns: [],
+      model: {
+        id: 'test/thinker',
+        stream: ({ signal }, sink) =>
+          new Promise((_resolve, reject) => {
+            for (const piece of reasoning.split(/(?<= )/)) sink.reasoning(piece);
+            signal.addEventListener('abort', () => reject(signal.reason));
+          }),
+      },
+      during: async (session) => {
+        for await (const event of session.events)
+          if (event.type === 'thought.delta') return session.cancel('enough');
+      },
+    });
+    expect(cancelled.of('turn.failed')[0]?.usage).toMatchObject({ output: 1000, estimated: true });
+  });
 });

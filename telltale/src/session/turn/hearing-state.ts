@@ -45,6 +45,8 @@ export interface Streamed {
   readonly firstMs: number | undefined;
   /** Characters that came. */
   readonly heard: number;
+  /** Tokens of reasoning that came beside them, about. */
+  readonly reasoned: number;
 }
 
 /** One turn of the model, as it is read and acted on. */

@@ -1,3 +1,4 @@
+import { weighTokens } from '../../kernel/estimate-tokens.ts';
 import type { Result } from '../../kernel/result.ts';
 import type { ModelEnd, ModelRequest } from '../../models/model.ts';
 import { modelNotText } from '../../models/model-errors.ts';
@@ -14,6 +15,8 @@ interface TurnStream extends ModelStream {
   readonly started: number;
   firstMs: number | undefined;
   heard: number;
+  /** Tokens of reasoning that came, about. */
+  reasoned: number;
   /** Characters that may still come, reasoning among them. */
   left: number;
   readonly listener: Listener;
@@ -38,6 +41,7 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
     started: clock.monotonic(),
     firstMs: undefined,
     heard: 0,
+    reasoned: 0,
     left: mostChars(context),
     over: false,
     disarm: undefined,
@@ -80,14 +84,15 @@ function showReasoning(this: TurnStream, text: string): void {
   const { log, state } = hearing.context;
   this.firstMs ??= clock.monotonic() - started;
   if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
+  this.reasoned += weighTokens(text);
   take(this, text.length);
 }
 
 function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {
-  const { hearing, clock, started, firstMs, heard } = this;
+  const { hearing, clock, started, firstMs, heard, reasoned } = this;
   hearing.streaming = undefined;
   // What is held back behind a sync action is acted on later: that is no time of the model's.
-  hearing.streamed = { ended, streamMs: clock.monotonic() - started, firstMs, heard };
+  hearing.streamed = { ended, streamMs: clock.monotonic() - started, firstMs, heard, reasoned };
   this.listener.streamEnded();
 }
 

@@ -52,16 +52,22 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
     abandonHearing(hearing);
     return { kind: 'stopped' };
   }
-  const { ended, streamMs, firstMs, heard } = hearing.streamed as Streamed;
+  const { ended, streamMs, firstMs, heard, reasoned } = hearing.streamed as Streamed;
   const isCutShort = isHeldBack(hearing);
   if (isCutShort) dropHeldBack(hearing);
   if (!ended.ok && (cutFor === undefined || ended.error.code === RECORD_FAILED))
     return {
-      ...breakOff(context, ended.error, heard === 0 ? undefined : countUsage(state, prompt.tokens)),
+      ...breakOff(
+        context,
+        ended.error,
+        heard === 0 && reasoned === 0 ? undefined : countUsage(state, prompt.tokens, reasoned),
+      ),
       heard: heardIn(hearing),
     };
   const usage =
-    ended.ok && ended.value.usage !== undefined ? ended.value.usage : countUsage(state, prompt.tokens);
+    ended.ok && ended.value.usage !== undefined
+      ? ended.value.usage
+      : countUsage(state, prompt.tokens, reasoned);
   if (isCutShort) return cutShort(hearing, usage);
   if (cutFor === 'buffer_full') log.append(bufferFull);
   else if (cutFor === 'turn_too_long') log.append(turnTooLong(heard));

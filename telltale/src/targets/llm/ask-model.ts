@@ -25,6 +25,7 @@ export async function askModel(
   const tooLong = new AbortController();
   const pieces: string[] = [];
   let chars = 0;
+  let reasoned = 0;
   let usage: ModelUsage | undefined;
   let finish: 'stop' | 'length' = 'stop';
   let ended = false;
@@ -43,7 +44,9 @@ export async function askModel(
           else pieces.push(delta);
           if (chars <= MAX_ANSWER_CHARS) call.progress({ text: delta });
         },
-        reasoning() {},
+        reasoning(delta) {
+          reasoned += delta.length;
+        },
       },
     );
     ({ usage, finish } = modelEnd(model.id, end));
@@ -53,8 +56,8 @@ export async function askModel(
     if (!tooLong.signal.aborted) throw thrown;
   } finally {
     // Nothing is owed for a request that failed before its first word.
-    if (usage !== undefined || ended || chars > 0)
-      call.charge?.(usage ?? estimate(system.length + message.length, chars), model);
+    if (usage !== undefined || ended || chars + reasoned > 0)
+      call.charge?.(usage ?? estimate(system.length + message.length, chars + reasoned), model);
   }
   if (tooLong.signal.aborted) throw tooMuch(what);
   if (finish === 'length') throw cutOff(what);

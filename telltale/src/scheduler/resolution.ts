@@ -17,7 +17,7 @@ export function resolution(names: NameSpace, source: string): Resolution {
     case 'open':
       return { state: 'pending', id: standing.node.id, rest };
     case 'value':
-      return { state: 'value', value: readPath(standing.value, path) as Json, rest };
+      return { state: 'value', value: readPath(standing.value, path) as Json, id: standing.id, rest };
     case 'failed': {
       const { id, because } = standing;
       if (standing.error !== undefined) return { state: 'failed', id, error: standing.error, rest };

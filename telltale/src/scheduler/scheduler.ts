@@ -6,8 +6,8 @@ import type { ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
 
 /** What a `$reference` stands for at this moment. */
 export type Resolution =
-  /** `rest` is what of the source turned out to be text. */
-  | { readonly state: 'value'; readonly value: Json; readonly rest: string }
+  /** `rest` is what of the source turned out to be text; `id`, whose result it is, if an action's or a `<foreach>`'s. */
+  | { readonly state: 'value'; readonly value: Json; readonly id?: string | undefined; readonly rest: string }
   | { readonly state: 'pending'; readonly id: string; readonly rest: string }
   | { readonly state: 'failed'; readonly id: string; readonly error: ErrorJson; readonly rest: string }
   | { readonly state: 'unknown' };

@@ -262,7 +262,12 @@ describe('rollback', () => {
     await s.settle();
     await s.complete('undo_a_2', 'gone');
     expect(await again).toEqual({ undone: ['a'], left: [] });
-    expect(s.scheduler.resolve('$undone')).toEqual({ state: 'value', value: 'gone', rest: '' });
+    expect(s.scheduler.resolve('$undone')).toEqual({
+      state: 'value',
+      value: 'gone',
+      id: 'undo_a_2',
+      rest: '',
+    });
   });
 
   test('a compensation whose if does not hold is not run, and nothing counts as undone', async () => {

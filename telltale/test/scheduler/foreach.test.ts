@@ -62,7 +62,7 @@ describe('foreach', () => {
     await s.complete('page[0]', 'one');
     expect(s.running()).toEqual(['a', 'b']);
     expect(s.call('b').input).toEqual({ all: ['one', 'two'], last: 'two', key: ['one', 'two'] });
-    expect(s.scheduler.resolve('$page[0]')).toEqual({ state: 'value', value: 'one', rest: '' });
+    expect(s.scheduler.resolve('$page[0]')).toEqual({ state: 'value', value: 'one', id: 'page', rest: '' });
   });
 
   test('one that is named before it is made is waited for, also by its own id', async () => {

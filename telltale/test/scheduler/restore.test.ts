@@ -184,6 +184,7 @@ describe('after a restart', () => {
     expect(after.scheduler.resolve('$page')).toEqual({
       state: 'value',
       value: ['page[0]', 'page[1]', 'page[2]'],
+      id: 'page',
       rest: '',
     });
   });

@@ -68,11 +68,11 @@ describe('parameters', () => {
     await s.fail('c');
     await s.complete('b', 'b');
     await s.complete('a', 'a');
-    expect(s.scheduler.resolve('$k')).toEqual({ state: 'value', value: 'a', rest: '' });
+    expect(s.scheduler.resolve('$k')).toEqual({ state: 'value', value: 'a', id: 'a', rest: '' });
     for (const id of ['d', 'e']) s.declare(id, { output_key: 'k' });
     await s.complete('e', 'e');
     await s.complete('d', 'd');
-    expect(s.scheduler.resolve('$k')).toEqual({ state: 'value', value: 'e', rest: '' });
+    expect(s.scheduler.resolve('$k')).toEqual({ state: 'value', value: 'e', id: 'e', rest: '' });
   });
 
   test('an action may take the value its own output_key had before', async () => {
@@ -82,7 +82,7 @@ describe('parameters', () => {
     await s.complete('a', 'first');
     expect(s.call('b').input).toEqual({ text: 'first' });
     await s.complete('b', 'second');
-    expect(s.scheduler.resolve('$draft')).toEqual({ state: 'value', value: 'second', rest: '' });
+    expect(s.scheduler.resolve('$draft')).toEqual({ state: 'value', value: 'second', id: 'b', rest: '' });
   });
 
   test('an unknown name stays as it is written, with one fault, and the action runs', () => {
@@ -180,8 +180,8 @@ describe('what a reference of a response stands for', () => {
     const s = stage();
     s.declare('a');
     await s.complete('a', { n: [1, 2] });
-    expect(s.scheduler.resolve('$a.n[1]')).toEqual({ state: 'value', value: 2, rest: '' });
-    expect(s.scheduler.resolve('$a.n-x')).toEqual({ state: 'value', value: [1, 2], rest: '-x' });
+    expect(s.scheduler.resolve('$a.n[1]')).toEqual({ state: 'value', value: 2, id: 'a', rest: '' });
+    expect(s.scheduler.resolve('$a.n-x')).toEqual({ state: 'value', value: [1, 2], id: 'a', rest: '-x' });
     expect(s.scheduler.resolve('$a.nope')).toEqual({ state: 'unknown' });
   });
 

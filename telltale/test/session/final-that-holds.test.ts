@@ -16,6 +16,7 @@ describe('a final response that holds for the results of its turn', () => {
     ['by its id', KEYED, 'It is $a.'],
     ['by its key', KEYED, 'It is $k.'],
     ['by the name of its target', KEYED, 'It is $echo.'],
+    ['with a hyphen behind it', KEYED, 'It is $a-like.'],
     ['of all rounds of a <foreach>', LOOP, 'They are $e.'],
     ['of each round of a <foreach>', LOOP, 'They are $e[0] and $e[1].'],
   ])('counts where it names them: %s', async (_what, acts, text) => {
@@ -30,6 +31,9 @@ describe('a final response that holds for the results of its turn', () => {
   it.each([
     ['the only action', KEYED, 'Done.', '"a"'],
     ['one of two', `${KEYED}<action id="b">{"name":"echo"}</action>`, 'It is $a.', '"b"'],
+    ['by its target, called twice', `${KEYED}<action id="b">{"name":"echo"}</action>`, '$echo', '"a"'],
+    ['by a path to nothing', KEYED, 'It is $a.nothing.', '"a"'],
+    ['by a key that another took', KEYED + KEYED.replace('"a"', '"b"'), 'It is $k.', '"a"'],
     ['one with a key of another', `<action id="b">{"name":"echo"}</action>`, 'It is $list.', '"b"'],
   ])('does not count where it names them not: %s', async (_what, acts, text, named) => {
     const { result, of: all } = await runAgent({

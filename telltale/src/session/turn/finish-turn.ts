@@ -3,6 +3,8 @@ import { cameToNothing, isShown } from '../../events/action.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { baseOf } from '../../scheduler/names.ts';
+import type { Resolution } from '../../scheduler/scheduler.ts';
 import type { SessionContext } from '../context.ts';
 import { bareText } from './bare-text.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
@@ -107,7 +109,7 @@ export function completedWith({ state, inbox }: SessionContext, result: Json): N
   return { kind: 'completed', result };
 }
 
-function whyUndone({ state, manifest }: SessionContext, source: string): string | undefined {
+function whyUndone({ state, manifest, scheduler }: SessionContext, source: string): string | undefined {
   const { undone, again } = DIALECT_WORDS[manifest.dialect];
   const message = state.news.messages.at(-1);
   if (message !== undefined) return `${undone}: a message came in while you wrote it. Read it, then answer.`;
@@ -123,19 +125,18 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
   if (faults.length > 0)
     return `${undone}: something else in your turn did not act (${faults.join(', ')}), which you had not seen. Read why, then do it again or say so ${again}.`;
   if (manifest.protocol.final_with_actions === 'bind') return undefined;
-  const named = new Set(referencesIn(source).map(({ name }) => name));
+  const named = new Set(referencesIn(source).map((each) => idNamed(scheduler.resolve(each.source))));
   const unnamed = state.news.results.find((id) => {
     const action = state.actions.get(id)?.action;
-    return (
-      action !== undefined &&
-      !named.has(action.base ?? id) &&
-      !(action.output_key !== undefined && named.has(action.output_key)) &&
-      !named.has(action.name)
-    );
+    return action !== undefined && !named.has(action.base ?? id);
   });
   if (unnamed === undefined) return undefined;
   return `${undone}: it shares its turn with the action "${unnamed}", whose result it does not name. Look at the result first, or name it as $${unnamed}.`;
 }
+
+/** The action, or the action of a `<foreach>`, whose result a reference stands for. */
+const idNamed = (found: Resolution): string | undefined =>
+  found.state === 'unknown' || found.id === undefined ? undefined : baseOf(found.id);
 
 const REMINDER =
   'Your last turn brought no action, no metadata and no response. Go on with the task: act, or give your final response.';

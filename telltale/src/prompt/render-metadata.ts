@@ -60,7 +60,8 @@ function renderErrors({ rejected, values }: MetadataNews, safe: Escape): string 
   if (rejected.length === 0) return '';
   const lines = rejected.slice(0, MAX_REJECTED_SHOWN).map(({ field, message, sent, allowed }) => {
     const name = clip(field, MAX_NAME_SHOWN);
-    const still = Object.hasOwn(values, field) ? ` "${name}" is ${JSON.stringify(values[field])}.` : '';
+    const value = Object.hasOwn(values, field) ? clip(JSON.stringify(values[field]), MAX_ERROR_SHOWN) : '';
+    const still = value === '' ? '' : ` "${name}" is ${value}.`;
     return safe(
       `- ${JSON.stringify(name)}: ${clip(message, MAX_ERROR_SHOWN)} You sent ${clip(JSON.stringify(sent), MAX_ERROR_SHOWN)}; allowed: ${clip(allowed, MAX_ERROR_SHOWN)}. It was not applied.${still}`,
     );

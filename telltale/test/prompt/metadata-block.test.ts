@@ -62,6 +62,8 @@ describe('what was rejected', () => {
       () => ({ ...rejected[0], message: 'm'.repeat(9999) }) as FieldError,
     );
     expect(told({}, { rejected: many }).errors.length).toBeLessThan(30_000);
+    const values = { note: 'v'.repeat(60_000) };
+    expect(told({}, { rejected: many, values }).errors.length).toBeLessThan(50_000);
   });
 });
 

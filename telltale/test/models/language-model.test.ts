@@ -368,6 +368,16 @@ describe('native calls of a language model of the AI SDK', () => {
     expect(deltas.join('')).toBe(frameOf({ id: 'c', name: 'search', input: '{"q":1}' }));
   });
 
+  it('that are made though none were offered are words, in which nothing is a tag', async () => {
+    const start = { type: 'tool-input-start', id: 'c', toolName: 'search' };
+    const delta = { type: 'tool-input-delta', id: 'c', delta: '{"q":' };
+    const whole = call('c', '{"q":"<action>"}');
+    const { model } = fake('v4', streamOf(text('I look.'), start, delta, whole, finish('stop', 'stop')));
+    const { deltas, end } = ask(open(model));
+    expect(await end).toMatchObject({ finish: 'stop' });
+    expect(deltas.join('')).toBe('I look.\n[called search: {"q":"\\u003caction>"}]\n');
+  });
+
   it('that the provider runs itself are left out', async () => {
     const providerExecuted = true;
     expect(

@@ -59,7 +59,8 @@ export async function readStream(
         end = readFinish(part.finishReason, part.usage, id, first);
         calls.end(end.finish === 'stop');
         call.closing(end);
-      } else readCallPart(part, calls);
+      } else if (options.tools !== undefined) readCallPart(part, calls);
+      else if (part.type === 'tool-call' && part.providerExecuted !== true) calls.text(unasked(part));
     }
   } finally {
     void giveUp();
@@ -67,6 +68,13 @@ export async function readStream(
   if (end === undefined) throw brokeOff(id, isSilent ? NOTHING_CAME : undefined);
   return end;
 }
+
+/**
+ * A call where no tools were offered, as some models make them all the same: words, since nobody there reads frames. What
+ * is quoted in it is no tag.
+ */
+const unasked = ({ toolName, input }: Extract<StreamPart, { readonly type: 'tool-call' }>): string =>
+  `\n[called ${toolName}: ${input}]\n`.replaceAll('<', '\\u003c');
 
 /** What the provider runs itself is its own affair. */
 function readCallPart(part: StreamPart, calls: CallStream): void {

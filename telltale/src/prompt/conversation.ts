@@ -132,13 +132,14 @@ function ask(
   room: ResultRoom | undefined,
 ): Prompt {
   const { system, style } = conversation.opening;
-  const first = conversation.messages.length === 0;
+  const isFirst = conversation.messages.length === 0;
+  const first = isFirst && state.compaction !== undefined ? 'again' : isFirst;
   // Behind the answers to calls nothing has to be said.
   const block =
     room === undefined
       ? renderBlock(told, state.actions, first, style)
       : renderNews(told, state.actions, first, style, room);
-  const summary = first ? renderSummary(state, style) : '';
+  const summary = isFirst ? renderSummary(state, style) : '';
   const text = summary === '' ? block : `${summary}\n\n${block}`;
   if (text !== '') add(conversation, 'user', text);
   conversation.asked = turn;

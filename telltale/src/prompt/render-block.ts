@@ -18,7 +18,7 @@ import {
 import { isOwnWords } from './own-words.ts';
 import { type BuiltinPart, cutPart, type PartLimits } from './part-limits.ts';
 import { renderFeeds } from './render-feeds.ts';
-import { type MetadataManifest, renderMetadata } from './render-metadata.ts';
+import { type IsFirst, type MetadataManifest, renderMetadata } from './render-metadata.ts';
 import { isTold, type ResultRoom, type ResultStyle, renderResults } from './render-results.ts';
 import { renderTask } from './render-task.ts';
 import { renderVariables } from './render-variables.ts';
@@ -45,7 +45,7 @@ const NOTHING_NEW = 'Nothing new since your last turn. Go on, or end with a fina
 export function renderBlock(
   told: Told,
   actions: ReadonlyMap<string, ActionState>,
-  first: boolean,
+  first: IsFirst,
   style: BlockStyle,
 ): string {
   const news = renderNews(told, actions, first, style);
@@ -56,7 +56,7 @@ export function renderBlock(
 export function renderNews(
   { news, running, metadata, variables, off }: Told,
   actions: ReadonlyMap<string, ActionState>,
-  first: boolean,
+  first: IsFirst,
   style: BlockStyle,
   room?: ResultRoom,
 ): string {
@@ -74,7 +74,7 @@ export function renderNews(
   block = below(block, errors);
   block = below(block, renderBreak(news.broken, style));
   if (!isOff('metadata')) block = below(block, cutPart('metadata', values, style));
-  const told = { values: variables, changed: news.variables, first };
+  const told = { values: variables, changed: news.variables, first: first !== false };
   block = below(block, renderVariables(told, style.variables, style.safe));
   block = below(block, renderRunning(running, actions, style));
   if (news.workflows !== undefined && !isOff('news'))

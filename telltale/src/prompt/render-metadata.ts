@@ -8,13 +8,15 @@ import { MAX_ERROR_SHOWN, MAX_NAME_SHOWN, MAX_REJECTED_SHOWN } from './limits.ts
 
 export type MetadataManifest = AgentManifest['metadata'];
 
+/** Whether nothing of the conversation stands before a block; `again` where something did, which was compacted. */
+export type IsFirst = boolean | 'again';
+
 /** What a block has to say of metadata. */
 export interface MetadataNews {
   readonly values: JsonObject;
   readonly changed: readonly string[];
   readonly rejected: readonly FieldError[];
-  /** Nothing of the conversation stands before this block. */
-  readonly first: boolean;
+  readonly first: IsFirst;
 }
 
 export interface MetadataText {
@@ -33,14 +35,13 @@ export function renderMetadata(
   const { method, template } = injection;
   if (method === 'off' || names.length === 0) return { errors, values: '' };
   const holdsErrors = template?.includes('{errors}') === true;
-  const shown =
-    news.changed.length > 0 || (method === 'auto' && news.first) || (holdsErrors && errors !== '');
+  const all = news.first === 'again' || (news.first && method === 'auto');
+  const shown = all || news.changed.length > 0 || (holdsErrors && errors !== '');
   if (!shown) return { errors, values: '' };
   if (template !== null) {
     const values = fillTemplate(template, { news, fields, errors, safe });
     return { errors: holdsErrors ? '' : errors, values };
   }
-  const all = news.first && method === 'auto';
   const title = all ? 'Metadata, current values:' : 'Metadata that changed, with its new values:';
   return { errors, values: `${title}\n${listValues(all ? names : news.changed, news.values, safe)}` };
 }

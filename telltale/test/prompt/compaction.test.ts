@@ -42,6 +42,20 @@ describe('the prompt is compacted', () => {
     expect(texts).toContain('looked around. 7');
   });
 
+  it.each(['auto', 'on_change'])('and shows current metadata again, with method %s', (method) => {
+    const fields = { status: { values: ['IDLE', 'CODING'], default: 'IDLE' }, note: { type: 'string' } };
+    const told = agentWith({ metadata: { fields, injection: { method } } });
+    const session = drivenSession('Fix it.');
+    const conversation = createConversation(openingOf({ system: 'S', agent: told }));
+    session.turn(conversation, 'I begin.');
+    const changes = { status: { from: 'IDLE', to: 'CODING' } };
+    session.log({ type: 'metadata.changed', changes, by: 'model' });
+    for (let i = 2; i <= 10; i++) session.turn(conversation, `I look around. ${i}`);
+    session.log({ type: 'prompt.compacted', through: 6, summary: 'Six turns.' });
+    const first = conversation.rebuild(session.state)?.messages[0]?.text;
+    expect(first).toContain('Metadata, current values:\n- status: "CODING"\n- note: null');
+  });
+
   it('with fewer of them where they are long, down to none', () => {
     const { state } = longSession(6, 'word '.repeat(400));
     expect(planCompaction(state, { agent, contextWindow: 5_000 })?.through).toBe(4);

@@ -1,3 +1,4 @@
+import type { MessageFrom } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
 import type { TurnRecord } from '../events/turn-record.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
@@ -24,6 +25,10 @@ const MAX_SUMMARISED = 200_000;
 const MIN_TURN_SHOWN = 400;
 const MAX_SUMMARY_TOKENS = 3000;
 const MAX_SAID_SHOWN = 300;
+const MAX_TOLD_SHOWN = 2000;
+
+/** Whose words set conditions, which the work goes on under. */
+const OF_PEOPLE: ReadonlySet<MessageFrom> = new Set<MessageFrom>(['user', 'steer', 'parent']);
 
 /**
  * Whether the prompt of the coming turn leaves too little of the window. Of a model whose window nobody knows the
@@ -58,7 +63,7 @@ export interface CompactionPlan {
     readonly messages: readonly PromptMessage[];
     readonly maxOutputTokens: number;
   };
-  /** A summary by script, for where no model can be asked: what was called, how it ended, how each turn began. */
+  /** A summary by script, for where no model can be asked: what people said, what was called, how it ended, how each turn began. */
   readonly plainSummary: string;
 }
 
@@ -152,8 +157,14 @@ function plainSummary(state: SessionState, old: readonly TurnRecord[]): string {
       ({ turn, output }) =>
         `- turn ${turn}: ${clip(plainTurn(output).trim().replaceAll(/\s+/g, ' '), MAX_SAID_SHOWN)}`,
     );
+  const told = old.flatMap(({ turn, news }) =>
+    news.messages
+      .filter(({ from, text }) => OF_PEOPLE.has(from) && !(turn === 1 && text === state.input))
+      .map(({ text }) => `- turn ${turn}: ${clip(text.trim().replaceAll(/\s+/g, ' '), MAX_TOLD_SHOWN)}`),
+  );
   return [
     ...(state.compaction === undefined ? [] : [clip(state.compaction.summary, MAX_SHOWN)]),
+    ...(told.length === 0 ? [] : [`You were told meanwhile:\n${told.slice(-MAX_IDS_LISTED).join('\n')}`]),
     `Actions: ${actions.length === 0 ? 'none' : actions.join(', ')}.`,
     `What you wrote began with:\n${said.join('\n')}`,
   ].join('\n\n');

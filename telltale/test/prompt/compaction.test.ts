@@ -98,4 +98,17 @@ describe('what is to be summarised', () => {
       'Actions: a1 (fetch): ok, a2 (fetch): ok.\n\nWhat you wrote began with:\n- turn 1: I looked around. 1\n- turn 2: I looked around. 2',
     );
   });
+
+  it('keeps what people said meanwhile, where it is summed up without a model', () => {
+    const session = drivenSession('Fix it.');
+    const conversation = createConversation(openingOf({ system: 'S', agent }));
+    session.turn(conversation, 'I begin.');
+    session.log({ type: 'message.received', from: 'steer', text: 'Delete\nnothing.' });
+    session.log({ type: 'message.received', from: 'runtime', text: 'Go on.' });
+    for (let i = 2; i <= 6; i++) session.turn(conversation, `I look around. ${i}`);
+    const plan = planCompaction(session.state, { agent, contextWindow: 100_000 });
+    expect(plan?.plainSummary).toMatch(
+      /^You were told meanwhile:\n- turn 2: Delete nothing\.\n\nActions: none\./,
+    );
+  });
 });

@@ -45,7 +45,7 @@ const BAD_KEY = /api[ _-]?key (?:not valid|is invalid|invalid|expired)|API_KEY_I
 /** As Ollama, vLLM, llama.cpp, OpenRouter, OpenAI, Groq, Bedrock and Google say it. */
 const NO_TOOLS =
   /(?:doesn't|does not|do not|don't|not) support(?:ed)?(?: (?:for|the|parameters?:?))? [`"']?(?:tool|function)|[`"']?(?:tools?|tool[ _]choice|tool (?:use|call(?:s|ing)?)|function call(?:s|ing)?)[`"']? (?:is|are) not (?:supported|enabled)|no endpoints found that support tool|tool choice requires --enable-auto-tool-choice|tools param requires --jinja/i;
-/** By codes: Google, Groq and OpenAI point to the billing page in limits of a minute, too. */
+/** By codes: Google points to the billing page in limits of a minute, too. */
 const NO_MONEY = /insufficient_quota|billing_not_active|credit balance/i;
 
 function statusFailure(status: number, seen: Seen, context: FailureContext): RuntimeError {

@@ -12,7 +12,7 @@ export function undoAction(
   { action }: { readonly action: DeclaredAction },
 ): DeclaredAction {
   const { type, name, parameters, timeout, retry, on_error, if: test, output_key } = action.compensate ?? {};
-  const locals = { ...action.locals, ...roundOf(names, action) };
+  const locals = { ...action.locals, ...ownOutputs(names, action) };
   return {
     id,
     kind: kindOf(type),
@@ -44,15 +44,21 @@ function kindOf(type: Json | undefined): ActionKind {
   return typeof type === 'string' && KINDS.has(type) ? (type as ActionKind) : 'tool';
 }
 
-/** In a `<foreach>` the ids in it mean those of the same round: what undoes an action of it must see them so, too. */
-function roundOf(names: NameSpace, action: DeclaredAction): Record<string, Json> {
-  const outputs: Record<string, Json> = {};
-  if (action.base === undefined) return outputs;
-  for (const { id } of names.loops?.get(action.base)?.actions ?? []) {
+/**
+ * What undoes an action means its own output by its `output_key`, whoever has that name by now; and in a `<foreach>`
+ * what is of the same round, by ids and keys.
+ */
+function ownOutputs(names: NameSpace, action: DeclaredAction): Record<string, Json> {
+  const outputs = new Map<string, Json>();
+  const round = action.base === undefined ? undefined : names.loops?.get(action.base)?.actions;
+  for (const { id, output_key } of round ?? []) {
     const output = outputOf(names, `${id}[${action.index}]`);
-    if (output !== undefined) outputs[id] = output;
+    if (output === undefined) continue;
+    for (const name of [id, output_key])
+      if (name !== undefined && !outputs.has(name)) outputs.set(name, output);
   }
-  return outputs;
+  if (action.output_key !== undefined) outputs.set(action.output_key, outputOf(names, action.id) ?? null);
+  return Object.fromEntries(outputs);
 }
 
 /** The id that the `n`th try to undo `id` has. */

@@ -339,6 +339,25 @@ describe('rollback', () => {
     expect(await done).toEqual({ undone: ['a'], left: [] });
   });
 
+  test('what undoes an action means its own output by its output_key, whoever has that name by now', async () => {
+    const s = stage();
+    const book = {
+      output_key: 'order',
+      compensate: { name: 'cancel', parameters: { id: '$order.id' } },
+    };
+    for (const id of ['a', 'b', 'c']) {
+      s.declare(id, id === 'c' ? { output_key: 'order' } : book);
+      await s.complete(id, { id: `of ${id}` });
+    }
+    const done = s.scheduler.rollback(undefined, cause);
+    await s.settle();
+    expect(s.call('undo_b').input).toEqual({ id: 'of b' });
+    await s.complete('undo_b');
+    expect(s.call('undo_a').input).toEqual({ id: 'of a' });
+    await s.complete('undo_a');
+    expect(await done).toEqual({ undone: ['b', 'a'], left: [] });
+  });
+
   test('an undone action is no good dependency any more', async () => {
     const s = stage();
     s.declare('a', undoable);

@@ -248,6 +248,28 @@ describe('foreach', () => {
     expect(s.running()).toEqual(['page[1]']);
   });
 
+  test('what undoes an action of it takes the output_keys of its round for those of this round', async () => {
+    const s = stage({ outside: { list: ['x', 'y'] } });
+    const compensate = { name: 'unbook', parameters: { id: '$order.id', guest: '$guest' } };
+    loop(
+      s,
+      '$list',
+      action('ask', { output_key: 'guest' }),
+      action('book', { depends_on: ['ask'], output_key: 'order', compensate }),
+    );
+    for (const round of [0, 1]) {
+      await s.complete(`ask[${round}]`, `guest ${round}`);
+      await s.complete(`book[${round}]`, { id: round });
+    }
+    const done = s.scheduler.rollback('book', CAUSE);
+    await s.settle();
+    expect(s.call('undo_book[1]').input).toEqual({ id: 1, guest: 'guest 1' });
+    await s.complete('undo_book[1]');
+    expect(s.call('undo_book[0]').input).toEqual({ id: 0, guest: 'guest 0' });
+    await s.complete('undo_book[0]');
+    await done;
+  });
+
   test('what undoes an action of it sees its item and its round', async () => {
     const s = stage({ outside: { list: ['x', 'y'] } });
     loop(

@@ -13,14 +13,24 @@ export function readHostEntry(entry: string): HostEntry {
 }
 
 /**
- * As addresses name it: in lower case, `xn--` for other letters, an IP address in its usual form, without the brackets of
- * one of IPv6 or the dot at the end of a full name.
+ * As addresses name it: in lower case, `xn--` for other letters, an IP address in its usual form, one of IPv4 inside IPv6
+ * as that of IPv4 that it leads to, without the brackets of one of IPv6 or the dot at the end of a full name.
  */
 export function bareHost(host: string): string {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   const address = `http://${name.includes(':') ? `[${name}]` : name}`; // ::0001 is ::1, 2130706433 is 127.0.0.1
   const known = /[/?#@\\]/.test(name) || !URL.canParse(address) ? name : new URL(address).hostname;
-  return known.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  return seenThrough(known.replace(/^\[|\]$/g, '').replace(/\.$/, ''));
+}
+
+const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+
+/** `::ffff:7f00:1` leads where 127.0.0.1 does, so that what is said of the one is said of the other. */
+function seenThrough(host: string): string {
+  const [, high, low] = MAPPED.exec(host) ?? [];
+  if (high === undefined || low === undefined) return host;
+  const halves = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return halves.flatMap((half) => [half >> 8, half & 0xff]).join('.');
 }
 
 export const fitsPort = ({ port: own }: HostEntry, port: string): boolean =>

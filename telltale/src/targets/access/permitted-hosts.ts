@@ -50,7 +50,7 @@ export function createPermittedHosts(rules: Rules): PermittedHosts {
       return exact || isIP(name) !== 0 || name === 'localhost' ? 'named' : 'public';
     },
     denies(address, port) {
-      const name = bareHost(address.replace(/^::ffff:(?=[\d.]+$)/i, '')); // IPv4 inside IPv6
+      const name = bareHost(address);
       return read.entries.deny.some((entry) => entry.host === name && fitsPort(entry, port));
     },
     grantFor(host, port) {

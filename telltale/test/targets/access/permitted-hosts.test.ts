@@ -32,6 +32,15 @@ test('a host is the same however the manifest spells it', () => {
   expect(hosts({ allow: ['bücher.de'] }).check('xn--bcher-kva.de', '443')).toBe('named');
 });
 
+test('an address of IPv4 is the same inside of one of IPv6', () => {
+  const { check, denies } = hosts({ allow: ['*'], deny: ['93.184.216.34', '[::ffff:8.8.4.4]'] });
+  for (const host of ['[::ffff:93.184.216.34]', '::ffff:5db8:d822', '0:0:0:0:0:FFFF:5db8:d822', '8.8.4.4'])
+    expect(() => check(host, '443'), host).toThrow(/denied/);
+  expect(denies('::ffff:5db8:d822', '443')).toBe(true);
+  expect(check('::ffff:8.8.8.8', '443')).toBe('public');
+  expect(hosts({ allow: ['127.0.0.1'] }).check('::ffff:7f00:1', '80')).toBe('named');
+});
+
 test('an address that is denied is not reached by a name, either', async () => {
   const { port } = await httpServer((_request, response) => response.end('hello'));
   const { failure } = await agentTargets({

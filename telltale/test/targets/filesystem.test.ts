@@ -101,6 +101,13 @@ test('writing makes folders, replaces whole files, keeps their mode and leaves n
   expect(readdirSync(join(folder, 'a/b'))).toEqual(['c.txt']);
 });
 
+test('a name may be as long as the disk takes it', async () => {
+  const { fs, read } = await given();
+  const path = '漢'.repeat(85);
+  for (const content of ['one', 'two']) await fs('write', { path, content });
+  expect(read(path)).toBe('two');
+});
+
 test('a folder is not written over', async () => {
   const { fails } = await given({ 'd/x': '' });
   expect((await fails('write', { path: 'd', content: '' })).message).toContain('is a folder');
@@ -129,6 +136,15 @@ test('an edit that is not certain changes nothing and says why', async () => {
     'change nothing',
   );
   expect(read('a.ts')).toBe('x\n  x\ny = 1\nz\n');
+});
+
+test('a text that stands there a second time inside of the first is not certain, either', async () => {
+  const { fails, fs, read } = await given({ 'a.ts': '{\n}\n}\n}\n' });
+  const twice = await fails('edit', { path: 'a.ts', old_text: '}\n}', new_text: '};\n}' });
+  expect(twice.message).toContain('stands 2 times in "a.ts": at lines 2, 3');
+  expect(read('a.ts')).toBe('{\n}\n}\n}\n');
+  await fs('edit', { path: 'a.ts', old_text: '}\n}', new_text: '};', replace_all: true });
+  expect(read('a.ts')).toBe('{\n};\n}\n');
 });
 
 test('replace_all replaces every one', async () => {
@@ -279,6 +295,27 @@ test('a search can be stopped, and stops by itself after its time', async () => 
     const signal = AbortSignal.abort();
     expect((await failure('filesystem', input, { signal })).code).toBe('cancelled');
   }
+});
+
+test('so does a search of many small files', async () => {
+  const agent = 'import: { tools: ["builtin:filesystem"] }';
+  const files = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`f${n}.txt`, 'ab\n']));
+  const stopping = new AbortController();
+  const looks = { at: 0, last: Number.POSITIVE_INFINITY };
+  // A file takes 12 ms, which is not long enough for its search to give way.
+  const monotonic = () => {
+    if (++looks.at === looks.last) stopping.abort();
+    return looks.at * 4;
+  };
+  const { call, failure } = await agentTargets({
+    agent,
+    files,
+    options: { clock: { ...createSystemClock(), monotonic } },
+  });
+  const search = { operation: 'grep', pattern: 'c', glob: '*.txt' };
+  expect(await call('filesystem', search)).toMatchObject({ cut: 'after 10 s' });
+  looks.last = looks.at + 20;
+  expect((await failure('filesystem', search, { signal: stopping.signal })).code).toBe('cancelled');
 });
 
 test('a pattern that could hang is refused or harmless', async () => {

@@ -18,7 +18,11 @@ export async function editFile(path: PermittedPath, edit: Edit): Promise<Json> {
   const text = await readTextFile(path);
   const places = placesOf(before, text);
   if (places.length === 0) throw notFound(path.shown, before, text);
-  if (places.length > 1 && !everywhere) throw notUnique(path.shown, places, text);
+  if (!everywhere) {
+    // One that begins inside the first counts, too: which of them is meant nobody knows.
+    const second = text.indexOf(before, (places[0] ?? 0) + 1);
+    if (second !== -1) throw notUnique(path.shown, places.length > 1 ? places : [...places, second], text);
+  }
   if (before === after) throw nothingChanges(path.shown);
   await writeTextFile(path, text.split(before).join(after));
   return { path: path.shown, replaced: places.length, line: lineOf(places[0] ?? 0, text) };

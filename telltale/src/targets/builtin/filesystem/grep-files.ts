@@ -43,6 +43,8 @@ export async function grepFiles(
   const seen = { files: 0, skipped: 0 };
   let bytes = 0;
   for (const file of files) {
+    if (signal.aborted) throw stopped('tool "filesystem"', signal);
+    if (clock.monotonic() > until) return { matches, ...seen, cut: `after ${MAX_SEARCH_MS / 1000} s` };
     const size = await sizeOf(file);
     bytes += Math.min(size, MAX_FILE_BYTES);
     if (bytes > MAX_SEARCHED_BYTES) return { matches, ...seen, cut: `after ${MAX_SEARCHED_BYTES} bytes` };

@@ -10,6 +10,9 @@ import { fileBinary, fileFailed, fileTooLarge, isFolder, notRegular } from './fi
 /** Bytes of a file that is read as a whole. */
 export const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
+/** Characters of a file's name in that of what is written beside it: at three bytes each, a name has room for 255. */
+const MAX_NAME_KEPT = 60;
+
 /** A text file as a whole. Never waits on a pipe; a link put in place of the file after the check is not followed. */
 export async function readTextFile({ real, shown }: PermittedPath): Promise<string> {
   try {
@@ -54,7 +57,7 @@ export async function writeTextFile({ real, shown }: PermittedPath, content: str
 
 async function replaceFile(folder: string, name: string, shown: string, content: string): Promise<void> {
   const place = join(folder, name);
-  const beside = join(folder, `.${name.slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`);
+  const beside = join(folder, `.${name.slice(0, MAX_NAME_KEPT)}.${randomBytes(6).toString('hex')}.tmp`);
   const before = await lstat(place).catch(() => undefined);
   if (before?.isDirectory()) throw isFolder(shown);
   if (before !== undefined && !before.isFile()) throw notRegular(shown);

@@ -15,7 +15,7 @@ export const FUNCTIONS: Readonly<Record<string, (...values: number[]) => number>
   max: Math.max,
   min: Math.min,
   pow: Math.pow,
-  round: (value = Number.NaN, digits = 0) => Math.round(value * 10 ** digits) / 10 ** digits,
+  round,
   sign: Math.sign,
   sin: Math.sin,
   sqrt: Math.sqrt,
@@ -31,3 +31,14 @@ export const ARITY: Readonly<Record<string, readonly [number, number]>> = {
 };
 
 export const NAMES = [...Object.keys(FUNCTIONS), ...Object.keys(CONSTANTS)];
+
+/** By the digits as they are written: 1.005 * 100 is less than 100.5. A number that has no such digits stays as it is. */
+function round(value = Number.NaN, digits = 0): number {
+  const moved = pointMoved(value, Math.trunc(digits));
+  return Number.isFinite(moved) ? pointMoved(Math.round(moved), -Math.trunc(digits)) : value;
+}
+
+function pointMoved(value: number, by: number): number {
+  const [written, exponent = '0'] = String(value).split('e');
+  return Number(`${written}e${Number(exponent) + by}`);
+}

@@ -358,6 +358,44 @@ describe('rollback', () => {
     expect(await done).toEqual({ undone: ['b', 'a'], left: [] });
   });
 
+  test('that is stopped, or whose session is cancelled, begins to undo no further one', async () => {
+    for (const how of ['stopped', 'cancelled']) {
+      const s = stage();
+      for (const id of ['a', 'b']) {
+        s.declare(id, undoable);
+        await s.complete(id);
+      }
+      const stopping = new AbortController();
+      const done = s.scheduler.rollback(undefined, cause, { by: 'r', signal: stopping.signal });
+      await s.settle();
+      if (how === 'stopped') stopping.abort();
+      else void s.scheduler.cancel('enough');
+      await s.complete('undo_b');
+      expect((await done).undone).toEqual(how === 'stopped' ? ['b'] : []);
+      expect(s.story(), how).not.toContain('declared undo_a');
+      expect(s.scheduler.tracked()).toEqual([]);
+    }
+  });
+
+  test('waits for one that was asked for before it', async () => {
+    const s = stage();
+    for (const id of ['a', 'b']) {
+      s.declare(id, undoable);
+      await s.complete(id);
+    }
+    const both = [s.scheduler.rollback(undefined, cause), s.scheduler.rollback(undefined, cause)];
+    await s.settle();
+    await s.fail('undo_b');
+    expect(s.running()).toEqual(['undo_a']);
+    await s.complete('undo_a');
+    expect(s.running()).toEqual(['undo_b_2']);
+    await s.complete('undo_b_2');
+    expect(await Promise.all(both)).toEqual([
+      { undone: ['a'], left: ['b'] },
+      { undone: ['b'], left: [] },
+    ]);
+  });
+
   test('an undone action is no good dependency any more', async () => {
     const s = stage();
     s.declare('a', undoable);

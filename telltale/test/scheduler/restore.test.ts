@@ -189,6 +189,16 @@ describe('after a restart', () => {
     });
   });
 
+  test('tries that failed before it count', async () => {
+    const before = inTurn();
+    before.declare('a', { retry: 1 });
+    await before.fail('a');
+    const after = restart(before, { targets });
+    await after.settle();
+    await after.fail('a');
+    expect(after.story().slice(-2)).toEqual(['started a 2', 'failed a boom']);
+  });
+
   test('a rollback knows the order of completion', async () => {
     const before = inTurn();
     for (const id of ['a', 'b', 'c']) before.declare(id, { compensate: { name: 'undo' } });

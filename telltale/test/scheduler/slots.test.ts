@@ -177,6 +177,29 @@ describe('an action whose target has slots', () => {
     expect(parent.running()).toEqual(['tool']);
   });
 
+  it('comes to its turn though others keep coming for the one place there is', async () => {
+    const on = stage(limited(1, late(createLocalSlots()), { parallelActions: 1 }));
+    on.declare('limited', LIMITED);
+    for (let n = 0; n < 2; n++) on.declare(`other ${n}`);
+    for (let n = 2; n < 20; n++) {
+      await on.settle();
+      on.declare(`other ${n}`);
+      await on.complete(on.running()[0] ?? '');
+    }
+    expect(on.story()).toContain('completed limited');
+  });
+
+  it('gives it back where this process begins no further try that must not be made twice', async () => {
+    const slots = createLocalSlots();
+    const options = limited(1, slots, { targets: { limited: { idempotent: false } } });
+    const on = stage({ ...options, once: () => undefined });
+    on.declare('a', LIMITED);
+    await on.settle();
+    expect(on.story()).toEqual(['declared a']);
+    const { signal } = new AbortController();
+    expect(typeof slots.take('limited', 1, { group: 'x', signal })).toBe('function');
+  });
+
   it('comes to its turn though places and slots are both scarce', async () => {
     const slots = createLocalSlots();
     const on = stage(limited(1, late(slots), { parallelActions: 1 }));

@@ -36,6 +36,8 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   readonly clear?: SchedulerEdges['clear'];
   /** Asked before a target with `maxParallel` starts. */
   readonly slot?: SchedulerEdges['slot'];
+  /** Told of each try that must not be made twice. */
+  readonly once?: SchedulerEdges['once'];
   /** What an earlier process left. */
   readonly events?: readonly SessionEvent[];
 }
@@ -149,6 +151,7 @@ export function stage(options: StageOptions = {}): Stage {
       unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),
       ...(options.clear === undefined ? {} : { clear: options.clear }),
       ...(options.slot === undefined ? {} : { slot: options.slot }),
+      once: options.once,
       perform: options.perform ?? perform,
       lookup: (name) => {
         const outside = options.outside ?? {};

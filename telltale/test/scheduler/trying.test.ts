@@ -91,6 +91,34 @@ describe('retries', () => {
     expect(s.events.at(-1)).toMatchObject({ attempts: 2 });
   });
 
+  test('whatever number a model writes, there are a hundred further tries', async () => {
+    const s = stage();
+    s.declare('a', { retry: 1_000_000_000 });
+    for (let tries = 1; tries <= 101; tries++) {
+      await s.fail('a');
+      await s.clock.advance(30_000);
+    }
+    expect(s.events.at(-1)).toMatchObject({ type: 'action.failed', attempts: 101 });
+  });
+
+  test('one that must not be made twice is over for whoever waits for those while it rests', async () => {
+    let open = 0;
+    const once = () => {
+      open++;
+      return () => open--;
+    };
+    const s = stage({ targets: { pay: { idempotent: false } }, once });
+    s.declare('a', { name: 'pay', retry: 1 });
+    await s.settle();
+    expect(open).toBe(1);
+    await s.fail('a');
+    expect([s.story().at(-1), open]).toEqual(['retrying a', 0]);
+    await s.clock.advance(250);
+    expect(open).toBe(1);
+    await s.complete('a');
+    expect(open).toBe(0);
+  });
+
   test('on_error: retry is three further tries where retry is absent', async () => {
     const s = stage();
     s.declare('a', { on_error: 'retry' });

@@ -322,6 +322,17 @@ test('a pattern that could hang is refused or harmless', async () => {
   const { fs, fails } = await given({ 'a.txt': `${'a'.repeat(50_000)}!` });
   expect(await fs('grep', { pattern: '(a+)+$' })).toMatchObject({ matches: [] });
   expect((await fails('grep', { pattern: '(?=a)' })).hint).toContain('RE2');
+  for (const glob of [
+    '*a'.repeat(40),
+    '(a+)+c',
+    '+(a*)c',
+    '{a,aa}+c',
+    '[a]+[a]+[a]+[a]+c',
+    '**/*a*/**/*a*/**/*c',
+  ]) {
+    expect((await fails('glob', { pattern: glob })).message, glob).toContain('too many wildcards');
+    expect((await fails('grep', { pattern: 'a', glob })).code, glob).toBe('bad_parameters');
+  }
 });
 
 test.each([
@@ -338,6 +349,26 @@ test.each([
     expect(error.hint).toContain('permissions: { paths }');
   }
   expect((await fails('write', { path, content: 'x' })).code).toBe('not_permitted');
+});
+
+test('a pattern that is taken ends soon, on names that are made to make it slow', async () => {
+  const name = 'a'.repeat(250);
+  const path = Array.from({ length: 12 }, () => name).join('/');
+  const { fs } = await given({ [name.slice(1)]: '', [`${path}/${name}`]: '' });
+  for (const pattern of ['*a*a*c', '**/*a*a*c', '**/*a*/*a*/c', '**/*a*/**/*c', '**/a*/**/a*/**/a*/**/c']) {
+    const began = performance.now();
+    expect(await fs('glob', { pattern }), pattern).toEqual({ paths: [] });
+    expect(performance.now() - began, pattern).toBeLessThan(10_000);
+  }
+  const common = [
+    '**/*.{ts,tsx}',
+    '*.test.*',
+    'src/**/test/**/*_*.ts',
+    '**/[a-z]*/!(x.d).ts',
+    '@(x|y)*.ts',
+    '{a,b,c}/{d,e}/*',
+  ];
+  for (const pattern of common) expect(await fs('glob', { pattern }), pattern).toEqual({ paths: [] });
 });
 
 test('an absolute path inside the permitted ones is permitted', async () => {

@@ -5,11 +5,14 @@ import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { globFiles } from '../../../manifest/files/glob-files.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { stopped } from '../../access/stopped.ts';
+import { globCost } from './glob-cost.ts';
 import { MAX_WALKED } from './walk.ts';
 
 const MAX_MATCHES = 1_000;
 /** Files that may match before the pattern counts as too wide. */
 const MAX_FOUND = 20_000;
+/** Ways to try a pattern on one path. */
+const MAX_COST = 200_000;
 
 /**
  * Absolute paths of files below a folder that match and may be touched, as the pattern comes to them. `..` and absolute
@@ -21,6 +24,7 @@ export async function filesMatching(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   if (/^[/\\]|^[A-Za-z]:|(?:^|[/\\{,(|])\.\.(?:[/\\},)|]|$)/.test(pattern)) throw leadsOut(pattern);
+  if (globCost(pattern) > MAX_COST) throw tooManyWildcards(pattern);
   const limits = { walkEntries: MAX_WALKED, globMatches: MAX_FOUND };
   const found = await globFiles(pattern, real, signal, limits).catch((thrown: unknown) => {
     throw signal.aborted ? stopped('tool "filesystem"', signal) : thrown;
@@ -64,6 +68,15 @@ const leadsOut = (pattern: string) =>
   new RuntimeError('not_permitted', `The pattern "${pattern.slice(0, 200)}" leads out of its folder.`, {
     hint: 'Give the folder as "path", and a pattern relative to it.',
   });
+
+const tooManyWildcards = (pattern: string) =>
+  new RuntimeError(
+    'bad_parameters',
+    `The pattern "${pattern.slice(0, 200)}" has too many wildcards, or a group that repeats: it could take hours to match.`,
+    {
+      hint: 'Write up to three * in one name, and two where ** stands twice; or find more with a simple pattern, and choose.',
+    },
+  );
 
 const globFailed = (pattern: string, shown: string, why: string) =>
   new RuntimeError(

@@ -139,6 +139,25 @@ test('a remote is reached only where its host or folder is permitted', { timeout
   ).toContain('first');
 });
 
+test('a plus before a branch does not write over what a remote has', { timeout: 30_000 }, async () => {
+  const { git, fails, raw } = await given();
+  await git('init');
+  for (const key of ['name', 'email']) raw('config', `user.${key}`, 'me');
+  await git('add', { paths: ['a.txt'] });
+  await git('commit', { message: 'first' });
+  raw('init', '--quiet', '--bare', 'elsewhere.git');
+  raw('remote', 'add', 'origin', './elsewhere.git');
+  const branch = raw('branch', '--show-current');
+  await git('push', { branch });
+  const [first, theirs] = [raw('rev-parse', 'HEAD'), raw('commit-tree', 'HEAD^{tree}', '-m', 'of others')];
+  raw('push', '--quiet', '--force', 'origin', `${theirs}:refs/heads/${branch}`);
+  expect((await fails('push', { branch })).message).toMatch(/rejected|fetch first/);
+  for (const operation of ['push', 'pull'])
+    expect((await fails(operation, { branch: `+${branch}` })).code, operation).toBe('bad_parameters');
+  expect(raw('-C', 'elsewhere.git', 'rev-parse', branch)).toBe(theirs);
+  expect(raw('rev-parse', 'HEAD')).toBe(first);
+});
+
 test('whoever has to be asked about a remote is told the address, and of the folder in the same question', async () => {
   const { tool, raw, folder } = await given(
     'permissions: { paths: { allow: [.], ask: [work] }, network: { allow: [free.test], ask: [git.test] } }',

@@ -20,11 +20,11 @@ export const flag = (input: JsonObject, key: string, option: string): readonly s
 export const refs = (input: JsonObject, ...keys: readonly string[]): readonly string[] =>
   keys.flatMap((key) => reference(input, key) ?? []);
 
-/** What begins with a dash would be an option to git. */
+/** What begins with a dash would be an option to git; with a plus, it would write over what a remote or a branch has. */
 export function reference(input: JsonObject, key: string): string | undefined {
   const value: Json | undefined = input[key];
   if (typeof value !== 'string') return undefined;
-  if (!/^-|[\0-\x20\x7f:]/.test(value)) return value;
+  if (!/^[-+]|[\0-\x20\x7f:]/.test(value)) return value;
   throw new RuntimeError(
     'bad_parameters',
     `"/${key}" is ${JSON.stringify(value.slice(0, 100))}, which no branch or commit is called.`,

@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../src/store/sqlite/thread/migrations.ts';
 import { openDatabase } from '../../src/store/sqlite/thread/open-database.ts';
@@ -96,4 +98,32 @@ test('a migration that fails half-way leaves the file as it was, and may be trie
   const again = open();
   expect(pragma(again, 'user_version')).toBe(MIGRATIONS.length);
   again.close();
+});
+
+/** Takes the file as one that nobody else has, and says what came of it. */
+const ALONE = `
+const { DatabaseSync } = require('node:sqlite');
+try {
+  new DatabaseSync(process.argv[1]).prepare('PRAGMA user_version').get();
+  console.log('taken');
+} catch (error) {
+  console.log(error.message);
+}
+`;
+const takenElsewhere = () =>
+  execFileSync(process.execPath, ['-e', ALONE, `${pathToFileURL(path).href}?vfs=unix-excl`], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim();
+
+test('a file that is opened twice in a process is not taken from it: what is committed there would be lost', () => {
+  const first = open();
+  pragma(first, 'user_version'); // from its first read on it has its lock
+  expect(takenElsewhere()).toBe('database is locked');
+  const second = open();
+  expect(takenElsewhere()).toBe('database is locked');
+  second.close();
+  expect(takenElsewhere()).toBe('database is locked');
+  first.close();
+  expect(takenElsewhere()).toBe('taken');
 });

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { storeDamaged, storeForeign, storeNewer } from '../sqlite-errors.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
+import { readIfOpen } from './read-if-open.ts';
 
 const HEADER_BYTES = 100;
 const SECOND_LOOK_MS = 100;
@@ -47,15 +48,26 @@ function howCutShort(path: string): string | undefined {
   return `it was cut short, ${size} of ${pages * pageSize} bytes are there`;
 }
 
-function readHeader(path: string): { readonly header: Buffer; readonly size: number } {
+interface Header {
+  readonly header: Buffer;
+  readonly size: number;
+}
+
+function readHeader(path: string): Header {
+  const known = readIfOpen(path, headerOf);
+  if (known !== undefined) return known;
   const file = openSync(path, 'r');
   try {
-    // Before the header: of a file that another process has just made there is none as long as it is empty.
-    const { size } = fstatSync(file);
-    const header = Buffer.alloc(HEADER_BYTES);
-    readSync(file, header, 0, HEADER_BYTES, 0);
-    return { header, size };
+    return headerOf(file);
   } finally {
     closeSync(file);
   }
+}
+
+function headerOf(file: number): Header {
+  // Before the header: of a file that another process has just made there is none as long as it is empty.
+  const { size } = fstatSync(file);
+  const header = Buffer.alloc(HEADER_BYTES);
+  readSync(file, header, 0, HEADER_BYTES, 0);
+  return { header, size };
 }

@@ -116,6 +116,23 @@ test('where the other thread is no more, this one makes the checkpoints', () => 
   checkpoints.stop();
 });
 
+test('where no thread can be started, this one makes the checkpoints until one can', () => {
+  const { happened, checkpointer, set } = fakeCheckpointer();
+  set(true);
+  let mayStart = false;
+  const beside = () => {
+    if (mayStart) return checkpointer;
+    throw Object.assign(new Error('EAGAIN'), { code: 'ERR_WORKER_INIT_FAILED' });
+  };
+  const checkpoints = createCheckpoints(noting(happened), { beside });
+  checkpoints.committed(4 * MIB);
+  checkpoints.committed(4 * MIB);
+  mayStart = true;
+  checkpoints.committed(4 * MIB);
+  expect(happened).toEqual(['here', 'here', 'asked']);
+  checkpoints.stop();
+});
+
 test('a thread of its own brings the WAL into the file while this one goes on', async () => {
   const { path, db, fill } = await openWithWal();
   const checkpointer = startCheckpointer({ path, durability: 'power' }, identityOf(path));

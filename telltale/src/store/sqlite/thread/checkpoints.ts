@@ -72,12 +72,22 @@ export function createCheckpoints(
     else timer.refresh();
   };
 
+  const start = (): Checkpointer | undefined => {
+    try {
+      return beside?.();
+    } catch (error) {
+      // No more threads are allowed here, or there is no memory for one: it is tried again when it is next wanted.
+      if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_INIT_FAILED')
+        return undefined;
+      throw error;
+    }
+  };
+
   /** Whether the other thread is at it, or was asked to be. */
   const isDoneBeside = (): boolean => {
-    if (beside === undefined) return false;
-    other ??= beside();
-    const isReady = other.isReady();
-    if (isReady === undefined) return false;
+    other ??= start();
+    const isReady = other?.isReady();
+    if (other === undefined || isReady === undefined) return false;
     if (!isReady) {
       if (rounds === 0) return false; // it is starting
       if (asked + bytes < LONGEST) return true;

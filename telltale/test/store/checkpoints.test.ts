@@ -4,7 +4,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createCheckpoints } from '../../src/store/sqlite/thread/checkpoints.ts';
 import { identityOf } from '../../src/store/sqlite/thread/is-in-place.ts';
 import { type Checkpointer, startCheckpointer } from '../../src/store/sqlite/thread/start-checkpointer.ts';
+import type { Store, StreamWriter } from '../../src/store/store.ts';
+import { append } from './appending.ts';
 import { eventually } from './eventually.ts';
+import { openInlineStore } from './open-inline-store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const MIB = 1024 * 1024;
@@ -195,4 +198,32 @@ test('one that finds another file in the place of the store leaves it as it is',
   const checkpointer = startCheckpointer({ path, durability: 'power' }, ours);
   await eventually(() => expect(checkpointer.isReady()).toBe(undefined));
   expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+type WriteMore = (store: Store, writer: StreamWriter, n: number, text: string) => unknown;
+const KINDS: readonly (readonly [string, WriteMore])[] = [
+  ['events', (_, writer, n, text) => append(writer, { expectedSeq: n, events: [JSON.stringify({ text })] })],
+  ['rows of tables', ({ tables }, _, __, text) => tables.set('t', 'k', text)],
+  [
+    'rows beside events',
+    (_, writer, n, text) =>
+      append(writer, { expectedSeq: n, events: ['{}'], writes: [{ table: 't', key: 'k', value: text }] }),
+  ],
+  ['messages', (store, { stream }, _, text) => store.send(stream, { kind: 'k', from: 'f', body: text })],
+  [
+    'snapshots',
+    async (_, writer, n, text) => {
+      await append(writer, { expectedSeq: n, events: ['{}'] });
+      writer.snapshot(n + 1, text);
+    },
+  ],
+];
+
+test.each(KINDS)('the WAL gets no longer than about 32 MiB, also by %s', async (_, writeMore) => {
+  const path = await somewhere('store.db');
+  const store = openInlineStore({ path });
+  onTestFinished(() => store.close());
+  const writer = await store.create('s', { kind: 'session', name: 'n', status: 'running', title: '' });
+  for (let n = 0; n < 64; n++) await writeMore(store, writer, n, 'x'.repeat(MIB));
+  expect(statSync(`${path}-wal`).size).toBeLessThan(48 * MIB);
 });

@@ -15,11 +15,12 @@ import { openDatabase } from './open-database.ts';
 import { createOwnership } from './ownership.ts';
 import { performRead, performWrite, type Rows } from './perform.ts';
 import { createReadStream } from './read-stream.ts';
-import { createRunGroup, isAppend } from './run-group.ts';
+import { createRunGroup } from './run-group.ts';
 import { startCheckpointer } from './start-checkpointer.ts';
 import { createStreamRows } from './stream-rows.ts';
 import { createTableRows } from './table-rows.ts';
 import { createUpkeepRows } from './upkeep-rows.ts';
+import { writtenChars } from './written-chars.ts';
 
 type Group = Extract<ToBackend, { readonly kind: 'group' }>;
 
@@ -97,18 +98,13 @@ function open(
 
   /** After the answer is out: nobody waits for these. */
   const tidy = ({ writes }: Group, isCommitted: boolean) => {
-    let chars = 0;
-    for (const item of writes) {
-      const append = isAppend(item) ? item : item.op === 'create' ? item.first : null;
-      if (append !== null) chars += append[4].length;
-    }
     for (const path of toRing) bell.ring(path);
     toRing.clear();
     if (ownership.id !== null) {
       attention.startOwning();
       bell.listen(attention.look);
     }
-    if (isCommitted) checkpoints.committed(chars);
+    if (isCommitted) checkpoints.committed(writtenChars(writes));
   };
 
   const close = (): FromBackend => {

@@ -281,3 +281,40 @@ test('a queue that is shut is idle only when all have been told, also where one 
   land();
   expect(await idle).toBe(20);
 });
+
+test('an append that fails at once is told behind the one before it, also where what has gathered is sent first', async () => {
+  const { queue, writer, land } = queueByHand(true);
+  const told: string[] = [];
+  const one = writer(1);
+  line(queue, one, '{"n":1}', () => void told.push('first'));
+  await immediate();
+  queue.whenDue(
+    () =>
+      queue.append(
+        one,
+        { expectedSeq: 1, events: ['{\n}'] },
+        (error) => void told.push(`second ${error?.code}`),
+      ),
+    false,
+  );
+  land();
+  await immediate();
+  expect(told).toEqual(['first', 'second event_malformed']);
+});
+
+test('one of the second half that fails at once is told behind its append before', async () => {
+  const { queue, writer, land } = queueByHand(true);
+  const told: string[] = [];
+  const writers = Array.from({ length: 16 }, (_, n) => writer(n + 1));
+  for (const each of writers) line(queue, each, '{"n":1}', () => void told.push(`${each.stream} 1`));
+  await immediate();
+  land();
+  expect(told).toHaveLength(8);
+  const last = writers.at(-1) as WriterState;
+  queue.append(last, { expectedSeq: 1, events: ['{\n}'] }, (error) => void told.push(`s16 ${error?.code}`));
+  const read = queue.read({ op: 'info', stream: 's16' });
+  await immediate();
+  expect(told.slice(-2)).toEqual(['s16 1', 's16 event_malformed']);
+  queue.replied({ kind: 'answers', outcomes: [{ value: null }] });
+  expect(await read).toBeNull();
+});

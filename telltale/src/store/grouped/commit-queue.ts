@@ -76,6 +76,9 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   let isBeginning = false;
   let dead: RuntimeError | undefined;
   let idlers: (() => void)[] = [];
+  let isTelling = false;
+  /** A group of which nothing could be written, sent while others were being told: its callers are told behind them. */
+  let untold: Flight | undefined;
   const gatherers = createGatherers();
 
   const isEmpty = () => batch.settled.length + batch.writes.length + batch.reads.length === 0;
@@ -121,7 +124,9 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     pace.sent(flight.writes.length);
     const { writes, reads } = flight;
     if (writes.length + reads.length > 0) edges.post({ kind: 'group', now: edges.now(), writes, reads });
-    if (writes.length === 0) settle(flight);
+    if (writes.length > 0) return true;
+    if (isTelling) untold = flight;
+    else settle(flight);
     return true;
   };
 
@@ -138,6 +143,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
    */
   const settle = (landed: Flight) => {
     const { length } = landed.batch.settled;
+    isTelling = true;
     if (landed.reads.length === 0) land(length);
     const parts =
       flight === undefined &&
@@ -167,7 +173,11 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   };
 
   const told = (landed: Flight) => {
+    isTelling = false;
     tellMoved(landed, edges.moved);
+    const next = untold;
+    untold = undefined;
+    if (next !== undefined) settle(next);
     schedule(setImmediate);
   };
 

@@ -1,4 +1,5 @@
 import { NONE, without } from '../kernel/grow.ts';
+import { tellOne } from '../kernel/tell-all.ts';
 
 /** Who is to be called about a thing. */
 export interface Listeners<Key> {
@@ -6,6 +7,7 @@ export interface Listeners<Key> {
   add(key: Key, call: () => void, owner?: object): () => void;
   /** Ends all that were added for this owner, who so need not keep what would end each. */
   drop(key: Key, owner: object): void;
+  /** One who throws keeps nobody from being called, nor the one who calls from going on. */
   call(key: Key): void;
 }
 
@@ -36,7 +38,7 @@ export function createListeners<Key>(first: (key: Key) => void, last: (key: Key)
       for (const each of all.get(key) ?? NONE) if (each.owner === owner) remove(key, each);
     },
     call(key) {
-      for (const { call } of all.get(key) ?? NONE) call();
+      for (const { call } of all.get(key) ?? NONE) tellOne(call, undefined);
     },
   };
 }

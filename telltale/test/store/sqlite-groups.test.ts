@@ -155,3 +155,27 @@ test('more than the queue holds is turned away, and what it holds is written', a
   expect(codes.get(undefined)).toBeGreaterThan(100_000);
   await append(a, { expectedSeq: 0, events: ['{}'] });
 });
+
+test('a watcher who throws keeps nobody from being told, nor what has gathered from being written', async () => {
+  await store.info('a'); // nothing else is under way
+  const surfaced: unknown[] = [];
+  const heard = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', (error) => surfaced.push(error));
+  try {
+    store.watch('a', () => {
+      throw new Error('his own bug');
+    });
+    const seen = new Promise<void>((resolve) => store.watch('a', resolve));
+    const first = append(a, { expectedSeq: 0, events: ['{}'] });
+    await Promise.resolve(); // it is on its way
+    const second = new Promise<void>((resolve) =>
+      b.whenDue?.(() => resolve(append(b, { expectedSeq: 0, events: ['{}'] }))),
+    );
+    await Promise.all([first, seen, second]);
+  } finally {
+    process.removeAllListeners('uncaughtException');
+    for (const listener of heard) process.on('uncaughtException', listener);
+  }
+  expect(surfaced).toContainEqual(new Error('his own bug'));
+});

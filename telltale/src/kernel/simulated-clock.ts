@@ -47,7 +47,8 @@ export function createSimulatedClock(
     now: () => startMs + elapsed,
     monotonic: () => elapsed,
     after(delayMs, callback) {
-      const timer: Timer = { due: elapsed + Math.max(0, delayMs), fire: callback };
+      const delay = delayMs > 0 ? delayMs : 0; // one that is no number is over, as on the system's clock
+      const timer: Timer = { due: elapsed + delay, fire: callback };
       timers.add(timer);
       return () => {
         timers.delete(timer);

@@ -78,6 +78,15 @@ describe('the system clock', () => {
 });
 
 describe('the simulated clock', () => {
+  it('takes a delay that is no number for one that is over, as the system’s does, and others still fire', async () => {
+    const clock = createSimulatedClock(1_000);
+    const seen: string[] = [];
+    clock.after(Number.NaN, () => seen.push(`odd@${clock.now()}`));
+    clock.after(10, () => seen.push(`even@${clock.now()}`));
+    await clock.advance(10);
+    expect(seen).toEqual(['odd@1000', 'even@1010']);
+  });
+
   it('fires in order of time, then of arming, and tells the right time while it does', async () => {
     const clock = createSimulatedClock(1_000);
     const seen: string[] = [];

@@ -358,6 +358,22 @@ describe('a disk without space', () => {
 });
 
 describe('a file that goes away while it is open', () => {
+  test('says which file it is and what to do where the way to it cannot be followed any more', async () => {
+    const store = await open();
+    renameSync(path, `${path}.moved`);
+    symlinkSync(path, path);
+    const refused = store.tables.set('t', 'k', 1);
+    await expect(refused).rejects.toMatchObject({
+      code: 'store_failed',
+      message: expect.stringContaining(`Writing ${path} failed`),
+      hint: expect.stringContaining('what was reported as committed is safe'),
+    });
+    rmSync(path);
+    renameSync(`${path}.moved`, path);
+    await store.tables.set('t', 'k', 1);
+    await store.close();
+  });
+
   test('takes nothing more, is read as it was, and is written again once it is back', async () => {
     const store = await open();
     await store.tables.set('t', 'k', 1);

@@ -1,5 +1,4 @@
 import type { RuntimeError } from '../../../kernel/runtime-error.ts';
-import { toRuntimeError } from '../../../kernel/runtime-error.ts';
 import type { FromBackend, Outcome, ToBackend } from '../../grouped/messages.ts';
 import { storeGone } from '../sqlite-errors.ts';
 import type { ThreadSettings } from '../thread-settings.ts';
@@ -92,7 +91,7 @@ function open(
         : { kind: 'written', outcomes: [...outcomes], ms };
     } catch (error) {
       toRing.clear();
-      return { kind: 'failed', error: toRuntimeError(error).toJSON() };
+      return { kind: 'failed', error: describe(error).toJSON() };
     }
   };
 

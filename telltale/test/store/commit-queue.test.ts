@@ -318,3 +318,30 @@ test('one of the second half that fails at once is told behind its append before
   queue.replied({ kind: 'answers', outcomes: [{ value: null }] });
   expect(await read).toBeNull();
 });
+
+test('one who asks for something while half of a group is told has no second group sent while one is on its way', async () => {
+  const { queue, groups, writer, land } = queueByHand(true);
+  const told: string[] = [];
+  const writers = Array.from({ length: 16 }, (_, n) => writer(n + 1));
+  const [first] = writers as [WriterState];
+  line(queue, first, '{"n":1}', async () => {
+    told.push('s1');
+    await queue.write({ op: 'increment', table: 't', key: 'k', by: 1 });
+    told.push('counted');
+  });
+  line(queue, writers[1] as WriterState, '{"n":1}', async () => {
+    told.push('s2');
+    for (let turn = 0; turn < 5; turn++) await undefined;
+    queue.whenDue(() => line(queue, first, '{"n":2}', () => void told.push('s1 again')), false);
+  });
+  for (const each of writers.slice(2)) line(queue, each, '{"n":1}', () => void told.push(each.stream));
+  await immediate();
+  land();
+  await immediate();
+  await immediate();
+  expect(groups).toHaveLength(2); // the second is on its way
+  expect(told).toEqual(writers.map(({ stream }) => stream));
+  queue.replied({ kind: 'written', outcomes: [[0, { value: 1 }]] });
+  await immediate();
+  expect(told.slice(16).sort()).toEqual(['counted', 's1 again']);
+});

@@ -152,10 +152,12 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
       length >= FEWEST_PARTED &&
       pace.pays(length);
     const half = parts ? length >> 1 : length;
+    if (parts) {
+      isScheduled = true; // before they are told: what they ask for would be sent by itself, and then a group on top of it
+      edges.hold();
+    }
     tell(landed.batch, 0, half);
     if (!parts) return told(landed);
-    isScheduled = true;
-    edges.hold();
     setImmediate(() => {
       isScheduled = false;
       send();

@@ -345,3 +345,19 @@ test('one who asks for something while half of a group is told has no second gro
   await immediate();
   expect(told.slice(16).sort()).toEqual(['counted', 's1 again']);
 });
+
+test('where the thread ends while half of a group is told, the others hear of their commit before they hear of that', async () => {
+  const { queue, writer, land } = queueByHand(true);
+  const told: string[] = [];
+  const writers = Array.from({ length: 16 }, (_, n) => writer(n + 1));
+  for (const each of writers) line(queue, each, '{"n":1}', () => void told.push(each.stream));
+  await immediate();
+  land();
+  expect(told).toHaveLength(8);
+  const last = writers.at(-1) as WriterState;
+  queue.append(last, { expectedSeq: 1, events: ['{}'] }, (error) => void told.push(`s16 ${error?.code}`));
+  queue.fail(new RuntimeError('store_failed', 'ended'));
+  expect(told).toEqual([...writers.map(({ stream }) => stream), 's16 store_failed']);
+  await queue.shut(new RuntimeError('store_closed', 'closed'));
+  expect(told).toHaveLength(17);
+});

@@ -77,6 +77,8 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   let dead: RuntimeError | undefined;
   let idlers: (() => void)[] = [];
   let isTelling = false;
+  /** The second half of a group whose first has been told. */
+  let tellRest: (() => void) | undefined;
   /** A group of which nothing could be written, sent while others were being told: its callers are told behind them. */
   let untold: Flight | undefined;
   const gatherers = createGatherers();
@@ -158,11 +160,16 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     }
     tell(landed.batch, 0, half);
     if (!parts) return told(landed);
+    tellRest = () => {
+      tellRest = undefined;
+      tell(landed.batch, half, length);
+      told(landed);
+    };
     setImmediate(() => {
       isScheduled = false;
       send();
-      tell(landed.batch, half, length);
-      told(landed);
+      tellRest?.();
+      schedule(setImmediate);
     });
   };
 
@@ -277,6 +284,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     },
     fail(error) {
       dead ??= error;
+      tellRest?.(); // theirs is committed
       gatherers.ask();
       const lost = flight === undefined ? [batch] : [flight.batch, batch];
       flight = undefined;

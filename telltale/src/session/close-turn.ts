@@ -1,3 +1,4 @@
+import { weighTokens } from '../kernel/estimate-tokens.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
 
@@ -9,7 +10,8 @@ export function closeTurn(
   message: string,
 ): void {
   if (!state.turnOpen) return;
-  const usage = countUsage(state, promptTokens, asker?.streamed?.reasoned);
+  const unwritten = weighTokens(asker?.spoken.pending ?? '') + (asker?.streamed?.reasoned ?? 0);
+  const usage = countUsage(state, promptTokens, unwritten);
   const error = { code, message, retryable: false };
   log.append({ type: 'turn.failed', error, usage, cost_usd: costWith(model, usage) });
 }

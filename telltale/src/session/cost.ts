@@ -19,11 +19,11 @@ export function costWith({ price }: Model, usage: ModelUsage): number {
 
 /**
  * What the last turn used, as far as it went: for a stream that was cut off, cancelled or killed, and gave no figures.
- * `reasoned` is what its reasoning weighs, which is paid for and not on the log.
+ * `unwritten` is what that weighs which was heard of it and is not on the log: what was held back, and its reasoning.
  */
-export const countUsage = ({ turns }: SessionState, promptTokens: number, reasoned = 0): Usage => ({
+export const countUsage = ({ turns }: SessionState, promptTokens: number, unwritten = 0): Usage => ({
   input: promptTokens,
-  output: estimateTokens(turns.at(-1)?.output ?? '') + Math.ceil(reasoned),
+  output: estimateTokens(turns.at(-1)?.output ?? '') + Math.ceil(unwritten),
   estimated: true,
 });
 

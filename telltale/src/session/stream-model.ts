@@ -25,6 +25,8 @@ export interface Asker {
   readonly streaming: ModelStream | undefined;
   /** Once it has been: the tokens of its reasoning, about. */
   readonly streamed: { readonly reasoned: number } | undefined;
+  /** What was heard of it and is not on the log. */
+  readonly spoken: { readonly pending: string };
 }
 
 /** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */

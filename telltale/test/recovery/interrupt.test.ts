@@ -292,13 +292,11 @@ describe('a session that is interrupted and resumed', () => {
 });
 
 describe('a session that came to an end and is resumed', () => {
-  it('after it was cancelled goes on with what was cancelled in view, and what was never run', async () => {
+  it('after it was cancelled goes on with what was cancelled in view, behind which nothing has been said', async () => {
+    const asked = action('s', 'slow', {}, 'sync');
     const { start, resume, open, calls, called, prompts } = await staged({
       tools: { slow: '', quick: '' },
-      turns: [
-        `${action('s', 'slow', {}, 'sync')}${action('never', 'quick')}<thought>Hm.</thought>`,
-        '<response>Done.</response>',
-      ],
+      turns: [`${asked}${action('never', 'quick')}<thought>Hm.</thought>`, '<response>Done.</response>'],
     });
     const first = start();
     await called(1);
@@ -308,7 +306,8 @@ describe('a session that came to an end and is resumed', () => {
     expect(await (await resume()).result).toMatchObject({ status: 'completed', result: 'Done.' });
     expect(calls()).toEqual(['slow']);
     expect(prompts.at(-1)).toContain('enough');
-    expect(prompts.at(-1)).toContain('"never" of your last message was not run');
+    expect(prompts.at(-1)).toContain(`broke off after ${asked.length} characters`);
+    expect(prompts.at(-1)).not.toContain('never');
   });
 
   it('after it stalled goes on with the hint it was given', async () => {

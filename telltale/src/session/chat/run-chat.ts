@@ -52,7 +52,7 @@ export async function runChat(
       exchange.end();
     }
     if (stop.reason !== undefined) return { kind: 'stopped' };
-    if (end.kind === 'stopped') await brokenOff(context, conversation.prompt()?.tokens ?? 0);
+    if (end.kind === 'stopped') await brokenOff(within, conversation.prompt()?.tokens ?? 0);
     else if (end.kind !== 'completed') return end;
     // What was broken off in the middle of `on_error: fail` fails the session all the same.
     if (state.failing !== undefined) await context.reviews.until(() => undefined);

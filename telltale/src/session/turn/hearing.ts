@@ -98,12 +98,17 @@ function freeUncalled({ context }: Hearing, { given }: CallParser): void {
   );
 }
 
-/** The turn is given up: what was said goes on the log, nothing more is acted on. */
+/**
+ * The turn is given up: what was said goes on the log, nothing more is acted on. What was held back does not: nobody could
+ * tell it from what was acted on if the process died here.
+ */
 export function abandonHearing(hearing: Hearing): void {
+  const { gate, spoken, context } = hearing;
   hearing.over = true;
   hearing.afterFinal = true;
-  writeRest(hearing.spoken);
-  freeUnread(hearing.context);
+  if (gate?.held === true) dropQueue(gate);
+  else writeRest(spoken);
+  freeUnread(context);
 }
 
 export const isHeldBack = ({ gate }: Hearing): boolean => gate?.held === true;

@@ -11,7 +11,7 @@ import { createTagTurnParser, endLine } from './turn-parser.ts';
 /**
  * How many characters of the turn in hand stand where it is cut short, if not all do: those up to a branch that does not
  * hold, to a tag, an action or code that was not finished, to a `<foreach>`, which is done at its end, or to a `<parallel>`
- * in which nothing was asked for yet. Nothing of what was said there has come to anything, but for prose. A model that goes
+ * in which nothing was asked for or answered yet. Nothing of what was said there has come to anything, but for prose. A model that goes
  * on word for word says it again, and it is read whole; one that begins anew is outside, and all that it says counts.
  */
 export function cutBack(context: SessionContext, inside = insideOf(context)): { readonly kept?: number } {
@@ -37,7 +37,7 @@ function whatStands(context: SessionContext, inside: Inside): number {
     for (const event of events) {
       if (event.type === 'parallel' && event.body === 'open') parallels.push({ at: tagAt, isEmpty: true });
       else if (event.type === 'parallel') parallels.pop();
-      else if (asksFor(event) && branches.branchHolds) for (const group of parallels) group.isEmpty = false;
+      else if (counts(event) && branches.branchHolds) for (const group of parallels) group.isEmpty = false;
       if (event.type !== 'if') continue;
       if (event.body === 'close') {
         began.pop();
@@ -78,6 +78,10 @@ function whatStands(context: SessionContext, inside: Inside): number {
     tag ? tagAt : output.length,
   );
 }
+
+/** Something was asked for, or answered: in an `<if>` a response may stand in a `<parallel>`. */
+const counts = (event: ParserEvent): boolean =>
+  asksFor(event) || (event.type === 'close' && event.tag === 'response');
 
 /** No piece has more than one tag or run that may begin code, and that begins it. */
 const PIECE = /<[^<`~]*|`+|~+|[^<`~]+/g;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Io } from '../io.ts';
 import { shellWord, usage } from '../usage.ts';
@@ -18,10 +18,15 @@ export function storeLocation(option: string | undefined, { env }: Pick<Io, 'env
 
 export const isInMemory = (location: string): boolean => location === MEMORY;
 
-/** Whether there can be something in it: a look must not make a file. */
+/** Whether there can be something in it: a look must not make a file. One that may not be looked at is opened, to say why. */
 export function storeExists(location: string, { cwd }: Pick<Io, 'cwd'>): boolean {
   if (isInMemory(location)) return false;
-  return !location.startsWith(SQLITE) || existsSync(resolve(cwd, location.slice(SQLITE.length)));
+  if (!location.startsWith(SQLITE)) return true;
+  try {
+    return statSync(resolve(cwd, location.slice(SQLITE.length)), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
 }
 
 /** Whether no other machine can share it. */

@@ -16,6 +16,7 @@ const NO_ACCESS = new Set([
   'ENOENT',
   'EISDIR',
   'ENAMETOOLONG',
+  'ELOOP',
 ]);
 const PROBE_BYTES = 64 * 1024;
 

@@ -18,11 +18,14 @@ export function createRunProgress(): RunProgress {
   let startedAt: number | undefined;
   let turn = 0;
   let isSpeaking = false;
+  let nextTryAt: number | undefined;
   return {
     follow(event) {
       if ('at' in event) startedAt ??= event.at;
       // What comes next is another exchange.
       if (event.type === 'session.waiting' && event.for === 'message') startedAt = undefined;
+      if (event.type === 'turn.failed' && event.retry_in !== undefined) nextTryAt = event.at + event.retry_in;
+      else if (event.type.startsWith('turn.') || event.type.startsWith('session.')) nextTryAt = undefined;
       if (event.type === 'turn.started') {
         turn = event.turn;
         isSpeaking = true;
@@ -32,6 +35,7 @@ export function createRunProgress(): RunProgress {
       const parts = [
         turn === 0 ? 'starting' : `turn ${turn}`,
         ...(isSpeaking ? ['the model is speaking'] : []),
+        ...(nextTryAt === undefined ? [] : [nextTry(nextTryAt - now)]),
         ...(running > 0 ? [`${countText(running, 'action')} running`] : []),
         ...(steps.length === 1 ? [`step ${steps[0]}`] : []),
         ...(steps.length > 1 ? [`${countText(steps.length, 'step')} running`] : []),
@@ -41,3 +45,6 @@ export function createRunProgress(): RunProgress {
     },
   };
 }
+
+/** A provider may ask for minutes, and the line that told of it is cut at the edge of the terminal. */
+const nextTry = (leftMs: number): string => `next try ${leftMs > 0 ? `in ${spanText(leftMs)}` : 'now'}`;

@@ -91,6 +91,31 @@ describe('the live view of a session that is led', () => {
 });
 
 describe('the live view', () => {
+  it('says at the bottom, on a narrow terminal as well, for how long the next try is waited for', () => {
+    const screen = createLiveScreen({ paint: plainPalette, size: () => ({ columns: 60, rows: 24 }) });
+    const error = {
+      code: 'model_overloaded',
+      message: 'The provider said much. '.repeat(9),
+      retryable: true,
+    };
+    const [turn, failed, again, left] = eventList([
+      [0, turnStarted],
+      [100, { type: 'turn.failed', error, retry_in: 20_000 }],
+      [20_100, turnStarted],
+      [20_200, { type: 'turn.failed', error }],
+    ]);
+    const bottom = (ms: number) => screen.frame(BEGAN + ms).live.at(-1);
+    screen.show(turn!);
+    screen.show(failed!);
+    expect(bottom(5100)).toContain('turn 1 · next try in 15.0 s · 5.1 s');
+    // The clock may be ahead of the event that ends the wait.
+    expect(bottom(20_110)).toContain('turn 1 · next try now · 20.1 s');
+    screen.show(again!);
+    expect(bottom(20_150)).toContain('turn 2 · the model is speaking · 20.1 s');
+    screen.show(left!);
+    expect(bottom(20_250)).toContain('turn 2 · 20.2 s');
+  });
+
   it('shows a run whose log is replayed', () => {
     expect(watch(SHORT_RUN).end).toEqual([
       '  fixer · scripted:turns.yml · ses_01jc0000000000000000000abc',

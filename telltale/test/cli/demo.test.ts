@@ -11,8 +11,12 @@ import { nodeOnPath } from '../../src/cli/demo/node-on-path.ts';
 import { readTemplate } from '../../src/cli/demo/template.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
+import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { demoScreen, steadyScreen } from './demo-screen.ts';
+import { SESSION } from './event-list.ts';
+import { fakeRuntime } from './fake-runtime.ts';
 import { type RecordedIo, type RecordedIoOptions, recordedIo } from './recorded-io.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -26,6 +30,27 @@ function realIo(options: RecordedIoOptions = {}): { readonly recorded: RecordedI
 }
 
 describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
+  it.each([
+    ['can be closed', {}],
+    ['cannot be closed', { closeError: new RuntimeError('store_full', 'No space left.') }],
+  ])(
+    'ends with 1 where the log was lost and its store %s, and says why and how to go on',
+    async (_, closing) => {
+      const lost = { code: 'store_full', message: 'No space left.', hint: 'Make room.', retryable: true };
+      const fake = fakeRuntime({
+        live: () => ({ events: [], result: { session: SESSION, status: 'interrupted', error: lost } }),
+        ...closing,
+      });
+      const runtimes = { ...fake, loadAgent: sessionRuntimes.loadAgent };
+      const folder = `${newFolder()} of mine`;
+      const { recorded, io } = realIo();
+      expect(await main(['demo', '--dir', folder], io, undefined, runtimes)).toBe(1);
+      expect(recorded.err()).toBe(
+        `lost: No space left.\n  → Make room.\ninterrupted before its first turn\nResume with: telltale resume ${SESSION} --store '${join(folder, 'demo.db')}'\n`,
+      );
+    },
+  );
+
   it.concurrent('changes real files, sees a test fail, mends it, and says what it changed and what to type next', async () => {
     const folder = newFolder();
     const { recorded, io } = realIo();

@@ -5,13 +5,14 @@ import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { awaitRuns } from '../run/await-runs.ts';
-import { conclude } from '../run/conclude.ts';
+import { conclude, isLost } from '../run/conclude.ts';
 import { createRunView } from '../run/create-run-view.ts';
-import { followSession } from '../run/follow-session.ts';
+import { type Followed, followSession } from '../run/follow-session.ts';
 import { loadForRun } from '../run/load-for-run.ts';
 import type { RunMode } from '../run/run-mode.ts';
 import type { RunView } from '../run/run-view.ts';
 import { createTerminalView } from '../run/terminal-view.ts';
+import { storeFlag } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { changedByWorkflows } from './changed-by-workflows.ts';
 import { changedFiles } from './changed-files.ts';
@@ -56,21 +57,30 @@ export async function runDemo(
   if (agent === undefined) return EXIT.usage;
   const model = isPaced && rate === undefined ? undefined : await pacedModel(agent, rate, clock);
   const view = await demoView(mode, io);
-  const storeFlag = ` --store ${workspace.store}`;
-  const [followed, byWorkflow] = await withRuntime(context, { store: workspace.store }, async (runtime) => {
-    const start = { input: INPUT, vars: { git }, ...(model === undefined ? {} : { model }) };
-    const seen = await followSession(runtime.start(agent, start), io, { view, seen: 0 });
-    if (seen.result.status !== 'interrupted')
-      await awaitRuns(runtime, seen.result.session, seen.runs, io, { mode, storeFlag });
-    return [seen, await changedByWorkflows(runtime, seen.result.session)] as const;
-  });
+  const flag = storeFlag(workspace.store);
+  let followed: Followed | undefined;
+  let byWorkflow: ReadonlyMap<string, string> = new Map();
+  try {
+    await withRuntime(context, { store: workspace.store }, async (runtime) => {
+      const start = { input: INPUT, vars: { git }, ...(model === undefined ? {} : { model }) };
+      followed = await followSession(runtime.start(agent, start), io, { view, seen: 0 });
+      const { result, runs } = followed;
+      if (result.status !== 'interrupted')
+        await awaitRuns(runtime, result.session, runs, io, { mode, storeFlag: flag });
+      byWorkflow = await changedByWorkflows(runtime, result.session);
+    });
+  } catch (thrown) {
+    // A store that was lost can be neither looked at nor closed: what it was lost by is what there is to tell.
+    if (followed === undefined || !isLost(followed.result)) throw thrown;
+  }
+  if (followed === undefined) return EXIT.failed;
 
   const { result } = followed;
-  if (result.status === 'interrupted' && isShown && !followed.unread) {
+  if (result.status === 'interrupted' && !isLost(result) && isShown && !followed.unread) {
     await io.stderr.write(`${resumeLines(workspace).join('\n')}\n`);
     return EXIT.interrupted;
   }
-  const code = await conclude(followed, io, { mode, storeFlag });
+  const code = await conclude(followed, io, { mode, storeFlag: flag });
   if (result.status === 'completed')
     await print([
       ...closingLines(followed, await changedFiles(files, workspace.folder), byWorkflow, isPaced, look),

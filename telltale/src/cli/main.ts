@@ -11,6 +11,7 @@ import { type RuntimePort, sessionRuntimes } from './runtime-port.ts';
 import { namingStore, storeFlagIn } from './session/naming-store.ts';
 import { isUsage, underlineArgument, usage, usageOf } from './usage.ts';
 import { packageVersion } from './version.ts';
+import { jsonText } from './view/json-line.ts';
 
 /**
  * Runs one command line (without the program's own name) and resolves to the exit code. Never rejects, never
@@ -153,7 +154,7 @@ async function report(error: RuntimeError, argv: readonly string[], io: Io): Pro
   const hint = hintOf(error, argv);
   const json = { ...error.toJSON(), ...(hint === undefined ? {} : { hint }) };
   try {
-    await io.stdout.write(`${JSON.stringify({ ok: false, error: json }, null, 2)}\n`);
+    await io.stdout.write(jsonText({ ok: false, error: json }, 2));
   } catch {
     // Whoever reads stdout learns nothing any more.
     return reportText(error, argv, io);

@@ -5,6 +5,7 @@ import type { Io } from '../io.ts';
 import { readParserOptions } from '../parse/parser-options.ts';
 import { cutText, readText } from '../parse/read-text.ts';
 import { usage } from '../usage.ts';
+import { jsonText } from '../view/json-line.ts';
 
 interface Options {
   readonly chunk?: string;
@@ -61,12 +62,12 @@ function createPrinter({ stdout }: Io, joins: boolean) {
   let open: { readonly event: TextEvent; readonly parts: string[] } | undefined;
   const close = (): string => {
     if (open === undefined) return '';
-    const line = `${JSON.stringify({ ...open.event, text: open.parts.join('') })}\n`;
+    const line = jsonText({ ...open.event, text: open.parts.join('') });
     open = undefined;
     return line;
   };
   const take = (event: ParserEvent): string => {
-    if (!joins || !('text' in event)) return `${close()}${JSON.stringify(event)}\n`;
+    if (!joins || !('text' in event)) return `${close()}${jsonText(event)}`;
     if (open?.event.type === event.type) {
       open.parts.push(event.text);
       return '';

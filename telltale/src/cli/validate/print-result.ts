@@ -5,6 +5,7 @@ import type { ValidateResult } from '../../manifest/validate-manifests.ts';
 import { paletteFor } from '../colour.ts';
 import type { Output } from '../io.ts';
 import { countText } from '../view/figures.ts';
+import { jsonText } from '../view/json-line.ts';
 
 /** A check of manifests as one JSON value. */
 export async function printJson(result: ValidateResult, stdout: Output): Promise<void> {
@@ -27,7 +28,7 @@ export async function printJson(result: ValidateResult, stdout: Output): Promise
     })),
     diagnostics: result.diagnostics,
   };
-  await stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  await stdout.write(jsonText(report, 2));
 }
 
 /** The same for people: each diagnostic in its lines, then what was looked at and how many there are. */

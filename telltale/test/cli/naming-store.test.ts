@@ -55,6 +55,20 @@ it.each([
   ['Revoke it: telltale token revoke ci.1.', 'Revoke it: telltale token revoke ci.1 --store b.db.'],
   ['telltale run bots/a.yml "what to do"', 'telltale run bots/a.yml --store b.db "what to do"'],
   ['telltale store copy a.db b.db', 'telltale store copy a.db b.db'],
+  ['Run "telltale workflow run --help" for it.', 'Run "telltale workflow run --help" for it.'],
+  ["telltale resume ses_1 --store 'telltale dev/a.db'", "telltale resume ses_1 --store 'telltale dev/a.db'"],
+  [
+    'Looked for in /home/me/telltale dev. See: telltale logs ses_1',
+    'Looked for in /home/me/telltale dev. See: telltale logs ses_1 --store b.db',
+  ],
+  [
+    'telltale run \'telltale dev/a.yml\' "what to do"',
+    'telltale run --store b.db \'telltale dev/a.yml\' "what to do"',
+  ],
+  [
+    "telltale chat 'telltale dev/a.yml' --resume ses_1 --store b.db",
+    "telltale chat 'telltale dev/a.yml' --resume ses_1 --store b.db",
+  ],
   ['this telltale knows runs and telltale showing', 'this telltale knows runs and telltale showing'],
 ])('of "%s" it makes "%s"', (hint, expected) => {
   expect(namingStore(hint, FLAG)).toBe(expected);

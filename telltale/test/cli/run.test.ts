@@ -183,6 +183,8 @@ describe('telltale run', () => {
     const blank = await command(['run', 'a.yml', ' '], SHORT);
     expect(blank).toMatchObject({ code: 2, out: '' });
     expect(blank.err).toContain('The input is empty.');
+    const spaced = await command(['run', 'my bots/a.yml', ''], SHORT);
+    expect(spaced.err).toContain(`telltale run 'my bots/a.yml' "what to do"`);
   });
 
   it.each([

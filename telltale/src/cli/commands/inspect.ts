@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { KnownThings, Thing, ThingKind } from '../inspect/known-things.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
-import { usage } from '../usage.ts';
+import { shellWord, usage } from '../usage.ts';
 import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
@@ -79,7 +79,7 @@ async function inspect(
   const things = known.things.filter((thing) => kind === undefined || thing.kind === kind);
   if (known.mistakes > 0 && options.json !== true)
     await io.stderr.write(
-      `${countText(known.mistakes, 'mistake')} in the manifests here: what has one is not listed. telltale validate ${options.in} shows them.\n`,
+      `${countText(known.mistakes, 'mistake')} in the manifests here: what has one is not listed. telltale validate ${shellWord(options.in)} shows them.\n`,
     );
   const found = names.length === 0 ? things : names.flatMap((name) => thingsNamed(name, things, kind));
   if (options.json === true)

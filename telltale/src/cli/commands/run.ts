@@ -6,6 +6,7 @@ import { readInput } from '../run/read-input.ts';
 import { runMode } from '../run/run-mode.ts';
 import { withAgent } from '../run/with-agent.ts';
 import { workSession } from '../run/work-session.ts';
+import { shellWord } from '../usage.ts';
 
 const EXAMPLES = `
 Ctrl-C stops the session so that it can be resumed; a second one ends at once.
@@ -67,4 +68,4 @@ async function run(
 }
 
 const toldWith = (manifest: string): string =>
-  `Write what to do behind the manifest: telltale run ${manifest} "what to do"`;
+  `Write what to do behind the manifest: telltale run ${shellWord(manifest)} "what to do"`;

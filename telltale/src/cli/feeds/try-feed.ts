@@ -10,7 +10,7 @@ import { startProgress } from '../progress.ts';
 import { loadForRun } from '../run/load-for-run.ts';
 import { readVars } from '../run/read-vars.ts';
 import { withRuntime } from '../session/with-runtime.ts';
-import { usage } from '../usage.ts';
+import { shellWord, usage } from '../usage.ts';
 import { countText, spanText } from '../view/figures.ts';
 import { harmlessLine, harmlessLines } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
@@ -43,7 +43,10 @@ export async function tryFeed(
   context: CommandContext,
 ): Promise<ExitCode> {
   if (options.watch === true && feed === undefined)
-    throw usage('--watch needs a feed to watch.', `Name one: telltale feeds ${manifest} FEED --watch`);
+    throw usage(
+      '--watch needs a feed to watch.',
+      `Name one: telltale feeds ${shellWord(manifest)} FEED --watch`,
+    );
   const vars = readVars(options.var);
   const agent = await loadForRun(manifest, context, options);
   if (agent === undefined) return EXIT.usage;

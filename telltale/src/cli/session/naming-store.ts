@@ -44,12 +44,14 @@ const ARGUMENTS = [
   // what has a name, which does not end with the sentence's full stop
   String.raw`(?<=(?:revoke|artifact show) )[\w@.-]*[\w@-]`,
 ];
+/** Not in a path: a folder may be called `telltale dev`. One that a shell has to be told whole begins with a quote. */
+const PROGRAM = String.raw`(?<![\w/\\.'-])telltale `;
 const COMMAND = new RegExp(
-  String.raw`\btelltale (?:${NAMES.join('|')})(?![\w-])(?: (?:${ARGUMENTS.join('|')})(?![\w-]))*`,
+  String.raw`${PROGRAM}(?:${NAMES.join('|')})(?![\w/\\-])(?: (?:${ARGUMENTS.join('|')})(?![\w-]))*`,
   'g',
 );
-/** The rest of a command has the option already: it ends with its sentence, or where the next command begins. */
-const NAMED = /^(?:(?![.,;](?:\s|$)|\btelltale ).)*? --store\b/s;
+/** The rest of a command has the option already, or needs none: it ends with its sentence, or where the next command begins. */
+const NAMED = new RegExp(String.raw`^(?:(?![.,;](?:\s|$)|${PROGRAM}).)*? --(?:store|help)\b`, 's');
 
 /**
  * What somebody is told to do, with ` --store X` (`flag`) in every command that would else look at another store. A

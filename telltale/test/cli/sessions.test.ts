@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { main } from '../../src/cli/main.ts';
 import { streamToResume } from '../../src/cli/session/stream-to-resume.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import {
@@ -10,7 +11,8 @@ import {
   started,
   turnStarted,
 } from './event-list.ts';
-import type { FakeOptions } from './fake-runtime.ts';
+import { type FakeOptions, fakeRuntime } from './fake-runtime.ts';
+import { recordedIo } from './recorded-io.ts';
 import { begin, command } from './run-command.ts';
 
 const OTHER = 'ses_01jc0000000000000000000xyz';
@@ -211,11 +213,19 @@ describe('telltale logs', () => {
     expect(out.trimEnd().split('\n')).toHaveLength(12);
   });
 
-  it('with -f says when nobody works on it, and ends at Ctrl-C', async () => {
-    const { io, outcome } = begin(['logs', 'xyz', '-f'], LEFT);
-    while (!io.out().includes('turn.started')) await new Promise((resolve) => setImmediate(resolve));
+  it('with -f says below the log that nobody works on it, and ends at Ctrl-C', async () => {
+    const io = recordedIo({ env: { TELLTALE_STORE: import.meta.filename } });
+    let shownBefore = '';
+    const write = async (text: string) => {
+      shownBefore = io.out();
+      await io.stderr.write(text);
+    };
+    const stderr = { ...io.stderr, write };
+    const ended = main(['logs', 'xyz', '-f'], { ...io, stderr }, undefined, fakeRuntime(LEFT));
+    while (!io.err().includes('Nobody works on')) await new Promise((resolve) => setImmediate(resolve));
+    expect(shownBefore).toContain('turn.started');
     io.interrupt();
-    expect(await outcome).toMatchObject({ code: 130, err: expect.stringContaining('Nobody works on') });
+    expect(await ended).toBe(130);
   });
 });
 

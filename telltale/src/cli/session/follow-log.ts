@@ -27,7 +27,7 @@ export async function followLog(
   ref: StreamRef,
   take: (event: StreamEvent) => Promise<boolean>,
   { signal, clock }: Pick<Io, 'signal' | 'clock'>,
-  /** Called whenever nothing has come for a while. */
+  /** Called when all that was there has been given, and whenever nothing has come for a while. */
   quiet?: () => Promise<void>,
 ): Promise<void> {
   let moved = false;
@@ -42,6 +42,7 @@ export async function followLog(
     const [group, ends] = ref.kind === 'session' ? ['session.', ENDS] : ['workflow.', RUN_ENDS];
     let next = 1;
     let hasEnded = false;
+    let hasCaughtUp = false;
     while (!signal.aborted) {
       moved = false;
       for await (const event of readStream(store, ref, { from: next })) {
@@ -50,6 +51,8 @@ export async function followLog(
         if (!(await take(event))) return;
       }
       if (hasEnded) return;
+      if (!hasCaughtUp) await quiet?.();
+      hasCaughtUp = true;
       if (moved) continue;
       await new Promise<void>((resolve) => {
         const cancel = clock.after(LOOK_MS, resolve);

@@ -58,7 +58,6 @@ export async function printLog(
       await stderr.write(`Nobody works on ${stream} now. It goes on with: ${resume}\n`);
     };
     if (options.follow === true) {
-      await tellIfLeft(info);
       const mayGoOn = info.status === 'running' || info.status === 'waiting';
       if (mayGoOn && from > info.head)
         await stderr.write(

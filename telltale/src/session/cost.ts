@@ -19,7 +19,7 @@ export function costWith({ price }: Model, usage: ModelUsage): number {
 
 /**
  * What the last turn used, as far as it went: for a stream that was cut off, cancelled or killed, and gave no figures.
- * `unwritten` is what that weighs which was heard of it and is not on the log: what was held back, and its reasoning.
+ * `unwritten`: the weight of what was heard of it and is not on the log, held back or reasoned.
  */
 export const countUsage = ({ turns }: SessionState, promptTokens: number, unwritten = 0): Usage => ({
   input: promptTokens,

@@ -61,9 +61,13 @@ const shownMetadata = ({ news, turns, metadata }: SessionState): JsonObject =>
 export const variableValues = ({ variables }: Pick<SessionState, 'variables'>): Record<string, Json> =>
   Object.fromEntries([...variables].map(([name, { value }]) => [name, value]));
 
+/** Faults of a turn whose end, or a part of it, is missing. */
+const CUT_OFF: ReadonlySet<string> = new Set(['truncated', 'buffer_full', 'turn_too_long']);
+
 /** A response may still follow, once it is decided whether it is final: it sets both counts back. */
-export function endTurn(state: SessionState): void {
+export function endTurn(state: SessionState, { finish }: EventOf<'turn.completed'>): void {
   state.turnOpen = false;
+  if (finish === 'length' || state.news.faults.some(({ code }) => CUT_OFF.has(code))) state.news.short = true;
   state.asked = { turn: state.asked.turn + 1, said: 0 };
   state.bareTurns = state.signs.tags ? 0 : state.bareTurns + 1;
   state.idleTurns = state.signs.deeds ? 0 : state.idleTurns + 1;

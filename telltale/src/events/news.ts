@@ -17,6 +17,8 @@ export interface News {
   changed: readonly string[];
   /** Why the turn before this one broke off, and after how many characters. */
   broken?: { readonly error: ErrorJson; readonly at: number };
+  /** Whether the turn before this one came to an end, but not well: at a limit, or with a tag left open. Absent where it did. */
+  short?: true;
   /** Workflow runs that ended and of which the model is told. Absent in turns from before there were any. */
   workflows?: WorkflowNews[];
   /** Variables that are not what the model last saw. Absent where there is none. */
@@ -50,6 +52,7 @@ export const isEmptyNews = (news: News): boolean =>
   news.rejected.length === 0 &&
   news.changed.length === 0 &&
   news.broken === undefined &&
+  news.short === undefined &&
   news.workflows === undefined &&
   news.variables === undefined &&
   news.task === undefined &&

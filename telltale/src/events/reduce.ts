@@ -81,7 +81,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       if (state.task !== undefined) countBarren(state.task);
       break;
     case 'turn.completed':
-      endTurn(state);
+      endTurn(state, event);
       charge(state, event.usage, event.cost_usd);
       state.totals.turns++;
       state.totals.failedTurns = 0;

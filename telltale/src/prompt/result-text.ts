@@ -66,6 +66,6 @@ function skippedText(reason: SkipReason | undefined, because: string | undefined
     case 'deadlock':
       return `It did not run: it and ${named} would have waited for each other for ever.`;
     case 'turn_failed':
-      return 'It did not run: it was to start at the end of the turn, and the turn broke off.';
+      return 'It did not run: it was to start once the turn had ended well, and the turn broke off, reached a limit or left a tag open. Ask for it again if it is still right.';
   }
 }

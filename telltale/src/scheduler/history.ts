@@ -28,5 +28,5 @@ export function turnOf(state: SessionState, { turn }: ActionState): 'open' | 'we
   if (turn === state.turn && state.turnOpen) return 'open';
   const after =
     turn === state.turn ? state.news : state.turns.find((record) => record.turn === turn + 1)?.news;
-  return after?.broken === undefined ? 'well' : 'broken';
+  return after?.broken === undefined && after?.short === undefined ? 'well' : 'broken';
 }

@@ -13,6 +13,16 @@ const action = (id: string, fields: Partial<DeclaredAction> = {}): DeclaredActio
   ...fields,
 });
 
+const completed = (finish: 'stop' | 'length' | 'cut') =>
+  ({
+    type: 'turn.completed',
+    usage: { input: 0, output: 0 },
+    cost_usd: 0,
+    ms: 0,
+    first_token_ms: 0,
+    finish,
+  }) as const;
+
 /** A stage whose turn has begun. */
 const inTurn = (options: Parameters<typeof stage>[0] = {}) => {
   const s = stage({ targets, ...options });
@@ -97,16 +107,26 @@ describe('after a restart', () => {
     const before = inTurn();
     before.declare('a', { depends_on: ['later'] });
     before.declare('m', { name: 'mail' });
-    before.append({
-      type: 'turn.completed',
-      usage: { input: 0, output: 0 },
-      cost_usd: 0,
-      ms: 0,
-      first_token_ms: 0,
-      finish: 'stop',
-    });
+    before.append(completed('stop'));
     const after = restart(before, { targets });
     expect(after.story().slice(2)).toEqual(['skipped a unknown_dependency later', 'started m']);
+  });
+
+  test.each([
+    ['at its longest', 'length', undefined],
+    ['with a tag left open', 'stop', 'truncated'],
+    ['cut by the runtime at a limit', 'cut', 'turn_too_long'],
+    ['cut while something was held back', 'cut', 'buffer_full'],
+  ] as const)('a turn that ended %s starts no target of its end', (_how, finish, fault) => {
+    const before = inTurn();
+    before.declare('m', { name: 'mail' });
+    if (fault !== undefined) before.append({ type: 'fault', code: fault, message: 'x' });
+    before.append(completed(finish));
+    expect(restart(before, { targets }).story().at(-1)).toBe('skipped m turn_failed');
+    before.append({ type: 'turn.started', prompt: { tokens: 0, reused_prefix: 0 } });
+    before.declare('n', { name: 'mail' });
+    before.append(completed('stop'));
+    expect(restart(before, { targets }).story().slice(-2)).toEqual(['skipped m turn_failed', 'started n']);
   });
 
   test('a turn that broke off starts no target of its end', () => {

@@ -79,7 +79,7 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
     first_token_ms: round(firstMs ?? streamMs),
     finish: cutFor !== undefined || !ended.ok ? 'cut' : ended.value.finish,
   });
-  scheduler.turnEnded('well');
+  scheduler.turnEnded(state.news.short === true ? 'broken' : 'well');
   return { kind: 'heard', heard: heardIn(hearing) };
 }
 

@@ -364,9 +364,9 @@ describe('a file that goes away while it is open', () => {
     symlinkSync(path, path);
     const refused = store.tables.set('t', 'k', 1);
     await expect(refused).rejects.toMatchObject({
-      code: 'store_failed',
-      message: expect.stringContaining(`Writing ${path} failed`),
-      hint: expect.stringContaining('what was reported as committed is safe'),
+      code: 'store_unwritable',
+      message: expect.stringContaining(path),
+      hint: expect.stringContaining('Check who owns the file and its folder'),
     });
     rmSync(path);
     renameSync(`${path}.moved`, path);

@@ -8,13 +8,12 @@ const MAX_FRAME = 16 * 1024 * 1024;
 
 /**
  * A `fetch` whose answers end with an error where a frame does not. What reads the frames of a stream gathers each to its
- * end before it looks at it: a server that never ends one would fill the memory. `id` is the model's; without `fetch`, it
- * is the global one at each call, which others may have replaced since.
+ * end before it looks at it: a server that never ends one would fill the memory. `id` is the model's.
  */
 export const boundedFetch =
-  (id: string, fetch?: Fetch): Fetch =>
+  (id: string, fetch: Fetch): Fetch =>
   async (input, init) => {
-    const response = await (fetch ?? globalThis.fetch)(input, init);
+    const response = await fetch(input, init);
     const { body, status, statusText, headers } = response;
     if (body === null) return response;
     return new Response(bounded(body, id), { status, statusText: latin(statusText), headers });

@@ -8,6 +8,7 @@ import { boundedFetch } from './bounded-fetch.ts';
 import { fromLanguageModel } from './from-language-model.ts';
 import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts';
 import type { LanguageModel } from './language-model.ts';
+import { ownOriginFetch } from './own-origin-fetch.ts';
 
 export interface ProviderModelOptions {
   /** Keys and addresses: the process's own variables are not looked at. */
@@ -34,7 +35,9 @@ export async function createProviderModel(ref: string, options: ProviderModelOpt
   const address = base === undefined ? provider.baseURL : readBaseURL(base, provider);
   if (address === undefined) throw baseMissing(ref, provider);
   const isGateway = address !== provider.baseURL;
-  const settings = { modelId, baseURL: address, isGateway, apiKey, fetch: boundedFetch(ref, fetch) };
+  const { baseVariable } = provider;
+  const ownFetch = ownOriginFetch({ id: ref, baseURL: address, baseVariable }, fetch);
+  const settings = { modelId, baseURL: address, isGateway, apiKey, fetch: boundedFetch(ref, ownFetch) };
   return fromLanguageModel(await load(ref, provider, settings), {
     ...rest,
     ...modelFacts(ref),

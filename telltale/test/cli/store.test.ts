@@ -167,7 +167,9 @@ it('check ends with 0 where all is well, and with 1 and the place where it is no
   db.close();
   const { code, out } = await telltale(['store', 'check'], cwd);
   expect(code).toBe(1);
-  expect(out).toContain('✗ ses_one, event 2: In its place stands the event 7.\n  → Save what can be read');
+  expect(out).toContain(
+    '✗ ses_one, event 2: In its place stands the event 7.\n  → Restore it from a backup.',
+  );
   expect(out).toContain('1 thing is wrong in 2 sessions and runs');
   expect(await json(['store', 'check'], cwd)).toMatchObject({
     code: 1,
@@ -178,6 +180,23 @@ it('check ends with 0 where all is well, and with 1 and the place where it is no
   expect(await telltale(['store', 'check', '--store', 'broken.db'], cwd)).toMatchObject({
     ...{ code: 1, err: expect.stringContaining('cannot be read as a store') },
   });
+});
+
+it('the command that check names for a damaged session saves what can be read of it', async () => {
+  const cwd = await filled();
+  const db = new DatabaseSync(join(cwd, STORE));
+  db.exec(`UPDATE log SET body = replace(body, '"seq":2', '"seq":7') WHERE id = 1`);
+  db.close();
+  for (const options of [[], ['--store', STORE]]) {
+    const { out } = await telltale(['store', 'check', ...options], cwd);
+    const command = /saved by: telltale (.*)\n/.exec(out)?.[1] ?? '';
+    const saved = await telltale(command.split(' '), cwd);
+    expect(saved).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('Exported 1 session or run, 3 events'),
+    });
+    expect(command).toContain(options.join(' '));
+  }
 });
 
 it('prune shows what would go, takes only that, and asks for a rule', async () => {

@@ -1,6 +1,7 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, StreamInfo } from '../store.ts';
 import { eventPages } from './event-pages.ts';
+import { fromBackup } from './from-backup.ts';
 import { isHalfFork } from './half-fork.ts';
 import { listPages } from './list-pages.ts';
 import { allLists, allRows, entryPages } from './table-pages.ts';
@@ -34,9 +35,7 @@ const MAX_FAULTS = 1_000;
 /** Of one stream: a log that is nonsense from one place on says so often enough. */
 const MAX_OF_STREAM = 5;
 
-const SAVE =
-  'Save what can be read with telltale store export --session, then restore the stream from a backup.';
-const WAKE = 'Nobody would go on with it by itself: telltale workflow resume RUN.';
+const wake = (run: string) => `Nobody would go on with it by itself: telltale workflow resume ${run}`;
 const REFOLD =
   'Its events are whole: export it with --no-snapshots and import that into a new store, or restore it from a backup.';
 
@@ -95,7 +94,7 @@ async function checkStream(
 ): Promise<CheckedStream> {
   const { stream, head, status, owner } = info;
   const faults: Fault[] = [];
-  const add = (flaw: StreamFlaw | undefined, hint = SAVE) => {
+  const add = (flaw: StreamFlaw | undefined, hint = fromBackup(stream)) => {
     if (flaw !== undefined && faults.length < MAX_OF_STREAM)
       faults.push({ grade: 'damage', stream, ...flaw, hint });
   };
@@ -117,7 +116,7 @@ async function checkStream(
     if (verifier.seq < head)
       add({ seq: verifier.seq + 1, found: `The log ends at event ${verifier.seq}; its head says ${head}.` });
     add(wrongStatus(status, verifier.status()), 'Resume it, or cancel it: both write its status anew.');
-    add(lostDue(info, verifier.due()), WAKE);
+    add(lostDue(info, verifier.due()), wake(stream));
     const messages = info.messages === undefined ? [] : await store.upkeep.inbox(stream);
     return { snapshots: snapshots.length, messages: messages.length, faults };
   } catch (thrown) {
@@ -175,7 +174,7 @@ async function checkTables(
   });
 }
 
-const damaged = (stream: string, { message, hint = SAVE }: RuntimeError): Fault => ({
+const damaged = (stream: string, { message, hint = fromBackup(stream) }: RuntimeError): Fault => ({
   ...{ grade: 'damage', stream, found: message, hint },
 });
 

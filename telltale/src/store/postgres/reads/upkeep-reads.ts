@@ -1,5 +1,6 @@
 import type { Described, Results } from '../../grouped/messages.ts';
 import { streamUnknown } from '../../store-errors.ts';
+import { fromBackup } from '../../upkeep/from-backup.ts';
 import type { Compacted, Fault } from '../../upkeep/upkeep.ts';
 import type { AskPrepared, Row } from '../ask.ts';
 import { MIGRATIONS } from '../schema/migrations.ts';
@@ -24,7 +25,7 @@ const CHUNK_BYTES = 1024 * 1024;
 /** Of one kind; whoever has more has to begin with these. */
 const MOST = 50;
 const RESTORE =
-  'Restore the database from a backup; telltale store export --session saves what can still be read.';
+  'Restore the database from a backup. What can still be read is saved by: telltale store export';
 
 export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadEdges): UpkeepReads {
   const S = `"${schema}"`;
@@ -97,8 +98,11 @@ export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadEdges): 
     async examine() {
       const faults: Fault[] = [];
       for (const [name, { sql, fault }] of Object.entries(questions(S)))
-        for (const row of await ask(`examine_${name}`, `${sql} LIMIT ${MOST}`, []))
-          faults.push({ grade: 'damage', hint: RESTORE, ...fault(row) });
+        for (const row of await ask(`examine_${name}`, `${sql} LIMIT ${MOST}`, [])) {
+          const found = fault(row);
+          const hint = found.stream === undefined ? RESTORE : fromBackup(found.stream);
+          faults.push({ grade: 'damage', hint, ...found });
+        }
       return faults;
     },
     async compact() {

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { fromBackup } from '../../upkeep/from-backup.ts';
 import type { Fault } from '../../upkeep/upkeep.ts';
 
 type Row = Record<string, SQLOutputValue>;
@@ -12,21 +13,23 @@ interface Question {
 /** Of one kind; whoever has more has to begin with these. */
 const MOST = 50;
 const FROM_BACKUP = 'Put a backup in its place. What can still be read is saved by: telltale store export';
-const OF_STREAM =
-  'Save what can be read with telltale store export --session, then restore the stream from a backup.';
 
-const damage = (found: string, hint: string, stream?: unknown, seq?: unknown): Fault => ({
+const damage = (found: string, hint: string, stream?: unknown): Fault => ({
   grade: 'damage',
   ...(stream === undefined || stream === null ? {} : { stream: String(stream) }),
-  ...(seq === undefined || seq === null ? {} : { seq: Number(seq) }),
   found,
   hint,
+});
+
+const ofStream = (found: string, stream: unknown, seq?: unknown): Fault => ({
+  ...damage(found, fromBackup(String(stream)), stream),
+  ...(seq === undefined || seq === null ? {} : { seq: Number(seq) }),
 });
 
 const QUESTIONS: readonly Question[] = [
   {
     sql: `SELECT s.stream FROM streams s LEFT JOIN heads h ON h.id = s.id WHERE h.id IS NULL`,
-    fault: ({ stream }) => damage('It has no head, so that nobody can find it.', OF_STREAM, stream),
+    fault: ({ stream }) => damage('It has no head, so that nobody can find it.', FROM_BACKUP, stream),
   },
   {
     sql: `SELECT h.id FROM heads h LEFT JOIN streams s ON s.id = h.id WHERE s.id IS NULL`,
@@ -38,30 +41,25 @@ const QUESTIONS: readonly Question[] = [
       LEFT JOIN log p ON p.id = l.prev AND p.stream = l.stream AND p.first + p.count = l.first
       WHERE p.id IS NULL AND l.first > 1`,
     fault: ({ stream, first }) =>
-      damage(`Event ${Number(first) - 1} is missing or out of place.`, OF_STREAM, stream, Number(first) - 1),
+      ofStream(`Event ${Number(first) - 1} is missing or out of place.`, stream, Number(first) - 1),
   },
   {
     sql: `SELECT s.stream, h.head, coalesce(sum(l.count), 0) AS found FROM streams s JOIN heads h ON h.id = s.id
       LEFT JOIN log l ON l.stream = s.id GROUP BY s.id HAVING found != h.head OR count(l.id) != h.rows`,
     fault: ({ stream, head, found }) =>
-      damage(`Its head says ${head} events, and the log has ${found}.`, OF_STREAM, stream),
+      ofStream(`Its head says ${head} events, and the log has ${found}.`, stream),
   },
   {
     sql: `SELECT s.stream, l.first, l.count FROM log l JOIN streams s ON s.id = l.stream
       WHERE l.count != length(l.body) - length(replace(l.body, char(10), '')) + 1`,
     fault: ({ stream, first, count }) =>
-      damage(
-        `${count} events were written from ${first} on, and others are there.`,
-        OF_STREAM,
-        stream,
-        first,
-      ),
+      ofStream(`${count} events were written from ${first} on, and others are there.`, stream, first),
   },
   {
     sql: `SELECT s.stream, m.first FROM marks m JOIN streams s ON s.id = m.stream
       LEFT JOIN log l ON l.id = m.prev AND l.stream = m.stream AND l.first + l.count = m.first WHERE l.id IS NULL`,
     fault: ({ stream, first }) =>
-      damage(`The mark by which event ${first} is found leads elsewhere.`, OF_STREAM, stream, first),
+      ofStream(`The mark by which event ${first} is found leads elsewhere.`, stream, first),
   },
   {
     sql: `SELECT l.stream, count(*) AS n FROM log l LEFT JOIN streams s ON s.id = l.stream
@@ -72,7 +70,7 @@ const QUESTIONS: readonly Question[] = [
     sql: `SELECT s.stream, x.seq FROM snapshots x JOIN streams s ON s.id = x.stream JOIN heads h ON h.id = s.id
       WHERE x.seq > h.head`,
     fault: ({ stream, seq }) =>
-      damage(`A snapshot stands for event ${seq}, which is not there.`, OF_STREAM, stream, seq),
+      ofStream(`A snapshot stands for event ${seq}, which is not there.`, stream, seq),
   },
   {
     sql: `SELECT x.stream, x.seq FROM snapshots x LEFT JOIN streams s ON s.id = x.stream WHERE s.id IS NULL`,
@@ -81,7 +79,7 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     sql: `SELECT stream, kind FROM streams WHERE kind NOT IN ('session', 'run')`,
-    fault: ({ stream, kind }) => damage(`It is of a kind that is unknown: ${kind}.`, OF_STREAM, stream),
+    fault: ({ stream, kind }) => ofStream(`It is of a kind that is unknown: ${kind}.`, stream),
   },
   {
     sql: `SELECT s.stream, i.id FROM inbox i LEFT JOIN streams s ON s.id = i.stream

@@ -1,10 +1,14 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { readTyped } from '../../src/cli/chat/chat-commands.ts';
+import { createChat } from '../../src/cli/chat/create-chat.ts';
 import { readMessage } from '../../src/cli/chat/read-message.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
+import { createRunView } from '../../src/cli/run/create-run-view.ts';
+import type { ObservedEvent } from '../../src/events/event.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import type { Session } from '../../src/session/runtime-types.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { type RecordedIo, recordedIo } from './recorded-io.ts';
 import { spawned } from './spawned.ts';
@@ -171,6 +175,35 @@ describe('Ctrl-C in a chat', () => {
     expect(out).toContain('response          Ok');
     expect(out).not.toContain('A long, long, long answer.');
   });
+
+  it.each(['live', 'quiet'] as const)(
+    'says on a terminal that the turn stops, until it has: %s',
+    async (mode) => {
+      const io = recordedIo({ terminal: true, lines: [] });
+      const view = await createRunView(mode, io);
+      const chat = createChat(io, view);
+      let brokenOff = 0;
+      chat.lead({ breakOff: () => void brokenOff++ } as Session);
+      const shown = async () => {
+        const before = (io.out() + io.err()).length;
+        await io.clock.advance(1000);
+        return (io.out() + io.err()).slice(before);
+      };
+      const at = { at: io.clock.now(), session: 's', turn: 1, cause: { stream: 's', seq: 0, depth: 0 } };
+      const started = { ...at, seq: 1, type: 'turn.started' } as ObservedEvent;
+      await view.show(started);
+      expect(await shown()).not.toContain('stopping');
+      io.interrupt();
+      expect(brokenOff).toBe(1);
+      const stopping = await shown();
+      expect(stopping).toContain('stopping the turn; Ctrl-C again leaves');
+      expect(stopping).not.toContain('the model is speaking');
+      await view.show({ ...started, turn: 2 });
+      expect(await shown()).not.toContain('stopping');
+      await view.leave();
+      await chat.end();
+    },
+  );
 
   it('twice leaves, and says how to go on', async () => {
     const { code, err, out } = await interrupted(project(turns, PACE), true);

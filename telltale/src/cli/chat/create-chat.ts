@@ -34,8 +34,10 @@ export function createChat(io: Io, view: RunView): Chat {
   const interrupted = (): boolean => {
     if (wasInterrupted) return false;
     wasInterrupted = true;
-    if (!idle) session?.breakOff();
-    else void io.stderr.write(`${dim('Ctrl-C again leaves; Ctrl-D ends the conversation.')}\n`);
+    if (!idle) {
+      session?.breakOff();
+      view.breaksOff?.();
+    } else void io.stderr.write(`${dim('Ctrl-C again leaves; Ctrl-D ends the conversation.')}\n`);
     return true;
   };
   const release = io.stdin.isTerminal ? io.takeInterrupts(interrupted) : () => undefined;

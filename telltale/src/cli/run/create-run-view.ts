@@ -12,6 +12,7 @@ import { resultText } from '../view/result-text.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 import { startSilentProgress } from './silent-progress.ts';
+import { BREAKING_OFF, isOverWith } from './tell-slow-stop.ts';
 
 /** The view that a mode stands for. */
 export async function createRunView(mode: RunMode, io: Io, debug: Debug = {}): Promise<RunView> {
@@ -93,11 +94,18 @@ function quietView(io: Io): RunView {
 /** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
 function silentView(io: Io, print: (result: SessionResult) => string): RunView {
   let turn = 0;
-  const progress = startSilentProgress(io, () => (turn === 0 ? 'Starting…' : `Running, turn ${turn}…`));
+  let isBreakingOff = false;
+  const progress = startSilentProgress(io, () =>
+    isBreakingOff ? BREAKING_OFF : turn === 0 ? 'Starting…' : `Running, turn ${turn}…`,
+  );
   return {
     ...progress,
     async show(event) {
       turn = event.turn;
+      if (isOverWith(event)) isBreakingOff = false;
+    },
+    breaksOff() {
+      isBreakingOff = true;
     },
     recall: () => {},
     note: async () => {},

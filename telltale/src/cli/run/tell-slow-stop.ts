@@ -1,3 +1,4 @@
+import type { ObservedEvent } from '../../events/event.ts';
 import type { Io } from '../io.ts';
 import type { RunMode } from './run-mode.ts';
 
@@ -6,6 +7,12 @@ const PATIENCE_MS = 500;
 
 /** On a terminal, where there is room for a line. */
 export const STOPPING = 'stopping; Ctrl-C again ends at once';
+/** In a chat, which stays. */
+export const BREAKING_OFF = 'stopping the turn; Ctrl-C again leaves';
+
+/** Whether the turn that was broken off is over with this. */
+export const isOverWith = ({ type }: ObservedEvent): boolean =>
+  type === 'session.waiting' || type === 'turn.started';
 
 /**
  * Says on stderr that a stop is under way, where it takes its time: a tool that runs has seconds to end. The live view and

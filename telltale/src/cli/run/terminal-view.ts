@@ -7,7 +7,7 @@ import type { Debug } from '../view/debug.ts';
 import { createLiveScreen } from '../view/live-screen.ts';
 import { runNote } from '../view/run-note.ts';
 import type { RunView } from './run-view.ts';
-import { STOPPING } from './tell-slow-stop.ts';
+import { BREAKING_OFF, isOverWith, STOPPING } from './tell-slow-stop.ts';
 import { createTerminalFrames, type FramesOptions, type TerminalFrames } from './terminal-frames.ts';
 
 export interface TerminalView extends RunView, Pick<TerminalFrames, 'draw' | 'entered'> {}
@@ -28,7 +28,11 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   const { stdout, signal } = io;
   const paint = paletteFor(stdout);
   const columns = () => stdout.columns ?? DEFAULT_COLUMNS;
-  const stopping = () => (signal.aborted ? paint.yellow(clip(STOPPING, columns() - 1)) : undefined);
+  let isBreakingOff = false;
+  const stopping = () => {
+    const text = signal.aborted ? STOPPING : isBreakingOff ? BREAKING_OFF : undefined;
+    return text === undefined ? undefined : paint.yellow(clip(text, columns() - 1));
+  };
   const screen = createLiveScreen({
     paint,
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
@@ -40,7 +44,12 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   return {
     ...frames,
     async show(event: ObservedEvent) {
+      if (isOverWith(event)) isBreakingOff = false;
       screen.show(event);
+      frames.changed();
+    },
+    breaksOff() {
+      isBreakingOff = true;
       frames.changed();
     },
     recall: (event) => screen.recall(event),

@@ -21,16 +21,20 @@ import: { tools: [./hold.yml], workflows: [./flow.yml] }
     'turns:\n  - \'<action id="x" mode="sync">{"name":"hold"}</action>\'\n  - <response>Done</response>\n',
 };
 
-const full = () =>
-  new Writable({
-    write: (_chunk, _encoding, done) => done(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })),
+/** A disk with room for so many writes. */
+const full = (room = 0) => {
+  let left = room;
+  return new Writable({
+    write: (_chunk, _encoding, done) =>
+      done(left-- > 0 ? null : Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })),
     autoDestroy: false, // as that of a process
   });
+};
 
 /** A command whose standard output is on a disk that is full. */
-async function unread(argv: readonly string[], cwd: string, stdin = '') {
+async function unread(argv: readonly string[], cwd: string, stdin = '', room = 0) {
   const io = recordedIo({ cwd, env: { PATH: process.env.PATH ?? '' }, stdin });
-  const code = await main(argv, { ...io, stdout: streamOutput(full(), {}), clock: createSystemClock() });
+  const code = await main(argv, { ...io, stdout: streamOutput(full(room), {}), clock: createSystemClock() });
   return { code, err: io.err() };
 }
 
@@ -67,6 +71,20 @@ describe('where the output cannot be written', { timeout: 30_000 }, () => {
     const { code, err } = await unread(['chat', 'agent.yml', '--store', 'b.db'], cwd, 'go\n');
     expect(code).toBe(1);
     expect(behind('Resume with', err).slice(0, 3)).toEqual(['chat', 'agent.yml', '--resume']);
+  });
+
+  it('the demo says how to go on with its session, once it has begun', async () => {
+    const cwd = temporaryProject({});
+    const { code, err } = await unread(['demo', '--dir', 'work'], cwd, '', 2);
+    expect(code).toBe(1);
+    expect(err).toContain('The session was let go of, and nothing of its log is lost.');
+    const resume = behind('Resume with', err);
+    expect(resume.slice(0, 3)).toEqual(['resume', expect.stringMatching(/^ses_/), '--store']);
+    expect(await telltale([...resume, '--quiet'], cwd)).toMatchObject({ code: 0 });
+    expect((await unread(['demo', '--dir', 'other'], cwd)).err).not.toContain('session');
+    const { err: quiet } = await unread(['demo', '--dir', 'quiet', '--json'], cwd);
+    expect(quiet).toContain('The session has ended (completed), and nothing of its log is lost.');
+    expect((await telltale(behind('See it with', quiet), cwd)).code).toBe(0);
   });
 
   it('a workflow run says so of itself', async () => {

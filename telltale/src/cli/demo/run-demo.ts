@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Session } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -9,6 +10,7 @@ import { conclude, isLost } from '../run/conclude.ts';
 import { createRunView } from '../run/create-run-view.ts';
 import { type Followed, followSession } from '../run/follow-session.ts';
 import { loadForRun } from '../run/load-for-run.ts';
+import { outputLost, type Unshown } from '../run/output-lost.ts';
 import type { RunMode } from '../run/run-mode.ts';
 import type { RunView } from '../run/run-view.ts';
 import { createTerminalView } from '../run/terminal-view.ts';
@@ -36,8 +38,24 @@ const MAX_COLUMNS = 100;
 
 /** Lays the demo's project out, lets the agent work on it, and says what came of it and what to type next. */
 export async function runDemo(
+  options: DemoOptions,
+  context: Pick<CommandContext, 'io' | 'runtimes'>,
+): Promise<ExitCode> {
+  let unshown: Unshown | undefined;
+  try {
+    return await workAndShow(options, context, ({ id, result }, flag) => {
+      const commands = { show: `telltale show ${id}${flag}`, resume: `telltale resume ${id}${flag}` };
+      unshown = { kind: 'session', result, commands };
+    });
+  } catch (thrown) {
+    throw await outputLost(thrown, context.io, unshown);
+  }
+}
+
+async function workAndShow(
   { mode, rate, dir }: DemoOptions,
   { io, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
+  onBegun: (session: Session, storeFlag: string) => void,
 ): Promise<ExitCode> {
   const { stdout, clock } = io;
   const isShown = mode === 'live' || mode === 'plain';
@@ -63,7 +81,9 @@ export async function runDemo(
   try {
     await withRuntime(context, { store: workspace.store }, async (runtime) => {
       const start = { input: INPUT, vars: { git }, ...(model === undefined ? {} : { model }) };
-      followed = await followSession(runtime.start(agent, start), io, { view, seen: 0 });
+      const session = runtime.start(agent, start);
+      onBegun(session, flag);
+      followed = await followSession(session, io, { view, seen: 0 });
       const { result, runs } = followed;
       if (result.status !== 'interrupted')
         await awaitRuns(runtime, result.session, runs, io, { mode, storeFlag: flag });

@@ -1,5 +1,5 @@
 import type { Json } from '../kernel/json.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { stopped } from './access/stopped.ts';
 import { plainJson } from './output/plain-json.ts';
 import { placedCause, thrownMessage } from './output/thrown-message.ts';
@@ -71,7 +71,9 @@ const isThenable = (value: unknown): boolean =>
 
 function failure(what: string, signal: AbortSignal, thrown: unknown): RuntimeError {
   if (signal.aborted) return stopped(what, signal);
-  return thrown instanceof RuntimeError ? thrown : codeFailed(what, thrown);
+  // Not by `instanceof`, which throws itself where a Proxy does not want to be looked at.
+  const error = toRuntimeError(thrown);
+  return error === thrown ? error : codeFailed(what, thrown);
 }
 
 /**

@@ -98,6 +98,11 @@ test.each([
     'cannot be read',
   ],
   [
+    'a Proxy that throws when it is looked at',
+    'throw new Proxy({}, { getPrototypeOf() { throw new Error("proto"); } })',
+    'The code of tool "x" failed: Something that cannot be read was thrown.',
+  ],
+  [
     'an error of several without a message',
     'throw new AggregateError([new Error("connect ECONNREFUSED ::1:80"), new Error("and 127.0.0.1:80")])',
     'connect ECONNREFUSED ::1:80; and 127.0.0.1:80',

@@ -54,6 +54,23 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
   });
 });
 
+describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref, wire) => {
+  it.each([204, 205, 300, 304, 306])(
+    'a status that is no answer (%i) is told, and not tried again',
+    async (status) => {
+      server.answer = (response) => {
+        response.writeHead(status).end();
+      };
+      expect(await ask(await open(wire)).error).toMatchObject({
+        code: 'model_bad_request',
+        retryable: false,
+        message: `${wire.ref}: ${server.url} answers with the status ${status}, which is no answer of a model.`,
+        hint: expect.stringMatching(/^Check [A-Z_]+_BASE_URL, and what stands between here and there\.$/),
+      });
+    },
+  );
+});
+
 describe('a redirect', () => {
   it('that leads to another origin by one within its own is not followed either', async () => {
     redirect(307, (path) => (path.startsWith('/moved') ? other.url : `/moved${path}`));

@@ -15,9 +15,9 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * A `fetch` that follows redirects within the origin only. What is sent holds a key and a whole conversation, and
- * `fetch` itself leaves but `authorization` and cookies behind: `x-api-key` would go to whoever is named. Without `fetch`,
- * it is the global one at each call, which others may have replaced since.
+ * A `fetch` that follows redirects within the origin only, and gives nothing but answers and errors. What is sent holds a
+ * key and a whole conversation, and `fetch` itself leaves but `authorization` and cookies behind: `x-api-key` would go to
+ * whoever is named. Without `fetch`, it is the global one at each call, which others may have replaced since.
  */
 export const ownOriginFetch =
   (at: AskedAt, fetch?: Fetch): Fetch =>
@@ -28,8 +28,10 @@ export const ownOriginFetch =
     for (let redirects = 0; ; redirects++) {
       const response = await (fetch ?? globalThis.fetch)(target, { ...init, redirect: 'manual' });
       const location = response.headers.get('location');
-      if (!REDIRECTS.has(response.status) || location === null) return response;
+      const isRedirect = REDIRECTS.has(response.status) && location !== null;
+      if (!isRedirect && !isNoAnswer(response.status)) return response;
       await response.body?.cancel();
+      if (!isRedirect) throw noAnswer(at, from, response.status);
       if (redirects === MAX_REDIRECTS) throw redirectsOn(at, from);
       const next = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
       if (next?.origin !== first.origin) throw leadsAway(at, first, next);
@@ -41,6 +43,10 @@ export const ownOriginFetch =
     }
   };
 
+/** Neither an answer nor an error: whatever reads on would take it for a stream that broke off. */
+const isNoAnswer = (status: number): boolean =>
+  status === 204 || status === 205 || (status >= 300 && status < 400);
+
 const MAX_SHOWN = 200;
 const shown = (text: string): string => printable(text.slice(0, MAX_SHOWN));
 
@@ -48,6 +54,9 @@ const refused = (at: AskedAt, what: string, hint?: string): RuntimeError =>
   modelFailed('model_bad_request', `${at.id}: ${what}`, {
     hint: hint ?? `Check ${at.baseVariable}, and what stands between here and there.`,
   });
+
+const noAnswer = (at: AskedAt, { origin }: URL, status: number) =>
+  refused(at, `${origin} answers with the status ${status}, which is no answer of a model.`);
 
 const redirectsOn = (at: AskedAt, { origin }: URL) =>
   refused(at, `${origin} redirects more than ${MAX_REDIRECTS} times.`);

@@ -54,6 +54,35 @@ test('keys are listed in order and in pages', async () => {
   });
 });
 
+test('increment counts no further than numbers are exact, and says so', async () => {
+  const { call, failure } = await given('kv');
+  const increment = (key: string, by: number) => ({ operation: 'increment', key, by });
+  for (const [before, by, after] of [
+    [2 ** 53 - 1, 1, 2 ** 53],
+    [-(2 ** 53), -2, -(2 ** 53) - 2],
+    [0.1, 0.2, 0.1 + 0.2],
+    [1e20, 1e20, 2e20],
+    [2 ** 53, 0, 2 ** 53],
+  ] as const) {
+    await call('notes', { operation: 'set', key: 'n', value: before });
+    expect(await call('notes', increment('n', by))).toBe(after);
+  }
+  for (const [before, by] of [
+    [2 ** 53, 1],
+    [2 ** 53, 3],
+    [-(2 ** 53), -1],
+    [1e300, 0.5],
+  ] as const) {
+    await call('notes', { operation: 'set', key: 'n', value: before });
+    expect(await failure('notes', increment('n', by))).toMatchObject({
+      code: 'bad_parameters',
+      message: `The key "n" holds ${before}, to which ${by} cannot be added: numbers of that size are not exact.`,
+      hint: 'Count in another key, or set this one to a smaller number with the operation "set".',
+    });
+    expect(await call('notes', { operation: 'get', key: 'n' })).toBe(before);
+  }
+});
+
 test('increment counts, and only numbers', async () => {
   const { call, failure } = await given('kv');
   expect(await call('notes', { operation: 'increment', key: 'n' })).toBe(1);

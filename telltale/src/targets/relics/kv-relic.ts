@@ -86,6 +86,8 @@ export function kvDriver({
       async run({ key, by = 1 }) {
         const before = await tables.get(table, String(key));
         if (before !== undefined && typeof before !== 'number') throw noNumber(String(key));
+        if (before !== undefined && !isAdded(before, Number(by)))
+          throw inexact(String(key), before, Number(by));
         return tables.increment(table, String(key), Number(by));
       },
     },
@@ -102,6 +104,20 @@ export function kvDriver({
   };
   return { operations, byDefault: 'get' };
 }
+
+/** Beyond 2^53 a sum may be another one, or the same number again: who counts would never notice. */
+function isAdded(before: number, by: number): boolean {
+  const after = before + by;
+  if (by === 0 || !Number.isFinite(after)) return true; // the store says so
+  return after !== before && (!Number.isInteger(before) || !Number.isInteger(by) || after - before === by);
+}
+
+const inexact = (key: string, before: number, by: number) =>
+  new RuntimeError(
+    'bad_parameters',
+    `The key "${key}" holds ${before}, to which ${by} cannot be added: numbers of that size are not exact.`,
+    { hint: 'Count in another key, or set this one to a smaller number with the operation "set".' },
+  );
 
 const noNumber = (key: string) =>
   new RuntimeError('bad_parameters', `The key "${key}" holds something that is no number.`, {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { createCheckpoints } from '../../src/store/sqlite/thread/checkpoints.ts';
@@ -153,6 +153,26 @@ test('a thread of its own brings the WAL into the file while this one goes on', 
   const again = new DatabaseSync(path);
   expect(again.prepare('SELECT count(*) AS n FROM log').get()).toEqual({ n: 2_010 });
   again.close();
+});
+
+test('one that could not be made leaves the thread there for the next', async () => {
+  const { path, fill } = await openWithWal();
+  const checkpointer = startCheckpointer({ path, durability: 'process' }, identityOf(path));
+  onTestFinished(() => checkpointer.end());
+  await eventually(() => expect(checkpointer.isReady()).toBe(true));
+  fill(2_000);
+  const before = statSync(path).size;
+  const wal = readFileSync(`${path}-wal`);
+  truncateSync(`${path}-wal`); // a disk that cannot be read for a while
+  checkpointer.ask();
+  checkpointer.wait();
+  expect(checkpointer.isReady()).toBe(true);
+  expect(statSync(path).size).toBe(before);
+  writeFileSync(`${path}-wal`, wal, { flag: 'r+' });
+  checkpointer.ask();
+  checkpointer.wait();
+  expect(checkpointer.isReady()).toBe(true);
+  expect(statSync(path).size).toBeGreaterThan(before + 2_000 * 1024);
 });
 
 test('one that is ended while it starts lets go of the file, too', async () => {

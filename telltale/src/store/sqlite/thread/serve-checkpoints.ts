@@ -30,19 +30,29 @@ export function serveCheckpoints(settings: CheckpointerSettings): void {
     for (;;) {
       while (Atomics.load(stage, 0) === RESTING) Atomics.wait(stage, 0, RESTING);
       if (Atomics.load(stage, 0) !== ASKED) return;
-      checkpoint.get();
+      try {
+        checkpoint.get();
+      } catch (error) {
+        mustBeOfTheFile(error);
+      }
       Atomics.compareExchange(stage, 0, ASKED, RESTING);
       Atomics.notify(stage, 0);
     }
   } catch (error) {
-    // What is committed stays in the WAL, and the store's own thread goes on from there. A disk that stays full shows at
-    // the next commit, where somebody waits for it.
-    if (!(error instanceof Error && 'errcode' in error)) throw error;
+    mustBeOfTheFile(error);
   } finally {
     db?.close();
     Atomics.store(stage, 0, ENDED);
     Atomics.notify(stage, 0);
   }
+}
+
+/**
+ * What is committed stays in the WAL, and the next checkpoint goes on from there, or the store's own thread. A disk that
+ * stays full shows at the next commit, where somebody waits for it.
+ */
+function mustBeOfTheFile(error: unknown): void {
+  if (!(error instanceof Error && 'errcode' in error)) throw error;
 }
 
 /** Makes no file where there is none any more, and leaves another alone that was put in its place. */

@@ -10,6 +10,7 @@ import { harmlessLine } from '../view/harmless.ts';
 import { remedyLines } from '../view/remedy-lines.ts';
 import { waitingLines } from '../workflow/waiting-lines.ts';
 import type { Followed } from './follow-session.ts';
+import { isLost } from './is-lost.ts';
 import type { RunMode } from './run-mode.ts';
 
 const EXITS: Readonly<Record<SessionResult['status'], ExitCode>> = {
@@ -20,10 +21,6 @@ const EXITS: Readonly<Record<SessionResult['status'], ExitCode>> = {
   waiting: EXIT.waiting,
   interrupted: EXIT.interrupted,
 };
-
-/** Let go of because the log could not be written any more: nobody asked for it, so it is a failure. */
-export const isLost = ({ status, error }: SessionResult): boolean =>
-  status === 'interrupted' && error !== undefined;
 
 export interface ConcludeOptions {
   readonly mode: RunMode;

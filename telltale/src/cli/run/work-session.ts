@@ -13,9 +13,10 @@ import { isDatabase, isInMemory, storeFlag, storeLocation } from '../session/sto
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
 import { awaitRuns } from './await-runs.ts';
-import { conclude, isLost } from './conclude.ts';
+import { conclude } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
 import { type Followed, followSession } from './follow-session.ts';
+import { isLost } from './is-lost.ts';
 import { outputLost, type Unshown } from './output-lost.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';

@@ -74,7 +74,7 @@ const tooManyWildcards = (pattern: string) =>
     'bad_parameters',
     `The pattern "${pattern.slice(0, 200)}" has too many wildcards, or a group that repeats: it could take hours to match.`,
     {
-      hint: 'Write up to three * in one name, and two where ** stands twice; or find more with a simple pattern, and choose.',
+      hint: 'Write up to three * in one name, or two where ** stands twice, and one in each other name; or find more with a simple pattern, and choose.',
     },
   );
 

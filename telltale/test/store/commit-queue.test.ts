@@ -361,3 +361,18 @@ test('where the thread ends while half of a group is told, the others hear of th
   await queue.shut(new RuntimeError('store_closed', 'closed'));
   expect(told).toHaveLength(17);
 });
+
+test('one who was told of a commit is not told again where the thread ends before it has answered what was read behind', async () => {
+  const { queue, writer, land } = queueByHand();
+  const [one, two] = [writer(1), writer(2)];
+  const told: (string | undefined)[] = [];
+  queue.append(one, { expectedSeq: 0, events: ['{}'] }, (error) => void told.push(error?.code));
+  queue.append(two, { expectedSeq: 0, events: ['{\n}'] }, (error) => void told.push(error?.code));
+  const read = queue.read({ op: 'inbox', stream: 's1' });
+  await immediate();
+  land();
+  expect(told).toEqual([undefined, 'event_malformed']);
+  queue.fail(new RuntimeError('store_failed', 'ended'));
+  await expect(read).rejects.toMatchObject({ code: 'store_failed' });
+  expect(told).toEqual([undefined, 'event_malformed']);
+});

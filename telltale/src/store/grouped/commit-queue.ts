@@ -12,7 +12,7 @@ import {
   type Settled,
   settleAppends,
 } from './batch.ts';
-import { abandon, conclude, type Flight, type GroupReply, takeOff, tellMoved } from './flight.ts';
+import { abandon, conclude, type Flight, type GroupReply, readsOf, takeOff, tellMoved } from './flight.ts';
 import { createGatherers } from './gatherers.ts';
 import type { ReadRequest, Results, ToBackend, WriteRequest } from './messages.ts';
 import { createPace, type Pace } from './pace.ts';
@@ -147,6 +147,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     const { length } = landed.batch.settled;
     isTelling = true;
     if (landed.reads.length === 0) land(length);
+    else if (flight === landed) flight = readsOf(landed); // its callers are being told, and only once
     const parts =
       flight === undefined &&
       isEmpty() &&

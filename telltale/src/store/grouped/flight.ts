@@ -1,5 +1,5 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
-import { appendOf, type Batch, type RequestEntry, toOp, type WriteEntry } from './batch.ts';
+import { appendOf, type Batch, emptyBatch, type RequestEntry, toOp, type WriteEntry } from './batch.ts';
 import { fromJson } from './from-json.ts';
 import type { AppendOp, FromBackend, ReadRequest, WriteRequest } from './messages.ts';
 import { noteFailure } from './writer-state.ts';
@@ -43,6 +43,14 @@ function toRequest(entry: RequestEntry<WriteRequest>, place: number): WriteReque
   const { first } = making;
   return first === undefined ? request : { ...request, first: toOp(first) ?? null };
 }
+
+/** What is still to be answered once it is known what became of the writes. */
+export const readsOf = ({ batch, reads }: Flight): Flight => ({
+  batch: { ...emptyBatch(), reads: batch.reads },
+  sent: [],
+  writes: [],
+  reads,
+});
 
 /** Notes what became of a flight, and answers its requests. Those who appended are told later, in order. */
 export function conclude({ batch, sent }: Flight, reply: GroupReply): void {

@@ -376,3 +376,15 @@ test('one who was told of a commit is not told again where the thread ends befor
   await expect(read).rejects.toMatchObject({ code: 'store_failed' });
   expect(told).toEqual([undefined, 'event_malformed']);
 });
+
+test('one who has nothing when he is asked, and is to be asked again, is', async () => {
+  const { queue, writer, bodies, land } = queueByHand();
+  const one = writer(1);
+  line(queue, one, '{"a":1}');
+  await immediate();
+  queue.whenDue(() => queue.whenDue(() => line(queue, one, '{"a":2}'), false), false);
+  land();
+  await immediate();
+  await immediate();
+  expect(bodies()).toEqual([['{"a":1}'], ['{"a":2}']]);
+});

@@ -103,6 +103,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   const flush = (parts: boolean) => {
     isScheduled = false;
     if (flight !== undefined || send(parts)) return;
+    if (gatherers.count() > 0) return schedule(setImmediate); // one who was asked had nothing yet, and will be due again
     edges.letGo();
     for (const resolve of idlers) resolve();
     idlers = [];

@@ -1,5 +1,6 @@
 import { TURN_CUT_SHORT } from '../../events/fold-turns.ts';
 import type { Usage } from '../../events/turn-event.ts';
+import { weighTokens } from '../../kernel/estimate-tokens.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
@@ -54,6 +55,7 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
   }
   const { ended, streamMs, firstMs, heard, reasoned } = hearing.streamed as Streamed;
   const isCutShort = isHeldBack(hearing);
+  const unwritten = isCutShort ? reasoned + weighTokens(hearing.spoken.pending) : reasoned;
   if (isCutShort) dropHeldBack(hearing);
   const broke = whyBroken(hearing);
   if (broke !== undefined)
@@ -61,14 +63,14 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
       ...breakOff(
         hearing,
         broke,
-        heard === 0 && reasoned === 0 ? undefined : countUsage(state, prompt.tokens, reasoned),
+        heard === 0 && reasoned === 0 ? undefined : countUsage(state, prompt.tokens, unwritten),
       ),
       heard: heardIn(hearing),
     };
   const usage =
     ended.ok && ended.value.usage !== undefined
       ? ended.value.usage
-      : countUsage(state, prompt.tokens, reasoned);
+      : countUsage(state, prompt.tokens, unwritten);
   if (isCutShort) return cutShort(hearing, usage);
   if (cutFor === 'buffer_full') log.append(bufferFull);
   else if (cutFor === 'turn_too_long') log.append(turnTooLong(heard));

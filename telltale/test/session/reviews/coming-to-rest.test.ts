@@ -179,6 +179,25 @@ describe('a session that waits for a person and is spoken to', () => {
     expect(await of('response')).toHaveLength(3);
   });
 
+  it('behind a sync action counts as used what was held back there, which is not on its log', async () => {
+    const behind = `<thought>${'hmm '.repeat(400)}</thought>`;
+    const { start, runtime, of } = await staged({
+      tools: ASKED,
+      turns: [`${action('a', 'quick', {}, 'sync')}${behind}`, READ],
+      onWaiting: 'hold',
+    });
+    const session = start();
+    await seen(session, 'session.waiting');
+    await runtime.steer('ses_stage', 'Do not.');
+    await seen(session, 'turn.failed');
+    const [cut] = await of('turn.failed');
+    expect(cut).toMatchObject({ error: { code: 'interrupted' }, usage: { estimated: true } });
+    expect((cut as { usage: { output: number } }).usage.output).toBeGreaterThan(400);
+    expect(await of('thought')).toEqual([]);
+    session.cancel('enough');
+    await session.result;
+  });
+
   it('before all else has ended goes on with that as soon as only people are waited for', async () => {
     const { start, runtime, prompts, open, of } = await staged({
       tools: { slow: '', ...ASKED },

@@ -157,14 +157,18 @@ function plainSummary(state: SessionState, old: readonly TurnRecord[]): string {
       ({ turn, output }) =>
         `- turn ${turn}: ${clip(plainTurn(output).trim().replaceAll(/\s+/g, ' '), MAX_SAID_SHOWN)}`,
     );
-  const told = old.flatMap(({ turn, news }) =>
-    news.messages
-      .filter(({ from, text }) => OF_PEOPLE.has(from) && !(turn === 1 && text === state.input))
-      .map(({ text }) => `- turn ${turn}: ${clip(text.trim().replaceAll(/\s+/g, ' '), MAX_TOLD_SHOWN)}`),
-  );
+  const told = old
+    .flatMap(({ turn, news }) =>
+      news.messages
+        .filter(({ from, text }) => OF_PEOPLE.has(from) && !(turn === 1 && text === state.input))
+        .map(({ text }) => `- turn ${turn}: ${clip(text.trim().replaceAll(/\s+/g, ' '), MAX_TOLD_SHOWN)}`),
+    )
+    .slice(-MAX_IDS_LISTED);
+  // First, and half of what the next summary keeps of this one at most: of the end nothing would be left there.
+  while (told.join('\n').length > MAX_SHOWN / 2) told.shift();
   return [
+    ...(told.length === 0 ? [] : [`You were told meanwhile:\n${told.join('\n')}`]),
     ...(state.compaction === undefined ? [] : [clip(state.compaction.summary, MAX_SHOWN)]),
-    ...(told.length === 0 ? [] : [`You were told meanwhile:\n${told.slice(-MAX_IDS_LISTED).join('\n')}`]),
     `Actions: ${actions.length === 0 ? 'none' : actions.join(', ')}.`,
     `What you wrote began with:\n${said.join('\n')}`,
   ].join('\n\n');

@@ -111,4 +111,23 @@ describe('what is to be summarised', () => {
       /^You were told meanwhile:\n- turn 2: Delete nothing\.\n\nActions: none\./,
     );
   });
+
+  it('keeps the last that people said over a second one without a model, though a long one stands before', () => {
+    const session = drivenSession('Fix it.');
+    const conversation = createConversation(openingOf({ system: 'S', agent }));
+    for (let i = 1; i <= 3; i++) session.turn(conversation, `I begin. ${i}`);
+    session.log({ type: 'prompt.compacted', through: 2, summary: 'word '.repeat(4000) });
+    conversation.rebuild(session.state);
+    for (let i = 0; i < 8; i++)
+      session.log({ type: 'message.received', from: 'user', text: 'long '.repeat(400) });
+    session.log({ type: 'message.received', from: 'steer', text: 'Delete nothing.' });
+    for (let i = 4; i <= 10; i++) session.turn(conversation, `I look around. ${i}`);
+    const plan = planCompaction(session.state, { agent, contextWindow: 100_000 });
+    session.log({ type: 'prompt.compacted', through: plan?.through ?? 0, summary: plan?.plainSummary ?? '' });
+    conversation.rebuild(session.state);
+    for (let i = 11; i <= 18; i++) session.turn(conversation, `I look around. ${i}`);
+    const again = planCompaction(session.state, { agent, contextWindow: 100_000 })?.plainSummary;
+    expect(again).toContain('Delete nothing.');
+    expect(again).toContain('word word');
+  });
 });

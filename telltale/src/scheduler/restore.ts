@@ -22,8 +22,7 @@ import type { Works } from './works.ts';
 
 /**
  * Takes over what an earlier process left, in the order in which it was declared. Nothing is started here. Of the
- * `<parallel>`s only those in `open` wait for what becomes of the turn that the process died with. Returns the failure
- * that was about to end the session, if there is one.
+ * `<parallel>`s only those in `open` wait for what becomes of the turn that the process died with. Returns the failure that was about to end the session, if there is one.
  */
 export function restore(works: Works, from: SessionState, open: readonly string[]): ActionState | undefined {
   const { graph } = works;

@@ -141,8 +141,8 @@ async function heldEnded({ state, scheduler, reviews, stop }: SessionContext): P
 }
 
 /**
- * What of the last turn has not ended and held its stream up: its sync actions and `<parallel>`s. One of these that was
- * open breaks off with it, and is waited for as if it had been closed.
+ * What of the last turn has not ended and held its stream up: its sync actions and `<parallel>`s. One of these
+ * that was open breaks off with it, and is waited for as if it had been closed.
  */
 function heldUpBy(state: SessionState): readonly string[] {
   const held = new Set<string>();

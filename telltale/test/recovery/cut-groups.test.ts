@@ -1,29 +1,13 @@
 import { expect, it } from 'vitest';
-import type { Model } from '../../src/models/model.ts';
-import { modelCancelled } from '../../src/models/model-errors.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
+import { scripted } from '../../src/testing/scripted.ts';
 import { action } from './say.ts';
 
 /** Long enough for whoever does not wait for it to be first. */
 const WORK_MS = 15;
-const PIECE = 8;
 const DONE = '<response>Done.</response>';
-
-/** Says it word for word, and lets everything else have its turn in between: a process can die there. */
-const patient = (turns: readonly string[]): Model => ({
-  id: 'patient',
-  async stream({ turn, said = 0, signal }, sink) {
-    const text = turns[turn - 1] ?? DONE;
-    for (let at = said; at < text.length; at += PIECE) {
-      if (signal.aborted) throw modelCancelled('patient');
-      sink.text(text.slice(at, at + PIECE));
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    return { finish: 'stop' };
-  },
-});
 
 const scenario = (turn: string, migrates: boolean) => ({
   input: 'Go.',
@@ -43,7 +27,7 @@ const scenario = (turn: string, migrates: boolean) => ({
       });
     const agent = await defineAgent({
       name: 'orderly',
-      model: patient([turn]),
+      model: scripted([turn, DONE, DONE, DONE]),
       tools: [tool('backup'), tool('migrate', migrates), tool('deploy')],
     });
     return { agent, effects };

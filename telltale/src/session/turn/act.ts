@@ -86,8 +86,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       if (group === undefined) return;
       if (hearing.cutGroups.includes(group)) context.scheduler.cutShort([group]);
       // The log says that it was closed: who takes it up while it is waited for knows that it is whole.
-      else if (event.id !== undefined && !hearing.emptyGroups.includes(event.id))
-        writeOutput(spoken, consumed);
+      else if (event.id !== undefined) writeOutput(spoken, consumed);
       waitFor(hearing, group);
       return;
     }

@@ -82,9 +82,7 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   // The log has all of it; the model is shown what stands, and goes on from there.
   if (turn !== undefined && event.kept !== undefined) turn.output = turn.output.slice(0, event.kept);
   const said = turn?.output.length ?? 0;
-  const { error, groups } = event;
-  state.news.broken = groups === undefined ? { error, at: said } : { error, at: said, groups };
-  if (groups !== undefined) state.cutGroups = [...(state.cutGroups ?? NONE), ...groups];
+  state.news.broken = { error: event.error, at: said };
   if (event.error.code === TURN_CUT_SHORT) {
     state.asked.said += said;
     if (turn !== undefined && state.signs.ifs.length > 0) turn.ifs = [...state.signs.ifs];

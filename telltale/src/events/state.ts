@@ -129,8 +129,6 @@ export interface SessionState {
   downMs: number;
   /** The action whose failure ends the session (`on_error: fail`), until it has: what is undone for it comes first. */
   failing?: string;
-  /** The `<parallel>`s that a turn broke off inside of: none of them ever counts as succeeded. Absent where there is none. */
-  cutGroups?: readonly string[];
   /** What people were asked, from the request to the end of its action. */
   reviews: readonly Review[];
   /** Hooks that were asked about what has not begun, or not been told, yet. */

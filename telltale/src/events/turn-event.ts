@@ -32,8 +32,6 @@ export type TurnEventBody =
       readonly retry_in?: number;
       /** How many characters of what it said stand, where not all do: the model goes on behind them. */
       readonly kept?: number;
-      /** The `<parallel>`s that it broke off inside of, by id: none of them ever counts as succeeded. */
-      readonly groups?: readonly string[];
       readonly usage?: Usage;
       readonly cost_usd?: number;
     }

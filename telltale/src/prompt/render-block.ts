@@ -4,7 +4,6 @@ import { BUILTIN_FEED } from '../events/fold-feeds.ts';
 import { TURN_BROKEN_OFF } from '../events/fold-turns.ts';
 import type { News, WorkflowNews } from '../events/news.ts';
 import type { TurnRecord } from '../events/turn-record.ts';
-import { NONE } from '../kernel/grow.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { clip } from './cut-text.ts';
@@ -131,21 +130,12 @@ const LEFT_OPEN: Readonly<Record<BlockStyle['dialect'], string>> = {
 
 function renderBreak(broken: News['broken'], { safe, dialect }: BlockStyle): string {
   if (broken === undefined) return '';
-  const groups = cutGroups(broken.groups);
   if (broken.error.code === TURN_BROKEN_OFF)
-    return `The user broke off your last turn after ${broken.at} characters. What you had written stands above; actions that had not ended by then were cancelled or never begun.${groups} Answer what the user says now.`;
+    return `The user broke off your last turn after ${broken.at} characters. What you had written stands above; actions that had not ended by then were cancelled or never begun. Answer what the user says now.`;
   const why = safe(clip(errorText(broken.error), MAX_ERROR_SHOWN));
   return broken.at === 0
     ? `Your last turn broke off before you had written anything (${why}). Begin again.`
-    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. ${LEFT_OPEN[dialect]}${groups}`;
-}
-
-/** Their ids are of the model's own writing, and hold no more than an id may. */
-function cutGroups(ids: readonly string[] = NONE): string {
-  if (ids.length === 0) return '';
-  const named = ids.map((id) => `<parallel id="${id}">`).join(' and ');
-  const which = ids.length === 1 ? `${named} was` : `${named} were`;
-  return ` ${which} cut short there and never count${ids.length === 1 ? 's' : ''} as done, whatever becomes of the actions: what depends on ${ids.map((id) => `"${id}"`).join(' or ')} is skipped. Let it depend on the ids of the actions themselves.`;
+    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. ${LEFT_OPEN[dialect]}`;
 }
 
 /** Workflows that what the agent declared had set off, and that say how they ended. */

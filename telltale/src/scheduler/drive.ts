@@ -8,7 +8,6 @@ import { withMethods } from '../kernel/with-methods.ts';
 import { isAtRest } from './at-rest.ts';
 import { ring } from './bell.ts';
 import { endTurn } from './core.ts';
-import { cutGroups } from './cut-groups.ts';
 import type { SchedulerEdges } from './edges.ts';
 import { revived } from './failures.ts';
 import { duplicateId } from './faults.ts';
@@ -45,7 +44,6 @@ const METHODS = {
   whenOneEnded,
   resolve,
   turnEnded,
-  cutShort,
   tracked,
   untracked,
   atRest,
@@ -170,14 +168,7 @@ function resolve(this: Works, source: string): Resolution {
 function turnEnded(this: Works, how: 'well' | 'broken'): void {
   if (this.life === 'lost') return;
   for (const run of this.openLoops ?? []) if (run.turn === 'open') run.turn = how;
-  if (how === 'broken' && this.state.cutGroups !== undefined) cutGroups(this, this.state.cutGroups);
   apply(this, endTurn(this.graph, how), undefined);
-  this.goOn();
-}
-
-function cutShort(this: Works, groups: readonly string[]): void {
-  if (this.life === 'lost') return;
-  cutGroups(this, groups);
   this.goOn();
 }
 
@@ -220,9 +211,9 @@ function abandon(this: Works): Promise<void> {
   return new Promise((resolve) => whenIdle(this, resolve));
 }
 
-function restore(this: Works, state: SessionState, open: readonly string[] = NONE): void {
+function restore(this: Works, state: SessionState): void {
   this.starting = true; // nothing starts before all is known again
-  const failed = takeOver(this, state, open);
+  const failed = takeOver(this, state);
   this.starting = false;
   if (failed?.error !== undefined) {
     const { id } = failed.action;

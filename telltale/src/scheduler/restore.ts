@@ -2,11 +2,10 @@ import { type ActionState, hasEnded } from '../events/action.ts';
 import { reviewOf } from '../events/fold-reviews.ts';
 import { hookedInput } from '../events/hook-marks.ts';
 import type { SessionState } from '../events/state.ts';
-import { added, NONE } from '../kernel/grow.ts';
+import { added } from '../kernel/grow.ts';
 import { NO_NEEDS } from './bind.ts';
 import { bindingOf } from './binding-of.ts';
 import { endTurn } from './core.ts';
-import { cutGroups } from './cut-groups.ts';
 import { recall, seal, spoil } from './gates.ts';
 import { gatesOf, openLoop } from './gates-of.ts';
 import type { Gate } from './graph.ts';
@@ -21,10 +20,10 @@ import { undone } from './undo.ts';
 import type { Works } from './works.ts';
 
 /**
- * Takes over what an earlier process left, in the order in which it was declared. Nothing is started here. Of the
- * `<parallel>`s only those in `open` wait for what becomes of the turn that the process died with. Returns the failure that was about to end the session, if there is one.
+ * Takes over what an earlier process left, in the order in which it was declared. Nothing is started here. Returns the
+ * failure that was about to end the session, if there is one.
  */
-export function restore(works: Works, from: SessionState, open: readonly string[]): ActionState | undefined {
+export function restore(works: Works, from: SessionState): ActionState | undefined {
   const { graph } = works;
   const made: Gate[] = [];
   for (const known of from.actions.values()) {
@@ -34,9 +33,8 @@ export function restore(works: Works, from: SessionState, open: readonly string[
     if (graph.unnamed !== undefined) namedBy(works, known.action, undefined);
   }
   for (const id of completionOrder(from)) works.completed = added(works.completed, id);
-  cutGroups(works, from.cutGroups ?? NONE);
-  for (const gate of [...made, ...(graph.unsealed ?? [])])
-    if (!open.includes(gate.id)) apply(works, seal(graph, gate), undefined);
+  // A turn that the process died with never goes on, so that no parallel is open.
+  for (const gate of [...made, ...(graph.unsealed ?? [])]) apply(works, seal(graph, gate), undefined);
   if (!from.turnOpen) apply(works, endTurn(graph, 'well'), undefined);
   return from.failing === undefined ? undefined : from.actions.get(from.failing);
 }

@@ -44,8 +44,6 @@ export interface Scheduler {
   resolve(source: string): Resolution;
   /** The model's stream of this turn has ended: what waits for unknown ids and lists is skipped, `on_turn_end` targets start. */
   turnEnded(ended: 'well' | 'broken'): void;
-  /** The model's stream broke off inside of these `<parallel>`s: they will not succeed. Said before they are closed. */
-  cutShort(groups: readonly string[]): void;
   /** Unfinished actions of any turn that are not `fire_and_forget`. */
   tracked(): readonly string[];
   /** Whether all that is unfinished waits for leave to start, or for what does (`rests`): nothing will move by itself. */
@@ -72,9 +70,8 @@ export interface Scheduler {
   /**
    * Takes over a folded session after a restart: what had been started without a result is run again with the same
    * attempt's key if its target is idempotent, else `action.interrupted`; what waited goes on waiting or starts.
-   * `open`: the `<parallel>`s that the turn in hand was inside of, which `turnEnded` decides on.
    */
-  restore(state: SessionState, open?: readonly string[]): void;
+  restore(state: SessionState): void;
 }
 
 export interface RolledBack {

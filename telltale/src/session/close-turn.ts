@@ -1,20 +1,17 @@
 import { weighTokens } from '../kernel/estimate-tokens.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
-import { cutGroups, openGroups } from './turn/open-groups.ts';
 
 /** Writes down that a turn which was cut off from outside is over; nothing where none is open. */
 export function closeTurn(
-  context: SessionContext,
+  { log, state, model, asker }: SessionContext,
   promptTokens: number,
   code: string,
   message: string,
 ): void {
-  const { log, state, model, asker } = context;
   if (!state.turnOpen) return;
   const unwritten = weighTokens(asker?.spoken.pending ?? '') + (asker?.streamed?.reasoned ?? 0);
   const usage = countUsage(state, promptTokens, unwritten);
   const error = { code, message, retryable: false };
-  const groups = cutGroups(state, openGroups(context));
-  log.append({ type: 'turn.failed', error, ...groups, usage, cost_usd: costWith(model, usage) });
+  log.append({ type: 'turn.failed', error, usage, cost_usd: costWith(model, usage) });
 }

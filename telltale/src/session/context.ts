@@ -3,7 +3,7 @@ import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
-import type { SharedTagParser } from '../protocol/tags/tag-parser.ts';
+import type { TagParser } from '../protocol/tags/tag-parser.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Guide } from './guide/guide-port.ts';
 import type { SessionHooks } from './hooks/create-session-hooks.ts';
@@ -49,7 +49,7 @@ export interface SessionContext {
   /** The turn in hand, or the one before the next: for whoever stops the session. */
   asker: Asker | undefined;
   /** Read the turn before, and reads the next. */
-  spareParser?: SharedTagParser | undefined;
+  spareParser?: TagParser | undefined;
   /** Where the model calls tools natively. */
   readonly calls: PreparedCalls | undefined;
   /** Changes metadata, and gives what tests read and turns have to know. */

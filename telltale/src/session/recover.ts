@@ -1,12 +1,10 @@
 import { TURN_CUT_SHORT } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
-import { NONE } from '../kernel/grow.ts';
 import { isLoop, loopOf } from '../scheduler/loops.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
 import { completedWith, finishTurn } from './turn/finish-turn.ts';
 import type { Next } from './turn/next.ts';
-import { cutGroups, openGroups } from './turn/open-groups.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
 import { setVariables } from './turn/set-variables.ts';
 import { responsesOut } from './turn/settle-actions.ts';
@@ -26,8 +24,7 @@ export type Left =
  */
 export function recover(context: SessionContext, promptTokens: number): Left | undefined {
   const { state, log, scheduler, model } = context;
-  const open = state.turnOpen ? openGroups(context) : NONE;
-  scheduler.restore(state, open);
+  scheduler.restore(state);
   if (state.turn === 0) return undefined;
   const { response } = state;
   if (response?.final === true && response.turn === state.turn) return { kind: 'final', text: response.text };
@@ -61,8 +58,7 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   };
   const { kept } = heard;
   const cut = kept === undefined ? {} : { kept };
-  const broken = { ...cut, ...cutGroups(state, open) };
-  log.append({ type: 'turn.failed', error, retry_in: 0, ...broken, usage, cost_usd });
+  log.append({ type: 'turn.failed', error, retry_in: 0, ...cut, usage, cost_usd });
   scheduler.turnEnded('broken');
   return { kind: 'broken', heard };
 }
@@ -141,8 +137,8 @@ async function heldEnded({ state, scheduler, reviews, stop }: SessionContext): P
 }
 
 /**
- * What of the last turn has not ended and held its stream up: its sync actions and `<parallel>`s. One of these
- * that was open breaks off with it, and is waited for as if it had been closed.
+ * What of the last turn has not ended and held its stream up: its sync actions and `<parallel>`s. Whether one of these
+ * had been closed nobody knows, since the log ends with the last action in it; one that breaks off is closed.
  */
 function heldUpBy(state: SessionState): readonly string[] {
   const held = new Set<string>();

@@ -76,8 +76,6 @@ export interface Unfinished {
 export interface SharedTagParser extends TagParser {
   /** What was read in part only. */
   unfinished(): Unfinished;
-  /** The ids of the `<parallel>`s that are open, innermost last. */
-  openGroups(): readonly string[];
 }
 
 /** One whose methods are called on it, for each session: 200 bytes less. */
@@ -97,7 +95,7 @@ interface OwnParser extends SharedTagParser, Counter {
   readonly reader: Reader;
 }
 
-const METHODS = { push, end, renew, inDoubt, unfinished, openGroups };
+const METHODS = { push, end, renew, inDoubt, unfinished };
 
 const fieldsOf = (options: TagParserOptions) => ({
   consumed: 0,
@@ -163,10 +161,4 @@ function unfinished(this: OwnParser): Unfinished {
     code: md.code !== PROSE || md.run > 0,
     line,
   };
-}
-
-function openGroups(this: OwnParser): readonly string[] {
-  return this.reader.turn.elements.stack.flatMap((frame) =>
-    frame.name === 'parallel' && frame.id !== undefined ? [frame.id] : [],
-  );
 }

@@ -83,11 +83,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
         return;
       }
       const group = closeGroup(hearing);
-      if (group === undefined) return;
-      if (hearing.cutGroups.includes(group)) context.scheduler.cutShort([group]);
-      // The log says that it was closed: who takes it up while it is waited for knows that it is whole.
-      else if (event.id !== undefined) writeOutput(spoken, consumed);
-      waitFor(hearing, group);
+      if (group !== undefined) waitFor(hearing, group);
       return;
     }
     case 'fault':

@@ -2,9 +2,8 @@ import type { Result } from '../../kernel/result.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { stopWith } from '../../kernel/stop-with.ts';
 import type { ModelEnd } from '../../models/model.ts';
-import { RECORD_FAILED } from '../../models/model-errors.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
-import type { SharedTagParser } from '../../protocol/tags/tag-parser.ts';
+import type { TagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 import type { OpenSpeech } from '../speech.ts';
 import { type Asker, giveUp, type ModelStream } from '../stream-model.ts';
@@ -61,7 +60,7 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedF
   streamed: Streamed | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
-  parser: SharedTagParser | CallParser;
+  parser: TagParser | CallParser;
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
   calls: CallParser | undefined;
   /** Made once something is held back: in most turns nothing is. */
@@ -80,17 +79,8 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedF
   /** Whether the step in hand was said to be done: no action that follows is begun. */
   completed: boolean;
   afterStep: boolean;
-  /** The `<parallel>`s that the stream broke off inside of. */
-  cutGroups: readonly string[];
   /** Ids that the parser gave out and of which nothing may come to be on the log. */
   unused: readonly string[];
-}
-
-/** Why the model's stream, which has ended, broke off; undefined where it came to its end, or the runtime cut it. */
-export function whyBroken({ streamed, cutFor }: Hearing): RuntimeError | undefined {
-  if (streamed === undefined || streamed.ended.ok) return undefined;
-  const { error } = streamed.ended;
-  return cutFor === undefined || error.code === RECORD_FAILED ? error : undefined;
 }
 
 /** One for all turns: what an error costs is its stack, and this one's tells nothing. */

@@ -4,7 +4,7 @@ import type { ParserEvent } from '../../protocol/intents.ts';
 import { act } from './act.ts';
 import { splitAtCloses } from './close-splitter.ts';
 import { dropQueue, queueAt, whenOpen } from './gate.ts';
-import { cut, type Heard, type Hearing, whyBroken } from './hearing-state.ts';
+import { cut, type Heard, type Hearing } from './hearing-state.ts';
 import { closeOpen } from './responses.ts';
 import { closeThoughts, dropUnwritten, endRun, sayRaw, writeRest } from './spoken.ts';
 import { freeUnread, freeUnused } from './unused-ids.ts';
@@ -57,10 +57,7 @@ function pass(hearing: Hearing, events: readonly ParserEvent[]): void {
  */
 export function endHearing(hearing: Hearing): Promise<void> | undefined {
   const { parser, context } = hearing;
-  if (hearing.observed === undefined) {
-    if (whyBroken(hearing) !== undefined && 'openGroups' in parser) hearing.cutGroups = parser.openGroups();
-    pass(hearing, parser.end());
-  }
+  if (hearing.observed === undefined) pass(hearing, parser.end());
   const { gate } = hearing;
   if (gate?.held === true)
     return context.reviews.untilSpokenTo((done) => {

@@ -2,14 +2,14 @@ import { TURN_CUT_SHORT } from '../../events/fold-turns.ts';
 import type { Usage } from '../../events/turn-event.ts';
 import { weighTokens } from '../../kernel/estimate-tokens.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RECORD_FAILED } from '../../models/model-errors.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
 import { cutBack } from './cut-back.ts';
 import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './hearing.ts';
-import { type Heard, type Hearing, type Streamed, whyBroken } from './hearing-state.ts';
-import { cutGroups, openGroups } from './open-groups.ts';
+import type { Heard, Hearing, Streamed } from './hearing-state.ts';
 import { takeHearing } from './take-hearing.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
@@ -57,12 +57,11 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
   const isCutShort = isHeldBack(hearing);
   const unwritten = isCutShort ? reasoned + weighTokens(hearing.spoken.pending) : reasoned;
   if (isCutShort) dropHeldBack(hearing);
-  const broke = whyBroken(hearing);
-  if (broke !== undefined)
+  if (!ended.ok && (cutFor === undefined || ended.error.code === RECORD_FAILED))
     return {
       ...breakOff(
-        hearing,
-        broke,
+        context,
+        ended.error,
         heard === 0 && reasoned === 0 ? undefined : countUsage(state, prompt.tokens, unwritten),
       ),
       heard: heardIn(hearing),
@@ -87,14 +86,13 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
 }
 
 /** What was said stays said; the next turn tells the model where it broke off. */
-function breakOff({ context, cutGroups: open }: Hearing, error: RuntimeError, usage: Usage | undefined) {
+function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | undefined) {
   const { log, state, edges, scheduler, model } = context;
   const retryInMs = nextDelay(state.totals.failedTurns + 1, error, edges.runtime.random());
   log.append({
     type: 'turn.failed',
     error: error.toJSON(),
     ...(retryInMs === undefined ? {} : { retry_in: Math.round(retryInMs) }),
-    ...cutGroups(state, open),
     ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
   });
   scheduler.turnEnded('broken');
@@ -104,14 +102,13 @@ function breakOff({ context, cutGroups: open }: Hearing, error: RuntimeError, us
 /** A person decides on what held it up, and somebody has a word for the agent: as after a restart, it goes on with that. */
 function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
   const { context } = hearing;
-  const { log, state, scheduler, model } = context;
+  const { log, scheduler, model } = context;
   const error = new RuntimeError(TURN_CUT_SHORT, CUT_SHORT, { retryable: true });
   log.append({
     type: 'turn.failed',
     error: error.toJSON(),
     retry_in: 0,
     ...cutBack(context),
-    ...cutGroups(state, openGroups(context)),
     usage,
     cost_usd: costWith(model, usage),
   });

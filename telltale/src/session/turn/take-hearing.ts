@@ -56,7 +56,6 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
       observed: undefined,
       completed: false,
       afterStep: false,
-      cutGroups: NONE,
       unused: NONE,
       passedLast: undefined,
       passed: NONE,
@@ -86,7 +85,6 @@ function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parse
   hearing.observed = undefined;
   hearing.completed = false;
   hearing.afterStep = false;
-  hearing.cutGroups = NONE;
   hearing.unused = NONE;
   renewPassed(hearing);
 }

@@ -2,14 +2,18 @@ import { saidBefore } from '../../prompt/calls/said-before.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { createDialectParser } from '../../protocol/dialect-parser.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
-import { createSharedTagParser, type SharedTagParser } from '../../protocol/tags/tag-parser.ts';
+import {
+  createSharedTagParser,
+  type SharedTagParser,
+  type TagParser,
+} from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 import { type Inside, OUTSIDE } from './inside.ts';
 
 export type Told = Pick<SessionContext, 'manifest' | 'state' | 'calls'>;
 
 /** The parser of the turn in hand, which has begun: where the model writes tags, the one of the turn before. */
-export function takeTurnParser(context: SessionContext, inside: Inside): SharedTagParser | CallParser {
+export function takeTurnParser(context: SessionContext, inside: Inside): TagParser | CallParser {
   const { spareParser } = context;
   if (spareParser !== undefined && inside === OUTSIDE) {
     spareParser.renew();

@@ -42,7 +42,7 @@ export interface BatchCalls<Owner, Event> {
   readonly status: (owner: Owner) => string;
   /** When the stream is to be worked on again, where it waits for a time; told with the status. */
   readonly due?: (owner: Owner) => number | undefined;
-  /** After each append was handed to the store, with its events. */
+  /** After an append was handed to the store that all events so far are in, with its own. */
   readonly onAppended?: (owner: Owner, events: readonly Event[]) => void;
   readonly onCommitted: (owner: Owner, through: number, events: readonly Event[]) => void;
   /** The stream was lost to another writer, or cannot be written. Called once. */
@@ -87,6 +87,9 @@ interface Batch<Event> {
   writes: TableWrite[] | undefined;
   /** It waits for the store to be ready, and for nothing else. */
   gathers: boolean;
+  /** As they were at its last event: what the next one has changed is told with the append that it is in. */
+  status: string;
+  due: number | undefined;
 }
 
 interface BatchedEvent {
@@ -127,7 +130,7 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
 ): void {
   const { batch, owner, calls, writer } = batches;
   if (batch !== undefined && batch.chars + line.length > MAX_BATCH_CHARS) {
-    flush(batches);
+    handOver(batches);
     addToBatch(batches, event, seq, line, beside);
     return;
   }
@@ -136,6 +139,8 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
     batch.chars += line.length;
     batch.lines.push(line);
     batch.events.push(event);
+    batch.status = calls.status(owner);
+    batch.due = calls.due?.(owner);
     if (beside !== undefined) takeBeside(batch, beside);
     if (batch.gathers && isUrgent(batch)) {
       batch.gathers = false;
@@ -150,6 +155,8 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
     consumed: undefined,
     writes: undefined,
     gathers: false,
+    status: calls.status(owner),
+    due: calls.due?.(owner),
   };
   if (beside !== undefined) takeBeside(fresh, beside);
   batches.batch = fresh;
@@ -188,11 +195,16 @@ export const committedThrough = (batches: Commits, seq: number): Promise<void> =
   );
 
 function flush<Owner, Event extends BatchedEvent>(batches: StreamBatches<Owner, Event>): void {
-  const { owner, calls, writer, crashPoint, batch, addedSeq: through } = batches;
+  const { owner, calls, batch } = batches;
   if (batch === undefined) return;
-  const { events, lines, consumed, writes } = batch;
-  const now = calls.status(owner);
-  const then = calls.due?.(owner);
+  handOver(batches);
+  calls.onAppended?.(owner, batch.events);
+}
+
+function handOver<Owner, Event extends BatchedEvent>(batches: StreamBatches<Owner, Event>): void {
+  const { writer, crashPoint, batch, addedSeq: through } = batches;
+  if (batch === undefined) return;
+  const { events, lines, consumed, writes, status: now, due: then } = batch;
   const changed = now === batches.writtenStatus && then === batches.writtenDue ? undefined : now;
   batches.batch = undefined;
   batches.writtenStatus = now;
@@ -211,7 +223,6 @@ function flush<Owner, Event extends BatchedEvent>(batches: StreamBatches<Owner, 
           ...(writes === undefined ? {} : { writes }),
         };
   writer.append(append, (error) => settle(batches, through, events, error));
-  calls.onAppended?.(owner, events);
 }
 
 function settle<Owner, Event>(

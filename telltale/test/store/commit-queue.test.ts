@@ -1,9 +1,13 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { type CommitQueue, createCommitQueue } from '../../src/store/grouped/commit-queue.ts';
+import { createGroupedWriter } from '../../src/store/grouped/grouped-writer.ts';
 import type { ToBackend } from '../../src/store/grouped/messages.ts';
 import type { Pace } from '../../src/store/grouped/pace.ts';
 import { createWriterState, newWriterState, type WriterState } from '../../src/store/grouped/writer-state.ts';
+import { createListeners } from '../../src/store/listeners.ts';
+import { addToBatch, createStreamBatches } from '../../src/store/stream-batches.ts';
 
 const WRITERS = 32;
 const LAST_SEQ = 3;
@@ -387,4 +391,68 @@ test('one who has nothing when he is asked, and is to be asked again, is', async
   await immediate();
   await immediate();
   expect(bodies()).toEqual([['{"a":1}'], ['{"a":2}']]);
+});
+
+/** What a log adds in one go, and how long it then waits: for nothing, for a microtask, for what comes next. */
+const go = fc.record({
+  log: fc.nat({ max: 39 }),
+  events: fc.array(fc.record({ long: fc.boolean(), writes: fc.boolean() }), { minLength: 1, maxLength: 4 }),
+  pause: fc.constantFrom(...Array<'none'>(100).fill('none'), 'microtask', 'immediate'),
+});
+
+test('what a log adds in one go is in one group, and in its order, however groups are parted', async () => {
+  let parted = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(go, { minLength: 60, maxLength: 200 }), async (goes) => {
+      const groups: string[][] = [];
+      const none = () => undefined;
+      const post = (message: ToBackend) => {
+        if (message.kind !== 'group') return;
+        const bodies = message.writes.flatMap((write) => ('op' in write ? [] : write[4].split('\n')));
+        groups.push(bodies.map((body) => body.slice(0, body.indexOf(' '))));
+        setImmediate(() => queue.replied({ kind: 'committed' }));
+      };
+      const edges = { location: 'here', now: () => 0, hold: none, letGo: none, moved: none, post };
+      const queue = createCommitQueue(edges, paceThat(true));
+      const logs = Array.from({ length: 40 }, (_, n) =>
+        createStreamBatches<undefined, { seq: number; type: string }>({
+          owner: undefined,
+          calls: { status: () => 'running', onCommitted: none, onLost: none },
+          writer: createGroupedWriter({
+            queue,
+            state: createWriterState(`s${n}`, { id: n + 1, epoch: 1, head: 0 }),
+            wakers: createListeners(none, none),
+          }),
+          seq: 0,
+        }),
+      );
+      const added = logs.map((): string[] => []);
+      for (const [place, { log, events, pause }] of goes.entries()) {
+        const batches = logs[log];
+        const own = added[log];
+        if (batches === undefined || own === undefined) continue;
+        for (const { long, writes } of events) {
+          const name = `${log}:${place}:${own.length}`;
+          const seq = own.push(name);
+          const line = `${name} ${'x'.repeat(long ? 20_000 : 10)}`;
+          const beside = { writes: [{ table: 't', key: name, value: seq }] };
+          addToBatch(batches, { seq, type: 'e' }, seq, line, writes ? beside : undefined);
+        }
+        if (pause === 'microtask') await undefined;
+        if (pause === 'immediate') await immediate();
+      }
+      await immediate();
+      await queue.shut(new RuntimeError('store_closed', 'closed'));
+      // Nobody was told meanwhile: that there are two is because they were parted.
+      if (groups.length > 1 && goes.every(({ pause }) => pause === 'none')) parted++;
+      const all = groups.flat();
+      for (const [log, own] of added.entries())
+        expect(all.filter((name) => name.startsWith(`${log}:`))).toEqual(own);
+      const groupsOf = (place: number) =>
+        groups.filter((group) => group.some((name) => name.split(':')[1] === `${place}`));
+      for (const place of goes.keys()) expect(groupsOf(place)).toHaveLength(1);
+    }),
+    { numRuns: 100 },
+  );
+  expect(parted).toBeGreaterThan(0);
 });

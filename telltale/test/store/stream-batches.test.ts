@@ -27,6 +27,43 @@ it('parts what is too much for one append, in order and with what is written bes
   ]);
 });
 
+it('tells of a part what was so at its last event, and takes none for the whole', async () => {
+  const told: (readonly [number, string | undefined, number | undefined])[] = [];
+  const whole: number[] = [];
+  const writer = {
+    stream: 's',
+    append({ expectedSeq, events, status, due }: Append, settled: () => void) {
+      told.push([expectedSeq + events.length, status, due]);
+      queueMicrotask(settled);
+    },
+  } as unknown as StreamWriter;
+  const owner = { seq: 0, status: 'running', due: 1 };
+  const batches = createStreamBatches<typeof owner, { seq: number; type: string }>({
+    owner,
+    calls: {
+      status: ({ status }) => status,
+      due: ({ due }) => due,
+      onAppended: ({ seq }, events) => whole.push(seq - (events.at(-1)?.seq ?? 0)),
+      onCommitted: () => undefined,
+      onLost: () => undefined,
+    },
+    writer,
+    seq: 0,
+  });
+  const line = 'x'.repeat(20 * 1024 * 1024);
+  for (const [seq, status] of ['running', 'waiting', 'completed'].entries()) {
+    Object.assign(owner, { seq: seq + 1, status, due: seq });
+    addToBatch(batches, { seq: seq + 1, type: 'e' }, seq + 1, line, undefined);
+  }
+  await committedThrough(batches, 3);
+  expect(told).toEqual([
+    [1, 'running', 0],
+    [2, 'waiting', 1],
+    [3, 'completed', 2],
+  ]);
+  expect(whole).toEqual([0]);
+});
+
 /** A writer that asks for what has gathered when `ask` is called. */
 function gathering() {
   const appends: Append[] = [];

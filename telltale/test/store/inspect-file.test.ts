@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync, truncateSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { inspectFile } from '../../src/store/sqlite/thread/inspect-file.ts';
@@ -43,4 +44,57 @@ test('a file that another process is making is not taken for a damaged one', asy
   }
   await maker.terminate();
   expect(looks).toBeGreaterThan(0);
+});
+
+test('a file that lacks the end of its last page is a damaged one', async () => {
+  const path = folder.path('store.db');
+  await (await openInlineStore({ path })).close();
+  inspectFile(path);
+  const { size } = statSync(path);
+  truncateSync(path, size - 1);
+  expect(() => inspectFile(path)).toThrow(`it was cut short, ${size - 1} of ${size} bytes are there`);
+});
+
+/** Looks at the file again and again, and counts. */
+const LOOKER = `
+import { workerData } from 'node:worker_threads';
+const { inspectFile } = await import(workerData.module);
+while (Atomics.load(workerData.looks, 1) === 0) {
+  inspectFile(workerData.path);
+  Atomics.add(workerData.looks, 0, 1);
+}
+`;
+
+/** What this process has locked of it; undefined where the system does not say. */
+function locksOn(path: string): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const { ino } = statSync(path);
+  const mine = (line: string) => line.includes(`:${ino} `) && line.includes(` ${process.pid} `);
+  return readFileSync('/proc/locks', 'utf8').split('\n').filter(mine).length;
+}
+
+test('a look at a file takes no lock from another thread that opens it meanwhile', async () => {
+  const path = folder.path('store.db');
+  await (await openInlineStore({ path })).close();
+  const looks = new Int32Array(new SharedArrayBuffer(8));
+  const module = new URL('../../src/store/sqlite/thread/inspect-file.ts', import.meta.url).href;
+  const looker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(LOOKER)}`), {
+    workerData: { looks, module, path },
+  });
+  const looked = async (times: number) => {
+    for (const before = Atomics.load(looks, 0); Atomics.load(looks, 0) - before < times; )
+      await new Promise((resolve) => setImmediate(resolve));
+  };
+  await looked(1);
+  let lost = 0;
+  for (let opened = 0; opened < 100; opened++) {
+    const db = new DatabaseSync(path);
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    await looked(2); // the one that was under way is over
+    if (locksOn(path) === 0) lost++;
+    db.close();
+  }
+  Atomics.store(looks, 1, 1);
+  await new Promise((resolve) => looker.once('exit', resolve));
+  expect(lost).toBe(0);
 });

@@ -1,4 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { storeDamaged, storeForeign, storeNewer } from '../sqlite-errors.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
 import { readIfOpen } from './read-if-open.ts';
@@ -7,15 +9,43 @@ const HEADER_BYTES = 100;
 const SECOND_LOOK_MS = 100;
 const MAGIC = 'SQLite format 3\0';
 
+const MARKS = `SELECT application_id AS mark, user_version AS version, page_count * page_size AS bytes
+  FROM pragma_application_id, pragma_user_version, pragma_page_count, pragma_page_size`;
+
 /**
- * Looks at a file without SQLite, which would tidy up a foreign one's journal. Throws if it is not ours to open; a
- * missing or empty file is. Ours has its mark from its first commit on, which is made before the journal is a WAL.
+ * Throws if the file is not ours to open; a missing or empty one is. Ours has its mark from its first commit on, which is
+ * made before the journal is a WAL.
  */
 export function inspectFile(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return;
   if (stats.isDirectory()) throw storeForeign(path, 'a folder');
   if (!stats.isFile()) throw storeForeign(path, 'no ordinary file');
+  if (stats.size === 0 || isMarked(path)) return;
+  inspectHeader(path);
+}
+
+/**
+ * Whether it is a whole file of ours. SQLite reads it as one that nobody changes: then it touches no journal, which may
+ * be a foreign one's, and takes no lock. It knows of every thread that has locks on the file, and closes its descriptor
+ * when those are given up: to close one of our own would give them up (`readIfOpen`).
+ */
+function isMarked(path: string): boolean {
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(`${pathToFileURL(path).href}?immutable=1`, { readOnly: true });
+    const { mark, version, bytes } = db.prepare(MARKS).get() ?? {};
+    const isOurs = mark === APPLICATION_ID && Number(version) <= MIGRATIONS.length;
+    return isOurs && Number(bytes) <= statSync(path).size;
+  } catch {
+    return false; // its header tells why
+  } finally {
+    db?.close();
+  }
+}
+
+/** What is not read as ours is looked at without SQLite. */
+function inspectHeader(path: string): void {
   const { header, size } = readHeader(path);
   if (size === 0) return;
   if (size < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC)

@@ -93,6 +93,13 @@ export const notANumber = (table: string, key: string) =>
     { hint: 'Set it to a number first, or use another key.' },
   );
 
+export const notExact = (table: string, key: string, by: number) =>
+  new RuntimeError(
+    'not_exact',
+    `"${key}" in table "${table}" cannot be counted up by ${by}: numbers of its size are not exact.`,
+    { hint: 'Set it to a smaller number first, or use another key.' },
+  );
+
 export const listMoved = (list: string, expected: number, found: number) =>
   new RuntimeError(
     'list_moved',

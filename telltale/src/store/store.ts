@@ -89,7 +89,10 @@ export interface Tables {
     table: string,
     options?: { readonly prefix?: string; readonly after?: string; readonly limit?: number },
   ): Promise<readonly string[]>;
-  /** Adds to a number (0 if there is none) and gives the new one; atomic over processes. */
+  /**
+   * Adds to a number (0 if there is none) and gives the new one; atomic over processes. Rejects with `not_exact`, and
+   * adds nothing, where the sum of whole numbers would be another one.
+   */
   increment(table: string, key: string, by: number): Promise<number>;
   /**
    * Makes all writes at once if every key of `expected` still has the value that is given with it (undefined: none);

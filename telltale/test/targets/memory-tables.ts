@@ -1,5 +1,7 @@
 import type { Json } from '../../src/kernel/json.ts';
+import { isExactSum } from '../../src/store/exact-sum.ts';
 import type { Tables } from '../../src/store/store.ts';
+import { notExact } from '../../src/store/store-errors.ts';
 
 interface Row {
   readonly value: Json;
@@ -46,7 +48,9 @@ export function memoryTables(now: () => number = () => 0): Tables {
         .slice(0, limit);
     },
     async increment(name, key, by) {
-      const value = Number(live(name, key) ?? 0) + by;
+      const before = Number(live(name, key) ?? 0);
+      if (!isExactSum(before, by)) throw notExact(name, key, by);
+      const value = before + by;
       table(name).set(key, { value, until: Number.POSITIVE_INFINITY });
       return value;
     },

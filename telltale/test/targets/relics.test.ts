@@ -83,6 +83,15 @@ test('increment counts no further than numbers are exact, and says so', async ()
   }
 });
 
+test('of increments at once near the last exact number none is given one twice', async () => {
+  const { call } = await given('kv');
+  await call('notes', { operation: 'set', key: 'n', value: 2 ** 53 - 1 });
+  const counted = await Promise.allSettled(
+    Array.from({ length: 5 }, () => call('notes', { operation: 'increment', key: 'n' })),
+  );
+  expect(counted.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))).toEqual([2 ** 53]);
+});
+
 test('increment counts, and only numbers', async () => {
   const { call, failure } = await given('kv');
   expect(await call('notes', { operation: 'increment', key: 'n' })).toBe(1);

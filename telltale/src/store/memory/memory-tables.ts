@@ -1,8 +1,9 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
+import { isExactSum } from '../exact-sum.ts';
 import { checkName } from '../limits.ts';
 import type { Tables } from '../store.ts';
-import { notANumber } from '../store-errors.ts';
+import { notANumber, notExact } from '../store-errors.ts';
 import { byBytes } from './by-bytes.ts';
 import type { MemoryHome, MemoryValue } from './memory-home.ts';
 
@@ -58,6 +59,7 @@ export function createMemoryTables(home: MemoryHome, clock: Pick<Clock, 'now'>, 
       const before: unknown = found === undefined ? 0 : JSON.parse(found.json);
       const sum = typeof before === 'number' ? before + by : Number.NaN;
       if (!Number.isFinite(sum)) throw notANumber(table, key);
+      if (!isExactSum(Number(before), by)) throw notExact(table, key, by);
       writeValue(home, table, key, { json: JSON.stringify(sum), expiresAt: found?.expiresAt });
       return sum;
     },

@@ -1,3 +1,4 @@
+import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Operation } from '../operations.ts';
 import { checkSize } from './check-size.ts';
@@ -86,9 +87,13 @@ export function kvDriver({
       async run({ key, by = 1 }) {
         const before = await tables.get(table, String(key));
         if (before !== undefined && typeof before !== 'number') throw noNumber(String(key));
-        if (before !== undefined && !isAdded(before, Number(by)))
-          throw inexact(String(key), before, Number(by));
-        return tables.increment(table, String(key), Number(by));
+        try {
+          return await tables.increment(table, String(key), Number(by));
+        } catch (error) {
+          if (!(error instanceof RuntimeError && error.code === 'not_exact')) throw error;
+          // It may have been counted up since it was read.
+          throw inexact(String(key), (await tables.get(table, String(key))) ?? 0, Number(by));
+        }
       },
     },
     health: relicHealth({
@@ -105,17 +110,10 @@ export function kvDriver({
   return { operations, byDefault: 'get' };
 }
 
-/** Beyond 2^53 a sum may be another one, or the same number again: who counts would never notice. */
-function isAdded(before: number, by: number): boolean {
-  const after = before + by;
-  if (by === 0 || !Number.isFinite(after)) return true; // the store says so
-  return after !== before && (!Number.isInteger(before) || !Number.isInteger(by) || after - before === by);
-}
-
-const inexact = (key: string, before: number, by: number) =>
+const inexact = (key: string, before: Json, by: number) =>
   new RuntimeError(
     'bad_parameters',
-    `The key "${key}" holds ${before}, to which ${by} cannot be added: numbers of that size are not exact.`,
+    `The key "${key}" holds ${String(before)}, to which ${by} cannot be added: numbers of that size are not exact.`,
     { hint: 'Count in another key, or set this one to a smaller number with the operation "set".' },
   );
 

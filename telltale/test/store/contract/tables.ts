@@ -71,6 +71,39 @@ export function tablesContract(contract: Contract): void {
       expect(await other.tables.increment('t', 'n', -0.5)).toBe(49.5);
     });
 
+    test('a counter counted by two stores at once passes no number that is not exact', async () => {
+      const { store, other } = contract;
+      await store.tables.set('t', 'n', 2 ** 53 - 3);
+      const counted = await Promise.allSettled(
+        Array.from({ length: 10 }, (_, n) => (n % 2 ? store : other).tables.increment('t', 'n', 1)),
+      );
+      const given = counted.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      expect(given.sort((a, b) => a - b)).toEqual([2 ** 53 - 2, 2 ** 53 - 1, 2 ** 53]);
+      for (const each of counted)
+        if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'not_exact' });
+      expect(await other.tables.get('t', 'n')).toBe(2 ** 53);
+      for (const [from, by, code] of [
+        [2 ** 53, 3, 'not_exact'],
+        [-(2 ** 53), -1, 'not_exact'],
+        [1e300, 0.5, 'not_exact'],
+        [Number.MAX_VALUE, Number.MAX_VALUE, 'not_a_number'],
+      ] as const) {
+        await store.tables.set('t', 'n', from);
+        await expect(store.tables.increment('t', 'n', by)).rejects.toMatchObject({ code });
+        expect(await store.tables.get('t', 'n')).toBe(from);
+      }
+      for (const [from, by] of [
+        [2 ** 53, 2],
+        [-(2 ** 53), 1],
+        [0.1, 0.2],
+        [1e20, 1e20],
+        [1e300, 0],
+      ] as const) {
+        await store.tables.set('t', 'n', from);
+        expect(await store.tables.increment('t', 'n', by)).toBe(from + by);
+      }
+    });
+
     test('an exchange writes all or nothing, by what it expects to find', async () => {
       const { store, clock } = contract;
       const { tables } = store;

@@ -5,6 +5,7 @@ import {
   inboxFull,
   listMoved,
   notANumber,
+  notExact,
   streamExists,
   streamLost,
   streamMoved,
@@ -118,6 +119,7 @@ function resultOf(request: WriteRequest, raw: RawOutcome): Decoded {
       if (trouble === 'full') return { error: inboxFull(request.stream, MAX_INBOX_MESSAGES) };
       return { value: (raw as { readonly id: number }).id };
     case 'increment':
+      if (trouble === 'exact') return { error: notExact(request.table, request.key, request.by) };
       if (trouble !== undefined) return { error: notANumber(request.table, request.key) };
       return { value: Number(raw) };
     case 'delete':

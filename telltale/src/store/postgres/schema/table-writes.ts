@@ -1,6 +1,43 @@
 /** Expired rows that a write with a time to live clears away: more than it makes, so that they cannot pile up. */
 const SWEEP = 16;
 
+/** `check`: what is looked at before the sum is written. */
+const incrementFunction = (
+  create: 'CREATE' | 'CREATE OR REPLACE',
+  check: string,
+) => `${create} FUNCTION {S}.increment_1(p_now bigint, p_tab text, p_key text, p_by double precision)
+RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  c_most CONSTANT double precision := 1.7976931348623157e308;
+  v_before text;
+  v_was double precision := 0;
+  v_after double precision;
+  v_text text;
+BEGIN
+  SELECT value INTO v_before FROM {S}.kv WHERE tab = p_tab AND key = p_key AND (expires_at IS NULL OR expires_at > p_now);
+  IF v_before IS NOT NULL THEN
+    IF v_before !~ '^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$' THEN
+      RETURN '{"e": "number"}';
+    END IF;
+    v_was := v_before;
+  END IF;
+  IF (p_by > 0 AND v_was > c_most - p_by) OR (p_by < 0 AND v_was < -c_most - p_by) THEN
+    RETURN '{"e": "number"}';
+  END IF;
+  v_after := v_was + p_by;
+${check}  v_text := CASE
+    WHEN v_after = 0 THEN '0'
+    WHEN abs(v_after) >= 1e-6 AND abs(v_after) < 1e21 THEN v_after::text::numeric::text
+    ELSE replace(v_after::text, 'e-0', 'e-')
+  END;
+  IF v_before IS NULL THEN
+    PERFORM {S}.set_1(p_now, p_tab, p_key, v_text, NULL);
+  ELSE
+    UPDATE {S}.kv SET value = v_text WHERE tab = p_tab AND key = p_key;
+  END IF;
+  RETURN to_jsonb(v_text);
+END $$;`;
+
 /**
  * Writes to tables and lists. Whoever calls one holds the lock of its key or list (`p_locks` of `write_group`): that makes
  * read-then-write atomic over processes, for keys that are not there as well.
@@ -44,38 +81,7 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION {S}.increment_1(p_now bigint, p_tab text, p_key text, p_by double precision)
-RETURNS jsonb LANGUAGE plpgsql AS $$
-DECLARE
-  c_most CONSTANT double precision := 1.7976931348623157e308;
-  v_before text;
-  v_was double precision := 0;
-  v_after double precision;
-  v_text text;
-BEGIN
-  SELECT value INTO v_before FROM {S}.kv WHERE tab = p_tab AND key = p_key AND (expires_at IS NULL OR expires_at > p_now);
-  IF v_before IS NOT NULL THEN
-    IF v_before !~ '^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$' THEN
-      RETURN '{"e": "number"}';
-    END IF;
-    v_was := v_before;
-  END IF;
-  IF (p_by > 0 AND v_was > c_most - p_by) OR (p_by < 0 AND v_was < -c_most - p_by) THEN
-    RETURN '{"e": "number"}';
-  END IF;
-  v_after := v_was + p_by;
-  v_text := CASE
-    WHEN v_after = 0 THEN '0'
-    WHEN abs(v_after) >= 1e-6 AND abs(v_after) < 1e21 THEN v_after::text::numeric::text
-    ELSE replace(v_after::text, 'e-0', 'e-')
-  END;
-  IF v_before IS NULL THEN
-    PERFORM {S}.set_1(p_now, p_tab, p_key, v_text, NULL);
-  ELSE
-    UPDATE {S}.kv SET value = v_text WHERE tab = p_tab AND key = p_key;
-  END IF;
-  RETURN to_jsonb(v_text);
-END $$;
+${incrementFunction('CREATE', '')}
 
 CREATE FUNCTION {S}.exchange_1(p_now bigint, p_expected jsonb, p_writes jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
@@ -99,3 +105,16 @@ BEGIN
   RETURN to_jsonb(v_n);
 END $$;
 `;
+
+/**
+ * Refuses a sum that is not exact (`isExactSum`). The one function that was changed, in place: whoever works on the store
+ * at that time is answered with what it knows of a counter that cannot be counted up.
+ */
+export const EXACT_COUNTS = incrementFunction(
+  'CREATE OR REPLACE',
+  `  IF p_by <> 0 AND (v_after = v_was
+    OR (v_was = trunc(v_was) AND p_by = trunc(p_by) AND v_after - v_was <> p_by)) THEN
+    RETURN '{"e": "exact"}';
+  END IF;
+`,
+);

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { isExactSum } from '../../exact-sum.ts';
 import type { Results } from '../../grouped/messages.ts';
-import { notANumber } from '../../store-errors.ts';
+import { notANumber, notExact } from '../../store-errors.ts';
 
 /** Expired rows that a write with a time to live clears away: more than it makes, so that they cannot pile up. */
 const SWEEP = 16;
@@ -56,6 +57,7 @@ export function createTableRows(db: DatabaseSync): TableRows {
       const before: unknown = found === null ? 0 : JSON.parse(found);
       const after = typeof before === 'number' ? before + by : Number.NaN;
       if (!Number.isFinite(after)) throw notANumber(table, key);
+      if (!isExactSum(Number(before), by)) throw notExact(table, key, by);
       if (found === null) set.run(table, key, JSON.stringify(after), null);
       else change.run(JSON.stringify(after), table, key);
       return after;

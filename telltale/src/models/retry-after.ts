@@ -1,3 +1,4 @@
+import { parseHttpDate } from '../kernel/http-date.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 
 /** Gives an error the time a provider asked to be left alone. */
@@ -25,8 +26,7 @@ export function readRetryAfter(
   const written = headers['retry-after'];
   const seconds = number(written);
   if (seconds !== undefined) return seconds * 1000;
-  // Date.parse also takes "12" and "1.5.": a date has a name of a month or a year in it.
-  const date = written !== undefined && /\d{2}:\d{2}/.test(written) ? Date.parse(written) : Number.NaN;
+  const date = written === undefined ? Number.NaN : parseHttpDate(written);
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 

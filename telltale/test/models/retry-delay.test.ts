@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { readRetryAfter, retryAfterMs, withRetryAfter } from '../../src/models/retry-after.ts';
 import { MAX_MODEL_TRIES, nextDelay } from '../../src/models/retry-delay.ts';
@@ -49,6 +49,10 @@ describe('the wait before a model is called again', () => {
 });
 
 describe('the time a provider asks for', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
   const now = Date.UTC(2026, 10, 6, 8, 49, 37);
 
   it('is read as milliseconds, seconds or an HTTP date', () => {
@@ -56,6 +60,17 @@ describe('the time a provider asks for', () => {
     expect(readRetryAfter({ 'retry-after': '2' }, now)).toBe(2000);
     expect(readRetryAfter({ 'retry-after': '0.25' }, now)).toBe(250);
     expect(readRetryAfter({ 'retry-after': 'Fri, 06 Nov 2026 08:49:47 GMT' }, now)).toBe(10_000);
+  });
+
+  it('is the same wherever the machine stands, with a date in any of the three forms', () => {
+    vi.stubEnv('TZ', 'America/New_York');
+    expect(new Date(now).getHours()).toBe(3);
+    for (const date of [
+      'Fri, 06 Nov 2026 08:49:47 GMT',
+      'Friday, 06-Nov-26 08:49:47 GMT',
+      'Fri Nov  6 08:49:47 2026',
+    ])
+      expect([date, readRetryAfter({ 'retry-after': date }, now)]).toEqual([date, 10_000]);
   });
 
   it('is nothing for a date that has passed', () => {

@@ -1,3 +1,5 @@
+import { parseHttpDate } from '../../kernel/http-date.ts';
+
 /** Pauses before the second try and on: about four hours in all. */
 const PAUSES_MS = [5_000, 30_000, 2 * 60_000, 10 * 60_000, 30 * 60_000, 60 * 60_000, 2 * 60 * 60_000];
 
@@ -19,6 +21,6 @@ export function pauseAfter(tries: number, random: number, askedMs = 0): number |
 /** Of the header `retry-after`: seconds, or a date. */
 export function retryAfterMs(header: string | null, now: number): number {
   if (header === null) return 0;
-  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
+  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1_000 : parseHttpDate(header) - now;
   return ms > 0 ? ms : 0;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { retryAfterMs } from '../../../src/server/notify/back-off.ts';
 import { clip } from '../../../src/server/notify/clip.ts';
 import { noticeOf } from '../../../src/server/notify/notice.ts';
@@ -130,6 +130,10 @@ describe('what is said is bounded', () => {
 });
 
 describe('the pause that a receiver asks for', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
   const now = Date.parse('2026-01-01T00:00:00Z');
   it.each([
     ['30', 30_000],
@@ -142,6 +146,12 @@ describe('the pause that a receiver asks for', () => {
     ['', 0],
   ])('"%s" is %i ms', (header, ms) => {
     expect(retryAfterMs(header, now)).toBe(ms);
+  });
+
+  it('is read as UTC, wherever the machine stands', () => {
+    vi.stubEnv('TZ', 'America/New_York');
+    expect(new Date(now).getHours()).toBe(19);
+    expect(retryAfterMs('Thu Jan  1 00:01:00 2026', now)).toBe(60_000);
   });
 
   it('is none where nothing is said', () => {

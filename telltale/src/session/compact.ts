@@ -4,14 +4,12 @@ import { shownTokens } from '../feeds/limits.ts';
 import { estimateTokens, weighTokens } from '../kernel/estimate-tokens.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelSink } from '../models/model.ts';
-import { type CompactionPlan, planCompaction, whenToCompact } from '../prompt/compaction.ts';
+import { blockTokens, type CompactionPlan, planCompaction, whenToCompact } from '../prompt/compaction.ts';
 import type { Conversation } from '../prompt/conversation.ts';
+import { fitSummary } from '../prompt/fit-summary.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, estimateUsage } from './cost.ts';
 import { streamModel } from './stream-model.ts';
-
-/** Tokens that one block of results comes to at most, about. */
-const MAX_BLOCK_TOKENS = 18_000;
 
 /** Characters of a summary; a model that goes on beyond them is cut off. */
 const MAX_SUMMARY_CHARS = 32_768;
@@ -29,8 +27,7 @@ export function compactIfNeeded(
   if (contextWindow === undefined) return undefined;
   // The coming prompt also holds what the model said last, and one block of results.
   const said = estimateTokens(state.turns.at(-1)?.output ?? '');
-  const promptTokens =
-    (conversation.prompt()?.tokens ?? 0) + said + Math.min(MAX_BLOCK_TOKENS, contextWindow / 8);
+  const promptTokens = (conversation.prompt()?.tokens ?? 0) + said + blockTokens(contextWindow);
   if (!whenToCompact({ promptTokens, contextWindow })) return undefined;
   return compact(context, conversation, contextWindow);
 }
@@ -46,6 +43,7 @@ async function compact(
     seal: state.seal,
     parts: context.edges.prepared.parts,
     contextWindow,
+    systemTokens: estimateTokens(conversation.prompt()?.system ?? ''),
   });
   if (plan === undefined) return;
   const written = await writeSummary(context, plan);
@@ -80,13 +78,28 @@ async function writeSummary(context: SessionContext, plan: CompactionPlan): Prom
     if (problem !== undefined && context.stop.reason === undefined) noteFailure(context, problem);
     const isWritten = problem === undefined && /\S/.test(summary);
     return {
-      summary: isWritten ? summary : plainSummary,
+      summary: isWritten ? fitted(context, model, plan, summary) : plainSummary,
       ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
     };
   } catch (thrown) {
     noteFailure(context, thrown);
     return { summary: plainSummary };
   }
+}
+
+/** A summary that is longer than it may be would fill the window again: it is cut, and the log says so. */
+function fitted(
+  context: SessionContext,
+  { id }: Model,
+  { maxTokens }: CompactionPlan,
+  summary: string,
+): string {
+  const short = fitSummary(summary, maxTokens);
+  if (short !== summary) {
+    const what = `The summary by ${id} was cut: it has about ${estimateTokens(summary)} tokens, and the context window has room for ${maxTokens}.`;
+    context.log.append({ type: 'audit', who: 'runtime', what }, context.sessionOrigin());
+  }
+  return short;
 }
 
 /** What a model wrote and used. Nothing is owed for a request that failed before its first word. */

@@ -65,12 +65,16 @@ ${call('look', 'echo', { at: 'the shore' })}
 );
 
 /** Asks before it deploys, and takes a no. */
-export const ASKER = agent('asker', {
-  turns: [
-    `<thought>Better ask.</thought>${call('d', 'deploy', { to: 'production' })}<response>Deployed: $d</response>`,
-    '<response>It was not to be.</response>',
-  ],
-});
+export const ASKER = agent(
+  'asker',
+  {
+    turns: [
+      `<thought>Better ask.</thought>${call('d', 'deploy', { to: 'production' })}<response>Deployed: $d</response>`,
+      '<response>It was not to be.</response>',
+    ],
+  },
+  'context_variables: { runtime: [{ name: careful, type: boolean, default: true, description: Whether to ask twice }] }\n',
+);
 
 /** Takes its time: a person can talk to it, stop it, and have it go on. */
 export const SLOW = agent('slow', {

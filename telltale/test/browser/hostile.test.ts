@@ -3,6 +3,7 @@ import { browserPath } from '../servers/needs-browser.ts';
 import { tool } from '../session/run-agent.ts';
 import { agent, call } from './agents.ts';
 import { openStage, type Stage } from './open-stage.ts';
+import { tooWide } from './too-wide.ts';
 import { useBrowser } from './use-browser.ts';
 
 /** Each would set `window.__pwned` if any of it were read as markup, or as an address. */
@@ -84,7 +85,7 @@ it('nothing that a model, a tool, a manifest or a person wrote is executed on an
       '#root :is(script, iframe, base, [onerror], [onload], a[href^="javascript:" i])',
     );
     expect(await made.count(), where).toBe(0);
-    expect(await page.evaluate('document.scrollingElement.scrollWidth <= innerWidth'), where).toBe(true);
+    expect(await tooWide(page), where).toEqual([]);
     await page.getByRole('heading', { level: 1 }).waitFor();
   };
   await page.getByRole('list', { name: 'Sessions' }).getByText('window.__pwned = 1').waitFor();

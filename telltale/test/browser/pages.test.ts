@@ -8,6 +8,7 @@ import { browserPath } from '../servers/needs-browser.ts';
 import { ASKER, SLOW, TOOLS, WORKER } from './agents.ts';
 import { loadFigures, loadText } from './load-figures.ts';
 import { openStage, type Stage } from './open-stage.ts';
+import { tooWide } from './too-wide.ts';
 import { until } from './until.ts';
 import { useBrowser } from './use-browser.ts';
 
@@ -77,6 +78,7 @@ async function allPages(): Promise<readonly (readonly [name: string, path: strin
     ['session-waiting', `/sessions/${waiting}`],
     ['start', '/start'],
     ['start-agent', '/start/release_agent'],
+    ['start-variables', '/start/asker'],
     ['reviews', '/reviews'],
     ['review', `/reviews/${review?.review}`],
     ['workflows', '/workflows'],
@@ -149,8 +151,7 @@ async function inspect(page: Page, name: string, path: string): Promise<readonly
       await page.setViewportSize(viewport);
       await settled(page);
       await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}-${width}.png`) });
-      if (await page.evaluate('document.scrollingElement.scrollWidth > innerWidth'))
-        found.push(`${name}: wider than ${viewport.width} px`);
+      for (const out of await tooWide(page)) found.push(`${name}: wider than ${viewport.width} px: ${out}`);
       // Each colour scheme once, and each width once.
       if ((colorScheme === 'dark') === (width === 'wide'))
         for (const { id, impact, help, nodes } of await barriers(page))

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Phase, phasesAt, statusAt } from '../../../console/src/pages/session/model/action-phases.ts';
+import { axisMark } from '../../../console/src/pages/session/model/axis-mark.ts';
 import { filterEvents, groupsOf } from '../../../console/src/pages/session/model/event-filter.ts';
 import { changesUntil, numericFields } from '../../../console/src/pages/session/model/field-history.ts';
 import { ownLead } from '../../../console/src/pages/session/model/own-lead.ts';
@@ -347,6 +348,23 @@ describe('the rows of the waterfall', () => {
 });
 
 describe('the time axis', () => {
+  it.each([
+    [0, 1, ['0 ms', '1 ms', '2 ms']],
+    [500, 500, ['500 ms', '1 s', '1.5 s']],
+    [3_180, 20, ['3.18 s', '3.20 s', '3.22 s']],
+    [9_800, 100, ['9.8 s', '9.9 s', '10.0 s', '10.1 s']],
+    [11_034, 1, ['11.034 s', '11.035 s']],
+    [59_000, 500, ['59.0 s', '59.5 s', '1:00.0', '1:00.5']],
+    [60_000, 15_000, ['1 min 00 s', '1 min 15 s']],
+    [187_000, 500, ['3:07.0', '3:07.5', '3:08.0']],
+    [7_500_000, 30_000, ['2:05:00', '2:05:30', '2:06:00']],
+    [7_500_000, 60_000, ['2 h 05 min', '2 h 06 min']],
+    [93_907_034, 2, ['26:05:07.034', '26:05:07.036']],
+    [93_600_000, 3_600_000, ['1 d 2 h', '1 d 3 h']],
+  ])('has marks that differ, %i ms after the start and %i ms apart', (from, step, texts) => {
+    expect(texts.map((_, index) => axisMark(from + index * step, step))).toEqual(texts);
+  });
+
   const gap = { from: 1_000, to: 500_000, seq: 5, why: 'person' } as const;
   const span = { start: 0, end: 501_000, gaps: [gap] };
 

@@ -18,7 +18,11 @@ export function useFollow(
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
+    let top = element.scrollTop;
     const onScroll = () => {
+      // Where all of it is in view, who goes sideways has not gone to its end.
+      if (element.scrollTop === top) return;
+      top = element.scrollTop;
       isAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - NEAR_PX;
     };
     element.addEventListener('scroll', onScroll, { passive: true });

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../../format/format-duration.ts';
 import { cx } from '../../../ui/class-names.ts';
 import { Icon } from '../../../ui/icon.tsx';
+import { axisMark } from '../model/axis-mark.ts';
 import type { Gap } from '../model/idle-gaps.ts';
 import { axisStep, GAP_PX, type TimeAxis } from '../model/time-axis.ts';
 
@@ -86,7 +87,7 @@ function marksOf(axis: TimeAxis, from: number, to: number) {
     }
     const isClear = axis.gaps.every((each) => x < each.x - LEAST_PX / 2 || x >= each.x + GAP_PX);
     if (x >= last + LEAST_PX / 2 && isClear) {
-      marks.push({ at, x, text: formatDuration(at).replace('.0 s', ' s') });
+      marks.push({ at, x, text: axisMark(at, step) });
       last = x;
     }
     at += step;

@@ -78,6 +78,7 @@ export async function followSession(
       if (stdout.closed && stopped === undefined) stop();
     }
   };
+    view.waits?.();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {

@@ -13,6 +13,8 @@ export interface RunView {
   note(event: RunEvent): Promise<void>;
   /** An event of the run that leads the session, about a step that is the run's own. */
   lead(event: RunEvent): Promise<void>;
+  /** It is under way, and its first event may take its time: said where there is a line for it. */
+  waits?(): void;
   /** A turn is being broken off, which may take seconds: said until the session goes on, where there is a line for it. */
   breaksOff?(): void;
   /** After the last event. */

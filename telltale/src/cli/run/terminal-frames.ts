@@ -19,6 +19,8 @@ export interface FramesOptions {
 export interface TerminalFrames {
   /** Says that the screen has changed. */
   changed(): void;
+  /** Draws in a second, unless the screen changes before: what goes on has nothing to show yet. */
+  waits(): void;
   /** Draws at once, and resolves when it is on the terminal. */
   draw(): Promise<void>;
   /** Tells that a person has pressed Enter. */
@@ -31,6 +33,7 @@ export interface TerminalFrames {
 
 const FRAME_MS = 33;
 const SPIN_MS = 100;
+const QUIET_MS = 1_000;
 const DEFAULT_COLUMNS = 80;
 
 export function createTerminalFrames(
@@ -79,6 +82,9 @@ export function createTerminalFrames(
       if (still || isDue || isAside) return;
       isDue = true;
       arm(FRAME_MS);
+    },
+    waits() {
+      if (!still && !isDue && !isAside) arm(QUIET_MS);
     },
     draw: () => write(painter.paint(screen.frame(now()), columns())),
     entered: () => painter.entered(),

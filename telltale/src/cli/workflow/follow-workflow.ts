@@ -48,6 +48,7 @@ export async function followWorkflow(
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
+    view.waits?.();
     const [result] = await Promise.all([run.result, watch()]);
     await stopped;
     const took: RunTotals = { ...totals, ms: clock.monotonic() - began };

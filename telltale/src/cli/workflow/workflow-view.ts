@@ -17,6 +17,8 @@ import { closingRunLines, type RunTotals } from './closing-run-lines.ts';
 /** Where the events of a workflow run go. */
 export interface WorkflowView {
   show(event: RunEvent): Promise<void>;
+  /** It is under way, and its first event may take its time: said where there is a line for it. */
+  waits?(): void;
   /** Takes in an event that has been seen before. */
   recall(event: RunEvent): void;
   end(result: RunResult, totals: RunTotals): Promise<void>;
@@ -75,6 +77,7 @@ function liveView(io: Io, debug: Debug): WorkflowView {
       screen.show(event);
       frames.changed();
     },
+    waits: frames.waits,
     recall: (event) => screen.recall(event),
     async end(result, totals) {
       await frames.leave();

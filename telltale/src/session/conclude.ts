@@ -58,7 +58,7 @@ async function outcomeOf({ log, state, stop }: SessionContext, end: LoopEnd): Pr
     ...(status !== 'completed' || state.result === undefined ? {} : { result: state.result }),
     ...(error === undefined ? {} : { error }),
     ...(status === 'waiting' ? { reviews: reviewsOf(reason) ?? openReviews(state) } : {}),
-    turns: totals.turns,
+    turns: lost === undefined ? totals.turns : log.committedTurns(),
     usage: usageOf(totals),
     cost_usd: totals.cost_usd,
   };

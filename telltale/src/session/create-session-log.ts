@@ -59,6 +59,7 @@ interface OwnLog extends SessionLog, StreamBatches<OwnLog, SessionEvent> {
   turnOrigin: Cause | undefined;
   reactions: readonly ((event: SessionEvent) => void)[];
   unanswered: SessionEvent[] | undefined;
+  turnsCommitted: number;
 }
 
 const METHODS = {
@@ -71,6 +72,7 @@ const METHODS = {
   react,
   flushed,
   committedSeq,
+  committedTurns,
   seal,
 };
 
@@ -97,6 +99,7 @@ export function createSessionLog(edges: SessionLogEdges): SessionLog {
         turnOrigin: undefined,
         reactions: NONE,
         unanswered: undefined,
+        turnsCommitted: state.totals.turns,
         front,
         owner: undefined as never, // itself, below
         calls: CALLS,
@@ -172,6 +175,10 @@ function committedSeq(this: OwnLog): number {
   return this.lastCommitted;
 }
 
+function committedTurns(this: OwnLog): number {
+  return this.turnsCommitted;
+}
+
 function flushed(this: OwnLog): Promise<void> {
   return committedThrough(this, this.state.seq);
 }
@@ -195,6 +202,7 @@ const CALLS: BatchCalls<OwnLog, SessionEvent> = {
   },
   onCommitted(log, through, events) {
     const { watchers, crashPoint, watched } = log;
+    for (const { type } of events) if (type === 'turn.completed') log.turnsCommitted++;
     if (watched || crashPoint !== undefined) publish(log, events);
     if (watchers !== undefined && watchers.size > 0) for (const event of events) tellAll(watchers, event);
     showHeld(log, through);

@@ -116,7 +116,7 @@ async function over(ending: Ending, outcome: Promise<SessionResult>): Promise<vo
       letGo(live);
       onEnd?.(live.session);
     }
-    resolve(unreleased === undefined ? result : toldUnreleased(result, unreleased));
+    resolve(unreleased === undefined ? result : toldUnreleased(live, result, unreleased));
   } catch (thrown) {
     reject(thrown);
   }
@@ -124,11 +124,15 @@ async function over(ending: Ending, outcome: Promise<SessionResult>): Promise<vo
 
 /**
  * A full disk takes no letting go either; that is tried again by itself, and changes nothing of an end that is written.
- * Of a session that was interrupted, what was on its way may be lost.
+ * Of a session that was interrupted, what was on its way may be lost, and is not counted.
  */
-const toldUnreleased = (result: SessionResult<unknown>, error: RuntimeError): SessionResult<unknown> =>
+const toldUnreleased = (
+  { log }: Live,
+  result: SessionResult<unknown>,
+  error: RuntimeError,
+): SessionResult<unknown> =>
   result.status === 'interrupted' && result.error === undefined
-    ? { ...result, error: error.toJSON() }
+    ? { ...result, error: error.toJSON(), turns: log?.committedTurns() ?? result.turns }
     : result;
 
 function letGo(live: Live): void {

@@ -123,6 +123,7 @@ export interface SessionResult<Output = Json> {
   readonly error?: ErrorJson;
   /** What it waits for, where it does. */
   readonly reviews?: readonly Review[];
+  /** Those that have ended; where the log could not be written any more, those that are on it. */
   readonly turns: number;
   /**
    * Tokens of all turns and of what they called. Where a provider gave no figures, as of a turn that is cut at its final

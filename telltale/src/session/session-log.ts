@@ -36,6 +36,8 @@ export interface SessionLog {
   flushed(): Promise<void>;
   /** The last event that is committed. */
   committedSeq(): number;
+  /** How many turns have ended by then: fewer than have in the state, where that is ahead. */
+  committedTurns(): number;
   /** From here on nothing is folded or written: what comes late is dropped. */
   seal(): void;
 }

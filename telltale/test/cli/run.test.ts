@@ -240,20 +240,6 @@ describe('telltale run', () => {
     });
   });
 
-  it('counts the turns that are on the log where that was lost, also of a session that was resumed', async () => {
-    const error = { code: 'store_full', message: 'No space left.', hint: 'Make room.', retryable: true };
-    const onLog = SHORT_RUN.filter(({ type }) => type !== 'session.completed');
-    const result = { status: 'interrupted', error, turns: 2 } as const;
-    const live = () => ({ events: onLog, result });
-    const { out } = await command(['run', 'a.yml', 'x'], { live });
-    expect(out).toMatch(/^– interrupted {2}1 turn · /m);
-    const resumed = await command(['resume', SESSION], { logs: [onLog], live });
-    expect(resumed.out).toMatch(/^– interrupted {2}1 turn · /m);
-    const { error: _, ...letGo } = result;
-    const stopped = await command(['run', 'a.yml', 'x'], { live: () => ({ events: onLog, result: letGo }) });
-    expect(stopped.out).toMatch(/^– interrupted {2}2 turns · /m);
-  });
-
   it('names the store in the commands that an error recommends', async () => {
     const id = 'ses_01m7f35x1cr735e59caq6zj1h0';
     const error = {

@@ -66,7 +66,9 @@ describe('a store that is full', () => {
     const result = await session.result;
     expect(result).toMatchObject({ status: 'interrupted', error: { code: 'store_full' } });
     expect(result).not.toHaveProperty('result');
-    const started = (await runtime.events(session.id)).some(({ type }) => type === 'action.started');
+    const onLog = await runtime.events(session.id);
+    const started = onLog.some(({ type }) => type === 'action.started');
+    expect(result.turns).toBe(onLog.filter(({ type }) => type === 'turn.completed').length);
     room.until = undefined;
     const again = await runtime.resume(session.id, { agent, model });
     expect((await again.result).status).toBe(until === 'session.failed' ? 'failed' : 'completed');

@@ -3,7 +3,6 @@ import type { Chat } from '../chat/create-chat.ts';
 import type { Io } from '../io.ts';
 import { type ActionView, createActionLog } from '../view/action-log.ts';
 import { createOverlapFold, type Overlap } from '../view/overlap.ts';
-import { isLost } from './is-lost.ts';
 import type { RunView } from './run-view.ts';
 
 /** A workflow run that a trigger started. */
@@ -48,7 +47,6 @@ export async function followSession(
   const runs = new Map<string, SetOff>();
   let cutOff: readonly ActionView[] = [];
   let turn = 0;
-  let turns = 0;
   let cancelled: string | undefined;
   let stopped: Promise<void> | undefined;
   const stop = () => {
@@ -67,7 +65,6 @@ export async function followSession(
       if ('seq' in event) {
         overlap.add(event);
         turn = event.turn;
-        if (event.type === 'turn.completed') turns++;
       }
       if ('seq' in event && event.seq <= seen) view.recall(event);
       else {
@@ -78,14 +75,12 @@ export async function followSession(
       if (stdout.closed && stopped === undefined) stop();
     }
   };
-    view.waits?.();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
+    view.waits?.();
     chat?.lead(session);
-    const [came] = await Promise.all([session.result, watch()]);
-    // What was on its way when the log was lost is not there for whoever looks at it, or goes on with it.
-    const result = isLost(came) ? { ...came, turns } : came;
+    const [result] = await Promise.all([session.result, watch()]);
     await stopped;
     const idle = chat?.idle ?? false;
     await chat?.end();

@@ -48,7 +48,9 @@ await build({
       input: Object.fromEntries(entries.map((entry) => [entry, join(compiled, `${entry}.js`)])),
       external: (id) => !id.startsWith('.') && relative(compiled, id).startsWith('..'),
       checks: { ineffectiveDynamicImport: false },
+      treeshake: false,
       output: {
+        minify: false,
         entryFileNames: '[name].js',
         chunkFileNames: 'chunks/[name]-[hash].js',
         comments: { annotation: false, jsdoc: false, legal: false },

@@ -7,7 +7,8 @@ import type { FreeSlot } from './slots.ts';
 export interface UnderWay {
   /** Undefined once it is shut: nothing of the kind begins here any more, and is left to whoever goes on. */
   enter(key: string): FreeSlot | undefined;
-  has(key: string): boolean;
+  /** Of those that are under way now. */
+  keys(): ReadonlySet<string>;
   size(): number;
   shut(): void;
   /**
@@ -24,30 +25,45 @@ export type EnterOnce = () => FreeSlot | undefined;
 export const enterOrWait = (enter: EnterOnce, signal: AbortSignal): FreeSlot | Promise<FreeSlot> =>
   enter() ?? never(signal);
 
+/** One that is under way. A chain of them: a Map in which each call comes and goes gets a new table every hundred calls. */
+interface Entry {
+  readonly key: string;
+  before: Entry | undefined;
+  after: Entry | undefined;
+  isIn: boolean;
+}
+
 export function createUnderWay(): UnderWay {
-  const counts = new Map<string, number>();
   const listeners = new Set<() => void>();
+  let first: Entry | undefined;
   let size = 0;
   let isShut = false;
-  const leave = (key: string) => {
-    const left = (counts.get(key) ?? 1) - 1;
-    if (left === 0) counts.delete(key);
-    else counts.set(key, left);
+  const leave = (entry: Entry) => {
+    if (!entry.isIn) return;
+    entry.isIn = false;
+    const { before, after } = entry;
+    if (before === undefined) first = after;
+    else before.after = after;
+    if (after !== undefined) after.before = before;
+    entry.before = undefined;
+    entry.after = undefined;
     size--;
     for (const then of listeners) setImmediate(() => listeners.has(then) && then());
   };
   return {
     enter(key) {
       if (isShut) return undefined;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
+      const entry: Entry = { key, before: undefined, after: first, isIn: true };
+      if (first !== undefined) first.before = entry;
+      first = entry;
       size++;
-      let isIn = true;
-      return () => {
-        if (isIn) leave(key);
-        isIn = false;
-      };
+      return () => leave(entry);
     },
-    has: (key) => counts.has(key),
+    keys() {
+      const keys = new Set<string>();
+      for (let entry = first; entry !== undefined; entry = entry.after) keys.add(entry.key);
+      return keys;
+    },
     size: () => size,
     shut() {
       isShut = true;

@@ -1,8 +1,13 @@
 /** A shorter text is left as it is: its pieces are few. */
 const MIN_LAID_OUT = 128;
 
-/** Matches at once. That it is looked at makes the engine lay a text of many pieces out; what has no effect it may leave out. */
+/** Matches at once. What has no effect the engine may leave out. */
 const BEGINNING = /^/;
+
+/** Has the engine lay a text out that was put together of pieces, by looking at it. */
+export function layOut(text: string): void {
+  BEGINNING.test(text);
+}
 
 /**
  * `text` with `piece` behind it. The engine keeps what is put together as a tree of its pieces until somebody looks into
@@ -11,8 +16,7 @@ const BEGINNING = /^/;
  */
 export function extendText(text: string, piece: string): string {
   const longer = text + piece;
-  if (longer.length >= MIN_LAID_OUT && quarterOf(longer.length) !== quarterOf(text.length))
-    BEGINNING.test(longer);
+  if (longer.length >= MIN_LAID_OUT && quarterOf(longer.length) !== quarterOf(text.length)) layOut(longer);
   return longer;
 }
 

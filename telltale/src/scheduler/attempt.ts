@@ -38,13 +38,16 @@ export function attempt(
   done: (outcome: Outcome) => void,
 ): Attempt {
   const made: Attempt = {
-    controller,
-    clock: edges.clock,
-    graceMs,
-    done,
-    stopped: undefined,
-    over: false,
-    disarm: undefined,
+    // A copy: docs/decisions/copies.md
+    ...{
+      controller,
+      clock: edges.clock,
+      graceMs,
+      done,
+      stopped: undefined,
+      over: false,
+      disarm: undefined,
+    },
   };
   if (timeoutMs < Number.POSITIVE_INFINITY)
     made.disarm = edges.clock.after(timeoutMs, () => stopAttempt(made, timedOut(call.action, timeoutMs)));

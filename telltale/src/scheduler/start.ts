@@ -143,6 +143,7 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
 }
 
 function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void {
+  stage.attempt = undefined;
   if (run.counted) works.places++;
   if (run.slot !== undefined) giveSlotBack(run);
   if (works.life === 'lost') {

@@ -22,6 +22,7 @@ import { readyToResume } from './ready-to-resume.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
+import type { Seat } from './runtime-edges.ts';
 import { runtimeClosed, streamUnknown } from './runtime-errors.ts';
 import type {
   ResumeOptions,
@@ -41,15 +42,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const works = await openRuntimeWorks(options);
   const { edges, watchers, engine, joined, sandbox, parts, lateModel } = works;
   const { store, clock, cwd, ids, here, runs, memories, underWay } = edges;
-  const live = new Set<LiveSession>();
+  const live = new Set<Seat>();
   let closed = false;
 
-  const forget = (session: LiveSession) => live.delete(session);
-  const keep = (begin: Begin): LiveSession => {
-    const session = createLiveSession(edges, begin, parts, forget);
-    live.add(session);
-    return session;
-  };
+  const keep = (begin: Begin): LiveSession => createLiveSession(edges, begin, parts, live);
   const mustBeOpen = () => {
     if (closed) throw runtimeClosed();
   };
@@ -63,7 +59,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   };
   const closeAll = async () => {
     await joined?.fleet.drain();
-    await Promise.all([...live].map((session) => session.interrupt()));
+    await Promise.all([...live].map(({ session }) => session?.interrupt()));
     await works.close();
   };
   const closeOnAbort = () => {
@@ -85,7 +81,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       watchers.add(own);
       return () => watchers.delete(own);
     },
-    session: (id) => here.get(id),
+    session: (id) => here.get(id)?.session,
     async preload() {
       await parts();
     },
@@ -130,7 +126,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       stateAt(store, session, seq, readSession(store, session, seq, signal)),
     async steer(session, text, from) {
       checkText('runtime.steer', 'text', text);
-      const live = here.get(session);
+      const live = here.get(session)?.session;
       if (live === undefined) return steerSession(edges, session, text, from);
       if (live.isOver()) throw nobodyReads(session);
       const sent = await sendSteer(store, session, text, from);

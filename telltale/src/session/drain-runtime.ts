@@ -1,15 +1,15 @@
 import type { UnderWay } from '../engine/under-way.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Runs } from './runs/create-runs.ts';
+import type { Seat } from './runtime-edges.ts';
 import type { DrainOptions } from './runtime-types.ts';
-import type { LiveSession } from './session-face.ts';
 
 /** Together with what a server answers and what is closed afterwards: less than the 30 s that a stop is mostly given. */
 export const DRAIN_MS = 20_000;
 
 export interface DrainEdges {
   readonly underWay: UnderWay;
-  readonly live: ReadonlySet<LiveSession>;
+  readonly live: ReadonlySet<Seat>;
   readonly runs: Pick<Runs, 'letGoUnless'>;
   readonly clock: Clock;
 }
@@ -21,8 +21,10 @@ export async function drainRuntime(
 ): Promise<void> {
   underWay.shut();
   const letGo = () => {
-    for (const session of live) if (!underWay.has(session.id)) void session.interrupt();
-    runs.letGoUnless((run, group) => underWay.has(run) || underWay.has(group));
+    const keys = underWay.keys();
+    for (const { session } of live)
+      if (session !== undefined && !keys.has(session.id)) void session.interrupt();
+    runs.letGoUnless((run, group) => keys.has(run) || keys.has(group));
   };
   letGo();
   if (underWay.size() === 0 || withinMs <= 0) return;

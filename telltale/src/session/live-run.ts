@@ -8,9 +8,10 @@ import { choiceOf } from './choice-of.ts';
 import { hasEnded } from './ending/has-ended.ts';
 import type { LoopOwner } from './loop.ts';
 import type { endSession, takeUp, WorkEnd, workOn } from './run-session.ts';
+import type { Seat } from './runtime-edges.ts';
 import type { SessionResult } from './runtime-types.ts';
 import type { SessionEdges } from './session-edges.ts';
-import type { Live, LiveSession } from './session-face.ts';
+import type { Live } from './session-face.ts';
 import type { SessionLog } from './session-log.ts';
 import { cancelOnAbort } from './stop.ts';
 import type { WiredSession, wireSession } from './wire-session.ts';
@@ -28,7 +29,7 @@ export interface LiveParts {
 interface Ending {
   readonly live: Live;
   readonly forgetSignal: () => void;
-  readonly onEnd: ((session: LiveSession) => void) | undefined;
+  readonly seats: Set<Seat> | undefined;
   readonly resolve: (result: SessionResult<unknown>) => void;
   readonly reject: (thrown: unknown) => void;
 }
@@ -47,11 +48,11 @@ export const runLive = (
   live: Live,
   loading: Promise<LiveParts>,
   ready: Promise<SessionEdges>,
-  onEnd: Ending['onEnd'],
+  seats: Ending['seats'],
 ): Promise<SessionResult<unknown>> =>
   new Promise((resolve, reject) => {
     const forgetSignal = cancelOnAbort(live.stop, choiceOf(live.begin).signal);
-    void beginRun({ live, forgetSignal, onEnd, resolve, reject }, loading, ready); // it never rejects
+    void beginRun({ live, forgetSignal, seats, resolve, reject }, loading, ready); // it never rejects
   });
 
 async function beginRun(
@@ -59,7 +60,7 @@ async function beginRun(
   loading: Promise<LiveParts>,
   ready: Promise<SessionEdges>,
 ): Promise<void> {
-  const { live, forgetSignal, onEnd, resolve, reject } = ending;
+  const { live, forgetSignal, seats, resolve, reject } = ending;
   const { begin } = live;
   try {
     const edges = await ready;
@@ -68,7 +69,7 @@ async function beginRun(
     const wired = await parts.wireSession(edges);
     const run = withMethods<Run, keyof typeof METHODS>(METHODS, {
       // A copy: docs/decisions/copies.md
-      ...{ live, forgetSignal, onEnd, resolve, reject, parts, wired },
+      ...{ live, forgetSignal, seats, resolve, reject, parts, wired },
     });
     try {
       const taken = await parts.takeUp(wired);
@@ -100,7 +101,7 @@ async function resultOf({ parts, wired }: Run, end: WorkEnd): Promise<SessionRes
 
 /** Lets go of the session, whatever came of it, and says what that is. */
 async function over(ending: Ending, outcome: Promise<SessionResult>): Promise<void> {
-  const { live, forgetSignal, onEnd, resolve, reject } = ending;
+  const { live, forgetSignal, seats, resolve, reject } = ending;
   let unreleased: RuntimeError | undefined;
   try {
     let result: SessionResult<unknown>;
@@ -114,7 +115,8 @@ async function over(ending: Ending, outcome: Promise<SessionResult>): Promise<vo
         unreleased = toRuntimeError(thrown);
       }
       letGo(live);
-      onEnd?.(live.session);
+      seats?.delete(live.seat);
+      live.seat.session = undefined;
     }
     resolve(unreleased === undefined ? result : toldUnreleased(live, result, unreleased));
   } catch (thrown) {
@@ -136,14 +138,14 @@ const toldUnreleased = (
     : result;
 
 function letGo(live: Live): void {
-  const { edges, begin, queue, log, prepared, session, rest } = live;
+  const { edges, begin, queue, log, prepared, seat, rest } = live;
   live.lastSeq = log?.committedSeq() ?? 0;
   queue?.end(live.lastSeq);
   rest.resting = undefined;
   // With an action under way, what comes late of it is still looked up.
   if (log !== undefined && hasEnded(log.state.status) && log.state.open.size === 0) dropGathered(log.state);
   if (prepared !== undefined) edges.shelf.release(prepared);
-  if (edges.here.get(begin.id) === session) edges.here.delete(begin.id);
+  if (edges.here.get(begin.id) === seat) edges.here.delete(begin.id);
 }
 
 /** It is on the log: who takes it up goes on with it. */

@@ -4,19 +4,19 @@ import type { Begin } from './children/lineage.ts';
 import { createRest } from './children/rest.ts';
 import { choiceOf } from './choice-of.ts';
 import { type LiveParts, runLive } from './live-run.ts';
-import type { RuntimeEdges } from './runtime-edges.ts';
+import type { RuntimeEdges, Seat } from './runtime-edges.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { createSessionFace, type Live, type LiveSession } from './session-face.ts';
 import type { SessionLog } from './session-log.ts';
 import { createStop } from './stop.ts';
 import { toSessionEdges } from './to-session-edges.ts';
 
-/** A session that this process works on, from the moment it is asked for. `onEnd` is told when it is over. */
+/** A session that this process works on, from the moment it is asked for. It has a seat among `seats` until it is over. */
 export function createLiveSession(
   edges: RuntimeEdges,
   begin: Begin,
   parts: () => Promise<LiveParts>,
-  onEnd?: (session: LiveSession) => void,
+  seats?: Set<Seat>,
 ): LiveSession {
   const live: Live = {
     // A copy: docs/decisions/copies.md
@@ -29,9 +29,8 @@ export function createLiveSession(
       log: undefined,
       writer: undefined,
       prepared: undefined,
-      hasBegun: false,
       early: NONE,
-      session: undefined as never, // it holds the promises of what is begun below
+      seat: { session: undefined },
       queue: undefined,
       lastSeq: undefined,
     },
@@ -39,10 +38,12 @@ export function createLiveSession(
   const loading = parts();
   const ready = open(live, loading);
   ready.catch(ignore); // whoever waits for the result hears of it there
-  const result = runLive(live, loading, ready, onEnd);
+  const result = runLive(live, loading, ready, seats);
   result.catch(ignore); // a caller that only reads events is not ended by an error
-  live.session = createSessionFace(live, { ready, result });
-  return live.session;
+  const session = createSessionFace(live, { ready, result });
+  live.seat.session = session;
+  seats?.add(live.seat);
+  return session;
 }
 
 /** Makes the session this process's own, up to its first event. */
@@ -55,16 +56,15 @@ async function open(live: Live, loading: Promise<LiveParts>): Promise<SessionEdg
     live.writer = made.writer;
     live.log = made.log;
     // A new one is here from its first event on: its id may be another's.
-    if (begin.kind === 'resume') edges.here.set(begin.id, live.session);
-    else onFirst(made.log, () => edges.here.set(begin.id, live.session));
+    if (begin.kind === 'resume') edges.here.set(begin.id, live.seat);
+    else onFirst(made.log, () => edges.here.set(begin.id, live.seat));
     live.queue?.attach(made.log);
-    for (const early of live.early) {
+    for (const early of live.early ?? NONE) {
       early.end?.(); // of a log that has given way to this one
       early.end = made.log.subscribe(early.listener);
     }
   });
-  live.hasBegun = true;
-  live.early = NONE;
+  live.early = undefined;
   return toSessionEdges(live, opened);
 }
 

@@ -20,7 +20,7 @@ import { createMemories } from './memory/memories.ts';
 import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
 import { createLateModels } from './runs/late-model.ts';
-import type { RuntimeEdges, SessionHere } from './runtime-edges.ts';
+import type { RuntimeEdges, Seat } from './runtime-edges.ts';
 import { laidAside } from './runtime-errors.ts';
 import type { RuntimeOptions, Watcher } from './runtime-types.ts';
 import { createSessionParts } from './session-parts.ts';
@@ -71,7 +71,7 @@ async function setUp(
   const onError = options.onError ?? throwToProgram;
   const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
   const ids = createIdSource({ clock });
-  const here = new Map<string, SessionHere>();
+  const here = new Map<string, Seat>();
   const watchers = new Set<Watcher>();
   const joined = await join(store, {
     ...{ clock, onError, random, member },

@@ -20,6 +20,15 @@ export interface SessionHere extends Session<unknown> {
   hasHeard(message: number): boolean;
 }
 
+/**
+ * What stands for a session in tables that outlive it; emptied when it is over. Where a table is replaced by a larger or
+ * smaller one, the engine leaves the one before to the next full collection, and until then takes all that it leads to for
+ * alive: with the sessions themselves in there each scavenge copied those that were over once more.
+ */
+export interface Seat {
+  session: SessionHere | undefined;
+}
+
 /** What every session of a runtime has at hand. */
 export interface RuntimeEdges {
   readonly store: Store;
@@ -45,6 +54,6 @@ export interface RuntimeEdges {
   /** Of the line that was written last, whichever session's it was. */
   readonly front: LastFront;
   /** The sessions that are worked on here, by id. */
-  readonly here: Map<string, SessionHere>;
+  readonly here: Map<string, Seat>;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }

@@ -1,6 +1,6 @@
 import type { ObservedEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
-import { added } from '../kernel/grow.ts';
+import { added, NONE } from '../kernel/grow.ts';
 import { lateMethods } from '../kernel/late-methods.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
@@ -10,7 +10,7 @@ import type { Begin, ChildSession } from './children/lineage.ts';
 import { type Rest, waitsFor } from './children/rest.ts';
 import { createEventQueue, type EventQueue } from './event-queue.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
-import type { RuntimeEdges, SessionHere } from './runtime-edges.ts';
+import type { RuntimeEdges, Seat, SessionHere } from './runtime-edges.ts';
 import type { SessionLog } from './session-log.ts';
 import { nobodyReads, notAChat } from './steer-session.ts';
 import type { Stop, StopReason } from './stop.ts';
@@ -31,11 +31,9 @@ export interface Live {
   log: SessionLog | undefined;
   writer: StreamWriter | undefined;
   prepared: PreparedAgent | undefined;
-  hasBegun: boolean;
-  /** Those that came before it had begun. */
-  early: readonly Early[];
-  /** Made behind it. */
-  session: LiveSession;
+  /** Those that came before it had begun; undefined once it has. */
+  early: readonly Early[] | undefined;
+  readonly seat: Seat;
   /** Made for the first who reads events. */
   queue: EventQueue | undefined;
   /** The last event, once the session is over. */
@@ -88,9 +86,9 @@ function shown(this: Face): Pick<Face, 'id'> {
   return { id: this.id };
 }
 
-function events({ [LIVE]: live }: Face): EventQueue {
-  const { edges, begin, session, log, lastSeq } = live;
-  const queue = createEventQueue(edges.store, begin.id, session.ready);
+function events({ [LIVE]: live, ready }: Face): EventQueue {
+  const { edges, begin, log, lastSeq } = live;
+  const queue = createEventQueue(edges.store, begin.id, ready);
   live.queue = queue;
   if (log !== undefined) queue.attach(log);
   if (lastSeq !== undefined) queue.end(lastSeq);
@@ -100,11 +98,12 @@ function events({ [LIVE]: live }: Face): EventQueue {
 function subscribe(this: Face, listener: Early['listener']): () => void {
   checkListener('session.subscribe', listener);
   const live = this[LIVE];
-  if (live.log !== undefined && live.hasBegun) return live.log.subscribe(listener);
-  const early: Early = { listener, end: live.log?.subscribe(listener) };
-  live.early = added(live.early, early);
+  if (live.log !== undefined && live.early === undefined) return live.log.subscribe(listener);
+  // A copy: docs/decisions/copies.md
+  const early: Early = { ...{ listener, end: live.log?.subscribe(listener) } };
+  live.early = added(live.early ?? NONE, early);
   return () => {
-    live.early = live.early.filter((each) => each !== early);
+    live.early = live.early?.filter((each) => each !== early);
     early.end?.();
   };
 }
@@ -116,17 +115,18 @@ function speech(this: Face, told: Parameters<LiveSession['speech']>[0]): void {
 }
 
 function steer(this: Face, text: string): Promise<void> {
-  return send(this[LIVE], 'steer', text);
+  return send(this, 'steer', text);
 }
 
 function say(this: Face, text: string): Promise<void> {
-  return send(this[LIVE], 'message', text);
+  return send(this, 'message', text);
 }
 
-async function send(live: Live, kind: 'steer' | 'message', body: string): Promise<void> {
-  const { edges, begin, session, talk } = live;
+async function send(face: Face, kind: 'steer' | 'message', body: string): Promise<void> {
+  const live = face[LIVE];
+  const { edges, begin, talk } = live;
   checkText(kind === 'steer' ? 'session.steer' : 'session.say', 'text', body);
-  await session.ready;
+  await face.ready;
   if (kind === 'message' && live.log?.state.chat !== true) throw notAChat(begin.id);
   // A chat that has completed can be gone on with: it reads then what was said.
   if (talk.over && kind === 'steer') throw nobodyReads(begin.id);

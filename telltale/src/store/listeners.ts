@@ -19,6 +19,9 @@ export function createListeners<Key>(first: (key: Key) => void, last: (key: Key)
     const known = all.get(key) ?? NONE;
     const left = without(known, gone);
     if (left === known) return;
+    // A table that was replaced by another may still lead to it until the next full collection.
+    gone.call = nobody;
+    gone.owner = undefined;
     if (left.length > 0) {
       all.set(key, left);
       return;
@@ -45,6 +48,10 @@ export function createListeners<Key>(first: (key: Key) => void, last: (key: Key)
 
 /** A record of one's own: the same function may be there twice. */
 interface Listener {
-  readonly call: () => void;
-  readonly owner: object | undefined;
+  call: () => void;
+  owner: object | undefined;
+}
+
+function nobody(): void {
+  // it has left
 }

@@ -185,7 +185,7 @@ function takeBeside(batch: Batch<unknown>, { consumed, writes }: Beside): void {
 export function whenCommitted(batches: Commits, seq: number, then: (error?: RuntimeError) => void): void {
   if (batches.lost !== undefined) then(batches.lost);
   else if (seq <= batches.lastCommitted) then();
-  else batches.waiters = added(batches.waiters, { seq, then });
+  else batches.waiters = added(batches.waiters, { ...{ seq, then } }); // a copy: docs/decisions/copies.md
 }
 
 /** Resolves once all events up to `seq` are committed. */

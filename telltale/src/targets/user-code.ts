@@ -86,14 +86,15 @@ class UserContext {
   #ended = false;
   readonly signal: AbortSignal;
   readonly idempotencyKey: string;
-  readonly progress: (data: unknown) => void;
+  // Its own: whoever spreads the context has it. No assignment, as the engine makes functions that are assigned to a
+  // property in the old generation, where one that is over keeps its whole session until that is collected.
+  readonly progress = (data: unknown): void => this.#show(data);
 
   constructor(call: TargetCall, code: UserCode) {
     this.#call = call;
     this.#code = code;
     this.signal = call.signal;
     this.idempotencyKey = call.idempotencyKey;
-    this.progress = (data) => this.#show(data); // its own: whoever spreads the context has it
   }
 
   get agent() {

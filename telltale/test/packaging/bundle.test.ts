@@ -56,3 +56,17 @@ test('a program that opens a store loads neither the command line nor, beside th
   rmSync(folder, { recursive: true });
   expect(output).toBe('true commander picocolors node:sqlite\n');
 });
+
+test('what the sources write as a copy of a record is one in the bundle', () => {
+  const parts = filesBelow(bundle, '.js').flatMap((file) =>
+    readFileSync(file, 'utf8').split('// telltale/dist/').slice(1),
+  );
+  const withCopies = filesBelow(join(home, 'src'), '.ts')
+    .filter((file) => readFileSync(file, 'utf8').includes('docs/decisions/copies.md'))
+    .map((file) => relative(join(home, 'src'), file).replaceAll(sep, '/').replace(/ts$/, 'js'));
+  expect(withCopies).toContain('session/create-session-works.js');
+  const folded = withCopies.filter((name) =>
+    parts.some((part) => part.startsWith(`${name}\n`) && !part.includes('...{')),
+  );
+  expect(folded).toEqual([]);
+});

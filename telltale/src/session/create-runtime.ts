@@ -32,7 +32,6 @@ import type {
   StartOptions,
   Watcher,
 } from './runtime-types.ts';
-import { sendToSession } from './send-to-session.ts';
 import type { LiveSession } from './session-face.ts';
 import { nobodyReads, sendSteer, steerSession } from './steer-session.ts';
 
@@ -135,7 +134,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     async cancel(session, reason = 'asked to', from = 'user') {
       checkText('runtime.cancel', 'reason', reason);
-      await sendToSession(store, session, { kind: 'cancel', from, body: reason });
+      const { cancelSession } = await import('./ending/cancel-session.ts');
+      await cancelSession({ store, clock, workflows: runs }, session, reason, from);
     },
     workflows: {
       ...runs,

@@ -162,6 +162,7 @@ export interface Session<Output = Json> {
   breakOff(): void;
   /** Has a chat complete as soon as every message is answered. */
   finish(): void;
+  /** Ends it, also where it waits or was interrupted; resolves when it has ended, or is told to by whoever works on it. */
   cancel(reason?: string): Promise<void>;
   /** Stops at once and lets go of the stream, so that it can be resumed: what Ctrl-C does. */
   interrupt(): Promise<void>;
@@ -219,6 +220,10 @@ export interface Runtime {
   state(session: string, seq?: number, options?: ReadOptions): Promise<SessionState>;
   /** Through the inbox: works from any process. Rejects with `session_completed` where nobody would read it. */
   steer(session: string, text: string, from?: string): Promise<void>;
+  /**
+   * Ends it: through its inbox where a process works on it, else at once. One that has ended stays as it is; one whose
+   * workflow has completed steps to undo ends when it is resumed, since that takes its agent.
+   */
   cancel(session: string, reason?: string, from?: string): Promise<void>;
   /** Workflows, on their own or set off by agents. */
   readonly workflows: Workflows;

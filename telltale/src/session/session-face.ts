@@ -157,8 +157,14 @@ function stop(this: Face, reason: StopReason): void {
 
 async function cancel(this: Face, reason = 'asked to'): Promise<void> {
   checkText('session.cancel', 'reason', reason);
-  end(this[LIVE], { kind: 'cancel', reason, by: 'user' });
-  await this.result;
+  const live = this[LIVE];
+  end(live, { kind: 'cancel', reason, by: 'user' });
+  const { status } = await this.result;
+  if (status !== 'waiting' && status !== 'interrupted') return;
+  // It was let go of before: somebody else may have it, or nobody.
+  const { store, clock, runs } = live.edges;
+  const { cancelSession } = await import('./ending/cancel-session.ts');
+  await cancelSession({ store, clock, workflows: runs }, this.id, reason, 'user');
 }
 
 async function interrupt(this: Face): Promise<void> {

@@ -104,3 +104,48 @@ it('what a sub-agent had used that is cancelled with it counts for its caller', 
     },
   );
 });
+
+it('session.cancel ends a session that was let go of by then', async () => {
+  expect.hasAssertions();
+  let held: Session | undefined;
+  await runAgent({
+    turns: [],
+    model: hanging(() => '<thought>I am at it.</thought>'),
+    async during(session) {
+      held = session;
+      await written(session, ({ type }) => type === 'thought');
+      await session.interrupt();
+    },
+    async after(session, runtime) {
+      await held?.cancel('not needed');
+      const events = await runtime.events(session);
+      expect(events.at(-1)).toMatchObject({ type: 'session.cancelled', reason: 'not needed', by: 'user' });
+      await held?.cancel('once more');
+      expect(await runtime.events(session)).toEqual(events);
+    },
+  });
+});
+
+it('runtime.cancel ends a session that nobody works on at once', async () => {
+  expect.hasAssertions();
+  await runAgent({
+    turns: [],
+    model: hanging(() => '<thought>I am at it.</thought>'),
+    async during(session) {
+      await written(session, ({ type }) => type === 'thought');
+      await session.interrupt();
+    },
+    async after(session, runtime) {
+      await runtime.cancel(session, 'not needed', 'ann');
+      expect((await runtime.store.info(session))?.status).toBe('cancelled');
+      expect(await runtime.state(session)).toMatchObject({ status: 'cancelled' });
+      const events = await runtime.events(session);
+      expect(events.at(-1)).toMatchObject({ type: 'session.cancelled', reason: 'not needed', by: 'ann' });
+      // One that has ended stays as it is, and nothing lies in wait for who resumes it.
+      await runtime.cancel(session, 'once more');
+      expect(await runtime.events(session)).toEqual(events);
+      expect(await runtime.store.upkeep.inbox(session)).toEqual([]);
+      await expect(runtime.cancel('ses_none')).rejects.toMatchObject({ code: 'session_unknown' });
+    },
+  });
+});

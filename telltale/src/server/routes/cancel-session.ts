@@ -1,8 +1,9 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { tellToEnd } from '../../session/ending/cancel-session.ts';
 import { cancelUnowned } from '../../session/ending/cancel-unowned.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
-import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
+import { sendToSession } from '../../session/send-to-session.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { resumeSession, unlessOwned } from '../recovery/take-up.ts';
 import type { ServerEdges } from '../server-edges.ts';
@@ -24,25 +25,11 @@ export async function cancelSession(
   // A run that leads it may have steps to undo, which takes its agent: it is ended by working on it.
   const lead = owner === undefined ? await runtime.store.info(leadRun(stream)) : undefined;
   const isLed = lead !== undefined && !hasEnded(lead.status);
-  const tellRun = (run: StreamInfo, why: string) => tellToEnd(edges, run.stream, why);
+  const tellRun = (run: StreamInfo, why: string) => tellToEnd(runtime, run.stream, why);
   if (owner === undefined && !isLed && (await cancelUnowned(runtime, stream, { reason, by, clock, tellRun })))
     return;
-  await runtime.cancel(stream, reason, by);
+  await sendToSession(runtime.store, stream, { kind: 'cancel', from: by, body: reason });
   if (isLed) await unlessOwned(resumeSession(edges, stream, { acceptChanges: true, by }));
-}
-
-/** Has a run worked on that is to end. Where that cannot be, the word is there for whoever can. */
-async function tellToEnd(
-  { runtime }: Pick<ServerEdges, 'runtime'>,
-  run: string,
-  reason: string,
-): Promise<void> {
-  try {
-    await runtime.workflows.cancel(run, reason, 'session');
-  } catch (thrown) {
-    if (!(thrown instanceof RuntimeError) || thrown.code !== 'manifest_changed') throw thrown;
-    await runtime.store.send(run, { kind: RUN_CANCEL, from: 'session', body: reason });
-  }
 }
 
 const sessionEnded = (session: string, status: string) =>

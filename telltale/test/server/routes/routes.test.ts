@@ -186,7 +186,8 @@ describe('a session', () => {
     const { id } = await start('slow');
     await Promise.all([client.cancelSession(id), client.cancelSession(id)]);
     await reached(id, 'cancelled');
-    await stage.runtime.cancel(id, 'once more'); // as one that came too late for its end
+    // As one that came too late for its end.
+    await stage.runtime.store.send(id, { kind: 'cancel', from: 'user', body: 'once more' });
     await (await stage.as('bob', 'run')).resumeSession(id);
     const resumed = (await stage.runtime.events(id)).filter(({ type }) => type === 'session.resumed');
     expect(resumed).toMatchObject([{ by: 'bob' }]);

@@ -3,7 +3,7 @@ import type { News } from './news.ts';
 import { reduce } from './reduce.ts';
 import type { SessionState } from './state.ts';
 import type { TaskState } from './task-state.ts';
-import type { TurnRecord } from './turn-record.ts';
+import type { TurnRecord, TurnSigns } from './turn-record.ts';
 
 /**
  * A state that can be folded further by `reduceShared` without the one it was made from changing, and the other way
@@ -27,7 +27,7 @@ export function cloneState(state: SessionState): SessionState {
     feeds: new Map(state.feeds),
     off: [...state.off],
     totals: { ...state.totals },
-    signs: { ...state.signs, ifs: [...state.signs.ifs] },
+    signs: cloneSigns(state.signs),
     asked: { ...state.asked },
     reviews: [...state.reviews],
     hooks: [...state.hooks],
@@ -44,6 +44,11 @@ export function reduceShared(state: SessionState, event: SessionEvent): SessionS
   }
   return reduce(state, event);
 }
+
+const cloneSigns = (signs: TurnSigns): TurnSigns => ({
+  ...{ ...signs, ifs: [...signs.ifs] },
+  ...(signs.spoilt === undefined ? {} : { spoilt: [...signs.spoilt] }),
+});
 
 function cloneActions({ actions, open }: Pick<SessionState, 'actions' | 'open'>): SessionState['actions'] {
   const copy: SessionState['actions'] = new Map(actions);

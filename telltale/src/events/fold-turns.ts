@@ -3,8 +3,9 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf } from './event.ts';
 import { compactedFeeds } from './fold-feeds.ts';
+import { settleGroups, spoilGroups } from './fold-groups.ts';
 import { withoutTurn } from './hook-marks.ts';
-import { emptyNews, isEmptyNews, WITHOUT_NEWS } from './news.ts';
+import { emptyNews, isEmptyNews, type News, WITHOUT_NEWS } from './news.ts';
 import { showsTag } from './shows-tag.ts';
 import { NO_FIELDS, type SessionState } from './state.ts';
 import type { Usage } from './turn-event.ts';
@@ -13,6 +14,10 @@ import { usageOf } from './usage-of.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
+
+/** Whether what comes next goes on with the turn before it: that one was cut short. */
+export const wasCutShort = ({ news }: { readonly news: Readonly<News> }): boolean =>
+  news.broken?.error.code === TURN_CUT_SHORT;
 
 /** The error of a turn that a person broke off: nothing failed, and nothing is tried again. */
 export const TURN_BROKEN_OFF = 'broken_off';
@@ -34,9 +39,10 @@ export function beginTurn(state: SessionState, turn: number): void {
   state.turn = turn;
   state.turnOpen = true;
   // What goes on with a turn that was cut short is one turn with it: it need not act again to have acted.
-  const { deeds, tags } = state.signs;
-  const goesOn = state.news.broken?.error.code === TURN_CUT_SHORT;
+  const { deeds, tags, spoilt } = state.signs;
+  const goesOn = wasCutShort(state);
   state.signs = goesOn ? { ...noSigns(), deeds, tags } : noSigns();
+  if (goesOn && spoilt !== undefined) state.signs.spoilt = spoilt;
   let running: readonly string[] = NONE;
   for (const id of state.open) {
     const action = state.actions.get(id)?.action;
@@ -69,6 +75,7 @@ export function endTurn(state: SessionState, { finish }: EventOf<'turn.completed
   state.turnOpen = false;
   if (finish === 'length' || state.news.faults.some(({ code }) => CUT_OFF.has(code))) state.news.short = true;
   state.asked = { turn: state.asked.turn + 1, said: 0 };
+  settleGroups(state);
   state.bareTurns = state.signs.tags ? 0 : state.bareTurns + 1;
   state.idleTurns = state.signs.deeds ? 0 : state.idleTurns + 1;
 }
@@ -82,11 +89,14 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   // The log has all of it; the model is shown what stands, and goes on from there.
   if (turn !== undefined && event.kept !== undefined) turn.output = turn.output.slice(0, event.kept);
   const said = turn?.output.length ?? 0;
-  state.news.broken = { error: event.error, at: said };
+  const { error, groups } = event;
+  state.news.broken = { error, at: said, ...(groups === undefined ? {} : { groups }) };
   if (event.error.code === TURN_CUT_SHORT) {
     state.asked.said += said;
     if (turn !== undefined && state.signs.ifs.length > 0) turn.ifs = [...state.signs.ifs];
   } else {
+    if (groups !== undefined) spoilGroups(state, groups);
+    settleGroups(state);
     if (event.error.code !== TURN_BROKEN_OFF) state.totals.failedTurns++;
     state.asked = { turn: state.asked.turn + 1, said: 0 };
   }
@@ -124,7 +134,8 @@ export function usedOutside(data: Json): { readonly usage: Usage; readonly cost_
   };
 }
 
-export function tellFault(state: SessionState, { code, message }: EventOf<'fault'>): void {
+export function tellFault(state: SessionState, { code, message, groups }: EventOf<'fault'>): void {
+  if (groups !== undefined) spoilGroups(state, groups);
   state.signs.tags ||= showsTag(code);
   if (state.news.faults.length < MAX_FAULTS || isNewKind(state, code))
     state.news.faults = added(state.news.faults, { code, message });

@@ -15,8 +15,8 @@ export interface News {
   rejected: readonly FieldError[];
   /** Fields of metadata that are not what the model last saw. */
   changed: readonly string[];
-  /** Why the turn before this one broke off, and after how many characters. */
-  broken?: { readonly error: ErrorJson; readonly at: number };
+  /** Why the turn before this one broke off, after how many characters, and which `<parallel>`s it is gone on in. */
+  broken?: { readonly error: ErrorJson; readonly at: number; readonly groups?: readonly string[] };
   /** Whether the turn before this one came to an end, but not well: at a limit, or with a tag left open. Absent where it did. */
   short?: true;
   /** Workflow runs that ended and of which the model is told. Absent in turns from before there were any. */

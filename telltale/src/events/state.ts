@@ -123,6 +123,8 @@ export interface SessionState {
   idleTurns: number;
   /** What the turn in hand has brought so far. */
   signs: TurnSigns;
+  /** The same of earlier turns, where actions stand in them. */
+  spoilt?: readonly string[];
   /** Which request to the model comes next: requests that a crash cut short are asked again from where they were. */
   asked: Asked;
   /** Milliseconds in which nobody worked on the session, or all of it waited for a person. */

@@ -32,6 +32,8 @@ export type TurnEventBody =
       readonly retry_in?: number;
       /** How many characters of what it said stand, where not all do: the model goes on behind them. */
       readonly kept?: number;
+      /** The `<parallel>`s that it broke off in. Where it was cut short the model goes on in them; else they do not succeed. */
+      readonly groups?: readonly string[];
       readonly usage?: Usage;
       readonly cost_usd?: number;
     }
@@ -39,7 +41,13 @@ export type TurnEventBody =
   | { readonly type: 'thought'; readonly text: string; readonly depth: number }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'response'; readonly text: string; readonly final: boolean }
-  | { readonly type: 'fault'; readonly code: string; readonly message: string }
+  | {
+      readonly type: 'fault';
+      readonly code: string;
+      readonly message: string;
+      /** The `<parallel>`s in which it kept something from acting: they do not succeed. */
+      readonly groups?: readonly string[];
+    }
   | { readonly type: 'if.decided'; readonly test: string; readonly held: boolean; readonly problem?: string }
   | {
       readonly type: 'prompt.compacted';

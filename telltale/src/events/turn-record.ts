@@ -46,6 +46,8 @@ export interface TurnSigns {
   unset?: boolean;
   /** What the tests of its `<if>`s came to, in order; null where one could not be decided. */
   ifs: readonly (boolean | null)[];
+  /** Its `<parallel>`s in which a fault kept something from acting; absent where there is none. */
+  spoilt?: readonly string[];
 }
 
 export const noSigns = (): TurnSigns => ({

@@ -1,11 +1,11 @@
 import type { MessageFrom } from '../events/event.ts';
+import { wasCutShort } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import type { TurnRecord } from '../events/turn-record.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
 import { plainTurn } from './calls/plain-turn.ts';
-import { goesOn } from './calls/said-before.ts';
 import { clip, cutText } from './cut-text.ts';
 import { fitSummary } from './fit-summary.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN } from './limits.ts';
@@ -137,7 +137,7 @@ function keptTurns(state: SessionState, room: number, style: BlockStyle): number
 function withBeginnings(state: SessionState, kept: number): number {
   const { turns } = state;
   let first = turns.length - kept;
-  while (first > 0 && goesOn(turns[first] ?? state)) first--;
+  while (first > 0 && wasCutShort(turns[first] ?? state)) first--;
   return turns.length - first;
 }
 

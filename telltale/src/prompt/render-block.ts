@@ -6,6 +6,7 @@ import type { News, WorkflowNews } from '../events/news.ts';
 import type { TurnRecord } from '../events/turn-record.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import { isId } from '../protocol/envelope/action-id.ts';
 import { clip } from './cut-text.ts';
 import type { ExposedVariable } from './exposed-variables.ts';
 import {
@@ -128,14 +129,31 @@ const LEFT_OPEN: Readonly<Record<BlockStyle['dialect'], string>> = {
   step: 'What the step had not said whole there was not read: say it in a new step.',
 };
 
+function notWhole(groups: readonly string[] = []): string {
+  const named = groups.filter(isId).map((id) => `"${id}"`);
+  return named.length === 0
+    ? ''
+    : `, and what depends on ${named.join(' or ')}, which was not closed, is skipped`;
+}
+
+function leftOpen({ groups }: NonNullable<News['broken']>, dialect: BlockStyle['dialect']): string {
+  return groups === undefined ? LEFT_OPEN[dialect] : stillOpen(groups);
+}
+
+/** A `<parallel>` is gone on in: who depends on it means all of it. */
+function stillOpen(groups: readonly string[]): string {
+  const tags = groups.map((id) => (isId(id) ? `<parallel id="${id}">` : '<parallel>'));
+  return `You are still in ${tags.toReversed().join(' in ')}: what you go on with belongs to it until you write </parallel>. Other tags that were open there have been closed: open them again.`;
+}
+
 function renderBreak(broken: News['broken'], { safe, dialect }: BlockStyle): string {
   if (broken === undefined) return '';
   if (broken.error.code === TURN_BROKEN_OFF)
-    return `The user broke off your last turn after ${broken.at} characters. What you had written stands above; actions that had not ended by then were cancelled or never begun. Answer what the user says now.`;
+    return `The user broke off your last turn after ${broken.at} characters. What you had written stands above; actions that had not ended by then were cancelled or never begun${notWhole(broken.groups)}. Answer what the user says now.`;
   const why = safe(clip(errorText(broken.error), MAX_ERROR_SHOWN));
   return broken.at === 0
     ? `Your last turn broke off before you had written anything (${why}). Begin again.`
-    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. ${LEFT_OPEN[dialect]}`;
+    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. ${leftOpen(broken, dialect)}`;
 }
 
 /** Workflows that what the agent declared had set off, and that say how they ended. */

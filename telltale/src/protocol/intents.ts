@@ -41,5 +41,11 @@ export type ParserEvent =
       readonly as: string;
       readonly actions: readonly ActionIntent[];
     }
-  | { readonly type: 'parallel'; readonly id?: string; readonly body: 'open' | 'close' }
+  | {
+      readonly type: 'parallel';
+      readonly id?: string;
+      readonly body: 'open' | 'close';
+      /** Of one that was opened before a restart, and that the model never closed: nothing waits at its end. */
+      readonly left?: true;
+    }
   | { readonly type: 'fault'; readonly code: FaultCode; readonly message: string };

@@ -1,5 +1,6 @@
 import { NONE, put } from '../kernel/grow.ts';
-import { cyclePath, waitsForItself } from './cycles.ts';
+import { forgetFree, found, lack } from './blocked.ts';
+import { awaitsMore, cyclePath, waitsForItself } from './cycles.ts';
 import { appear, freeStream, join, seal } from './gates.ts';
 import type { ActionNode, Change, Gate, Graph, Node } from './graph.ts';
 import { deadlock, end, ready, satisfy, skip } from './propagate.ts';
@@ -64,10 +65,11 @@ function place(graph: Graph, node: ActionNode, declaration: Declaration): readon
     graph.held.add(node);
     node.waiting++;
   }
-  if ((node.dependents.length > 0 || node.gates.length > 0) && node.waitsFor.length > 0) {
-    if (waitsForItself(node)) return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, []);
-  }
-  if (declaration.holdsStream) {
+  if (node.waitsFor.length > 0 && waitsForItself(graph, node))
+    return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, []);
+  if (node.gates.length > 0 && node.waiting > 0) forgetFree(graph);
+  // In a <parallel> that is gone on in it holds up the stream only where nothing of that can help it.
+  if (declaration.holdsStream && !(node.gates.length > 0 && awaitsMore(graph, node))) {
     graph.holder = node;
     const changes = node.waiting === 0 ? NONE : freeStream(graph);
     if (changes.length > 0) return changes;
@@ -77,7 +79,7 @@ function place(graph: Graph, node: ActionNode, declaration: Declaration): readon
 
 function waitFor(graph: Graph, node: ActionNode, needs: Pick<Needs, 'nodes' | 'unseen'>): void {
   for (const needed of needs.nodes) {
-    if (node.waitsFor.includes(needed)) continue;
+    if (needed.dependents.at(-1) === node) continue; // named twice
     node.waitsFor.push(needed);
     needed.dependents.push(node);
     node.waiting++;
@@ -85,9 +87,10 @@ function waitFor(graph: Graph, node: ActionNode, needs: Pick<Needs, 'nodes' | 'u
   for (const id of needs.unseen) {
     graph.unseen ??= new Map();
     const waiting = graph.unseen.get(id);
-    if (waiting?.at(-1) === node) continue; // named twice
+    if (waiting?.at(-1) === node) continue;
     if (waiting === undefined) graph.unseen.set(id, [node]);
     else waiting.push(node);
+    lack(graph, node, id);
     node.waiting++;
   }
 }
@@ -98,6 +101,7 @@ export function awaitName(graph: Graph, node: ActionNode, name: string): void {
   const waiting = graph.unnamed.get(name);
   if (waiting === undefined) graph.unnamed.set(name, [node]);
   else waiting.push(node);
+  lack(graph, node, name);
   node.waiting++;
 }
 
@@ -105,7 +109,10 @@ export function awaitName(graph: Graph, node: ActionNode, name: string): void {
 export function takeAwaiting(graph: Graph, name: string): readonly ActionNode[] {
   const nodes = graph.unnamed?.get(name) ?? NONE;
   graph.unnamed?.delete(name);
-  for (const node of nodes) node.waiting--;
+  for (const node of nodes) {
+    node.waiting--;
+    found(graph, node, name);
+  }
   return nodes;
 }
 
@@ -113,8 +120,8 @@ export function takeAwaiting(graph: Graph, name: string): readonly ActionNode[] 
 export function nameFound(graph: Graph, node: ActionNode, needs: Needs): Change[] {
   if (needs.failedBy !== undefined) return skip(graph, node, 'dependency', needs.failedBy, []);
   waitFor(graph, node, needs);
-  if (waitsForItself(node)) return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, []);
-  return node.waiting === 0 ? [ready(node)] : freeStream(graph);
+  if (waitsForItself(graph, node)) return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, []);
+  return node.waiting === 0 ? [ready(node)] : freeStream(graph, [], [node]);
 }
 
 /**
@@ -125,12 +132,13 @@ export function waitForMore(graph: Graph, node: ActionNode, needed: readonly Nod
   const before = node.waitsFor.length;
   waitFor(graph, node, { nodes: needed, unseen: [] });
   if (node.waiting === 0) return false;
-  if (!waitsForItself(node)) {
+  if (!waitsForItself(graph, node)) {
     node.phase = 'waiting';
+    forgetFree(graph);
     return true;
   }
   for (const added of node.waitsFor.splice(before))
-    added.dependents.splice(added.dependents.indexOf(node), 1);
+    added.dependents.splice(added.dependents.lastIndexOf(node), 1);
   node.waiting = 0;
   return false;
 }
@@ -155,21 +163,34 @@ export function giveUpUnseen(graph: Graph, among?: ReadonlySet<string>, changes:
   return changes;
 }
 
+/** `cut`: the next turn goes on with it. */
+export type TurnEnding = 'well' | 'broken' | 'cut';
+
 /** The model's stream has ended: what was held may go, or has to go without; what waited for a name looks for the last time. */
-export function endTurn(graph: Graph, ended: 'well' | 'broken'): Change[] {
+export function endTurn(graph: Graph, ended: TurnEnding): Change[] {
   const changes: Change[] = [];
-  const { unsealed, unnamed, held } = graph;
-  if (unsealed !== undefined) for (const gate of [...unsealed]) seal(graph, gate, changes);
-  graph.unnamed = undefined;
-  for (const nodes of unnamed?.values() ?? []) satisfy(nodes, changes);
-  giveUpUnseen(graph, undefined, changes);
-  graph.holder = undefined;
+  const { held } = graph;
+  if (ended !== 'cut') {
+    giveUpComing(graph, changes);
+    graph.holder = undefined; // else it is still waited for
+  }
+  forgetFree(graph);
   if (held === undefined) return changes;
   for (const node of [...held]) {
     if (node.phase === 'ended') continue;
     held.delete(node);
-    if (ended === 'broken') skip(graph, node, 'turn_failed', undefined, changes);
-    else satisfy([node], changes);
+    if (ended === 'well') satisfy([node], changes);
+    else skip(graph, node, 'turn_failed', undefined, changes);
   }
   return changes;
+}
+
+/** Nothing more comes in this turn: no member of a parallel, and nothing that has a name or an id which is waited for. */
+function giveUpComing(graph: Graph, changes: Change[]): void {
+  const { unsealed, unnamed } = graph;
+  if (unsealed !== undefined) for (const gate of [...unsealed]) seal(graph, gate, changes);
+  graph.unnamed = undefined;
+  graph.lacking = undefined;
+  for (const nodes of unnamed?.values() ?? []) satisfy(nodes, changes);
+  giveUpUnseen(graph, undefined, changes);
 }

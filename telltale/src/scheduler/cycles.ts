@@ -3,8 +3,11 @@ import { type Graph, isPending, type Node } from './graph.ts';
 /** Actions named in the message about a cycle. */
 const MAX_PATH = 8;
 
+/** Waits that are followed upwards from one node before its level tells it apart from what it waits for. */
+const MAX_LOOKED_AT = 100;
+
 /** What must end before `node` can: its open dependencies, or the open members of a gate. */
-const above = (node: Node): Iterable<Node> => (node.kind === 'action' ? node.waitsFor : node.open);
+export const above = (node: Node): Iterable<Node> => (node.kind === 'action' ? node.waitsFor : node.open);
 
 /** What cannot end before `node` has. */
 function* below(node: Node): Iterable<Node> {
@@ -13,75 +16,111 @@ function* below(node: Node): Iterable<Node> {
 }
 
 /**
- * Whether `node` waits for itself. Looks upwards and downwards by turns and is done when either side is: what was
- * declared in order has nothing below it, a chain of forward references nothing above, so both cost one step.
+ * Whether `node` waits for itself, now that it waits for more. Nothing has a higher level than what waits for it: so
+ * upwards only nodes of its own level have to be looked at, and once there are more of those than a few, what waits for
+ * it gets a higher one. A wait is then passed as often as its level rises, however many actions share what they wait
+ * for: Bender, Fineman, Gilbert and Tarjan, "A New Approach to Incremental Cycle Detection and Related Problems".
  */
-export function waitsForItself(node: Node): boolean {
-  const sides = [search(node, above), search(node, below)];
-  for (;;) {
-    for (const side of sides) {
-      const { done, value } = side.next();
-      if (done) return value;
-    }
-  }
+export function waitsForItself(graph: Graph, node: Node): boolean {
+  const level = levelFor(graph, node);
+  if (level > 0) setLevel(graph, node, level);
+  if ((node.dependents.length === 0 && node.gates.length === 0) || !mayBeAbove(graph, node, level))
+    return false;
+  const peers = new Set<Node>([node]);
+  const all = addPeers(graph, node, level, peers);
+  return all === 'itself' || raise(graph, node, all === 'all' ? level : level + 1, peers);
 }
 
-function* search(from: Node, next: (node: Node) => Iterable<Node>): Generator<undefined, boolean> {
-  const seen = new Set<Node>();
-  const work: Node[] = [from];
-  for (let at = work.pop(); at !== undefined; at = work.pop()) {
-    for (const node of next(at)) {
-      if (node === from) return true;
-      if (!isPending(node) || seen.has(node)) continue;
-      seen.add(node);
-      work.push(node);
-      yield;
-    }
-  }
+const levelOf = ({ levels }: Graph, node: Node): number => levels?.get(node) ?? 0;
+
+function setLevel(graph: Graph, node: Node, level: number): void {
+  graph.levels ??= new Map();
+  graph.levels.set(node, level);
+}
+
+/** At least that of all it waits for. */
+function levelFor(graph: Graph, node: Node): number {
+  let level = levelOf(graph, node);
+  if (graph.levels !== undefined)
+    for (const each of above(node)) level = Math.max(level, levelOf(graph, each));
+  return level;
+}
+
+/** Whether anything that waits for it can also be above it. */
+function mayBeAbove(graph: Graph, node: Node, level: number): boolean {
+  for (const each of below(node)) if (isPending(each) && levelOf(graph, each) <= level) return true;
   return false;
 }
 
-/** The way from `node` back to itself, for a message: cut where it is long. */
+/** Adds what `from` waits for and what has its level, as far as that is found in a few steps. */
+function addPeers(graph: Graph, from: Node, level: number, peers: Set<Node>): 'all' | 'some' | 'itself' {
+  let looked = 0;
+  const work: Node[] = [from];
+  for (let at = work.pop(); at !== undefined; at = work.pop())
+    for (const node of above(at)) {
+      if (node === from) return 'itself';
+      if (++looked > MAX_LOOKED_AT) return 'some';
+      if (!isPending(node) || peers.has(node) || levelOf(graph, node) !== level) continue;
+      peers.add(node);
+      work.push(node);
+    }
+  return 'all';
+}
+
+/** Gives what waits for `from` at least this level. It comes to one of the peers where `from` waits for itself. */
+function raise(graph: Graph, from: Node, level: number, peers: ReadonlySet<Node>): boolean {
+  let meets = false;
+  const work: Node[] = [from];
+  for (let at = work.pop(); at !== undefined; at = work.pop())
+    for (const node of below(at)) {
+      if (!isPending(node)) continue;
+      if (peers.has(node)) meets = true;
+      if (node === from || levelOf(graph, node) >= level) continue;
+      setLevel(graph, node, level);
+      work.push(node);
+    }
+  return meets;
+}
+
+/**
+ * The way from `node` back to itself, for a message: cut where it is long. It is looked for among what waits for it,
+ * since that ends with it: what it waits for may go on, and be looked through again for the next.
+ */
 export function cyclePath(node: Node): readonly string[] {
   const cameFrom = new Map<Node, Node>();
   const work: Node[] = [node];
-  for (let at = work.shift(); at !== undefined; at = work.shift()) {
-    for (const next of above(at)) {
-      if (next === node) return pathTo(at, node, cameFrom);
+  for (const at of work) {
+    for (const next of below(at)) {
+      if (next === node) return pathFrom(at, node, cameFrom);
       if (!isPending(next) || cameFrom.has(next)) continue;
       cameFrom.set(next, at);
-      work.push(next);
+      work.push(next); // an array is walked with what is added on the way
     }
   }
   return [node.id];
 }
 
-function pathTo(last: Node, first: Node, cameFrom: ReadonlyMap<Node, Node>): readonly string[] {
-  const path = [first.id];
-  for (let at: Node | undefined = last; at !== undefined && at !== first; at = cameFrom.get(at))
+function pathFrom(first: Node, node: Node, cameFrom: ReadonlyMap<Node, Node>): readonly string[] {
+  const path = [node.id];
+  for (let at: Node | undefined = first; at !== undefined && at !== node; at = cameFrom.get(at))
     path.push(at.id);
-  path.push(first.id);
-  path.reverse();
-  return path.length <= MAX_PATH ? path : [...path.slice(0, MAX_PATH - 2), '…', first.id];
+  path.push(node.id);
+  return path.length <= MAX_PATH ? path : [...path.slice(0, MAX_PATH - 2), '…', node.id];
 }
 
-/** What everything that cannot go on before the turn has ended waits for at last: an unseen id or name, or a held action. */
-export type Blocked = ReadonlyMap<Node, { readonly kind: 'unseen' | 'turn_end'; readonly id: string }>;
-
-const NOTHING: Blocked = new Map();
-
-/** Costs as much as there is that waits for the turn's end; nothing where nothing does. */
-export function blockedUntilTurnEnd(graph: Graph): Blocked {
-  const { unseen, unnamed, held } = graph;
-  if ((unseen?.size ?? 0) + (unnamed?.size ?? 0) + (held?.size ?? 0) === 0) return NOTHING;
-  const blocked = new Map<Node, { kind: 'unseen' | 'turn_end'; id: string }>();
+/** Whether it cannot end before more is said: it waits for what nobody has declared, for a `<parallel>` that is open, or for the turn's end. */
+export function awaitsMore(graph: Graph, from: Node): boolean {
+  const { unseen, unnamed, unsealed, held } = graph;
+  const waits = (unseen?.size ?? 0) + (unnamed?.size ?? 0) + (unsealed?.size ?? 0) + (held?.size ?? 0);
+  if (waits === 0) return false;
+  const ends = new Set<Node>([...(unsealed ?? []), ...(held ?? [])]);
   for (const waiting of [unseen, unnamed])
-    for (const [id, nodes] of waiting ?? [])
-      for (const node of nodes) if (isPending(node)) blocked.set(node, { kind: 'unseen', id });
-  for (const node of held ?? [])
-    if (isPending(node) && !blocked.has(node)) blocked.set(node, { kind: 'turn_end', id: node.id });
-  // A Map is walked in the order of insertion, with what is added on the way.
-  for (const [node, blocker] of blocked)
-    for (const next of below(node)) if (isPending(next) && !blocked.has(next)) blocked.set(next, blocker);
-  return blocked;
+    for (const nodes of waiting?.values() ?? []) for (const node of nodes) ends.add(node);
+  const seen = new Set<Node>([from]);
+  // A Set is walked in the order of insertion, with what is added on the way.
+  for (const node of seen) {
+    if (ends.has(node)) return true;
+    for (const next of above(node)) if (isPending(next)) seen.add(next);
+  }
+  return false;
 }

@@ -7,12 +7,14 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import { isAtRest } from './at-rest.ts';
 import { ring } from './bell.ts';
-import { endTurn } from './core.ts';
+import { endTurn, type TurnEnding } from './core.ts';
+import { awaitsMore as awaits } from './cycles.ts';
 import type { SchedulerEdges } from './edges.ts';
 import { revived } from './failures.ts';
 import { duplicateId } from './faults.ts';
 import { first, shifted } from './fifo.ts';
-import { openLoop } from './gates-of.ts';
+import { seal } from './gates.ts';
+import { openLoop, spoilGroup } from './gates-of.ts';
 import { createGraph, type Gate } from './graph.ts';
 import { loopAction } from './loops.ts';
 import { named as tellNamed } from './named.ts';
@@ -22,13 +24,14 @@ import { resolution } from './resolution.ts';
 import { restore as takeOver } from './restore.ts';
 import { ended, failSession, rollback as undo } from './rollback.ts';
 import { QUEUED, type Run } from './run.ts';
-import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.ts';
+import type { Loop, Resolution, Scheduler, SchedulerOptions, TurnLeft } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
 import { freshLoopId, isTaken, take } from './take.ts';
 import { whenEnded as callWhenEnded, whenOneEnded as callWhenOneEnded } from './when-ended.ts';
 import type { Works } from './works.ts';
 
+const NOTHING_LEFT: TurnLeft = {};
 const DECLARED = { turn: 'open', undoes: undefined } as const;
 
 const METHODS = {
@@ -44,6 +47,9 @@ const METHODS = {
   whenOneEnded,
   resolve,
   turnEnded,
+  closed,
+  spoil,
+  awaitsMore,
   tracked,
   untracked,
   atRest,
@@ -129,22 +135,30 @@ function heard(this: Works, id: string): void {
 
 function declare(this: Works, action: DeclaredAction, cause: Cause): void {
   if (this.life === 'lost') return;
-  if (isTaken(this, action.id)) this.edges.append(duplicateId(action.id), cause);
+  if (isTaken(this, action.id)) refuse(this, action, cause);
   else take(this, action, cause, DECLARED);
   this.goOn();
 }
 
 function loop(this: Works, asked: Loop, cause: Cause): void {
   if (this.life === 'lost') return;
-  const actions = asked.actions.filter(({ id }) => {
-    if (isTaken(this, id)) this.edges.append(duplicateId(id), cause);
-    return !isTaken(this, id);
+  const actions = asked.actions.filter((action) => {
+    if (!isTaken(this, action.id)) return true;
+    refuse(this, action, cause);
+    return false;
   });
   const taken = { ...asked, actions };
   const action = loopAction(freshLoopId(this), taken);
   if (this.life === 'open') openLoop(this, taken);
   take(this, action, cause, DECLARED);
   this.goOn();
+}
+
+/** Its id is taken, by a `<foreach>` say, which the model has not named. */
+function refuse(works: Works, { id, group, within = NONE }: DeclaredAction, cause: Cause): void {
+  const groups = group === undefined ? NONE : [...within, group];
+  works.edges.append({ ...duplicateId(id), ...(groups.length === 0 ? {} : { groups }) }, cause);
+  for (const each of groups) spoilGroup(works, each);
 }
 
 function named(this: Works, values: Readonly<Record<string, unknown>>, cause: Cause): void {
@@ -165,11 +179,33 @@ function resolve(this: Works, source: string): Resolution {
   return resolution(this, source);
 }
 
-function turnEnded(this: Works, how: 'well' | 'broken'): void {
+function turnEnded(this: Works, how: TurnEnding): void {
   if (this.life === 'lost') return;
-  for (const run of this.openLoops ?? []) if (run.turn === 'open') run.turn = how;
+  // One that was cut short has not ended well, however what goes on with it does.
+  for (const run of this.openLoops ?? [])
+    if (run.turn === 'open') run.turn = how;
+    else if (run.turn === 'cut' && how !== 'cut') run.turn = 'broken';
   apply(this, endTurn(this.graph, how), undefined);
   this.goOn();
+}
+
+function spoil(this: Works, groups: readonly string[]): void {
+  if (this.life === 'lost') return;
+  for (const group of groups) spoilGroup(this, group);
+  this.goOn();
+}
+
+function closed(this: Works, group: string): void {
+  const gate = this.graph.gates?.get(group);
+  if (this.life === 'lost' || gate === undefined) return;
+  apply(this, seal(this.graph, gate), undefined);
+  this.goOn();
+}
+
+function awaitsMore(this: Works, id: string): boolean {
+  const { graph } = this;
+  const node = graph.nodes.get(id) ?? graph.gates?.get(id);
+  return node !== undefined && awaits(graph, node);
 }
 
 function tracked(this: Works): readonly string[] {
@@ -211,9 +247,9 @@ function abandon(this: Works): Promise<void> {
   return new Promise((resolve) => whenIdle(this, resolve));
 }
 
-function restore(this: Works, state: SessionState): void {
+function restore(this: Works, state: SessionState, left: TurnLeft = NOTHING_LEFT): void {
   this.starting = true; // nothing starts before all is known again
-  const failed = takeOver(this, state);
+  const failed = takeOver(this, state, left);
   this.starting = false;
   if (failed?.error !== undefined) {
     const { id } = failed.action;

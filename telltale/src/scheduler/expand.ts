@@ -32,13 +32,15 @@ export function expand(works: Works, run: Run): void {
   const at = edges.append({ type: 'action.started', id: action.id, attempt: run.attempts, input }, run.cause);
   run.cause = at;
   const ids: string[] = [];
+  const { gates } = run.node;
   for (const member of rounds(loop, items.value)) {
     ids.push(member.id);
     if (!state.actions.has(member.id)) take(works, member, at, { turn: run.turn, undoes: undefined });
   }
-  if (run.turn !== 'open' && graph.unseen !== undefined) apply(works, giveUpUnseen(graph, new Set(ids)), at);
+  const isOver = run.turn === 'well' || run.turn === 'broken';
+  if (isOver && graph.unseen !== undefined) apply(works, giveUpUnseen(graph, new Set(ids)), at);
   complete(works, run, { ids });
-  apply(works, freeStream(graph), at);
+  apply(works, freeStream(graph, [], gates), at);
 }
 
 /** A name that nobody knows is told apart from a part that what it stands for does not have. */

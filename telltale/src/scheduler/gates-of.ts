@@ -1,8 +1,10 @@
 import type { DeclaredAction } from '../events/action.ts';
-import { openGate } from './gates.ts';
+import { isSpoilt } from '../events/fold-groups.ts';
+import { openGate, spoil } from './gates.ts';
 import type { Gate } from './graph.ts';
 import { isLoop, loopOf } from './loops.ts';
 import { nameKey } from './names.ts';
+import { apply } from './record.ts';
 import type { Loop } from './scheduler.ts';
 import type { Works } from './works.ts';
 
@@ -17,10 +19,16 @@ export function gatesOf(works: Works, action: DeclaredAction): readonly Gate[] {
 const NO_GATES: readonly Gate[] = [];
 
 /** The `<parallel>`s that it stands in, made where it is the first of them. */
-export function groupOf({ graph }: Works, { group, within }: DeclaredAction): readonly Gate[] {
+export function groupOf(works: Works, { group, within }: DeclaredAction): readonly Gate[] {
   if (group === undefined) return NO_GATES;
-  const gateOf = (id: string) => graph.gates?.get(id) ?? openGate(graph, id, 'parallel');
+  const gateOf = (id: string) => works.graph.gates?.get(id) ?? openGroup(works, id);
   return within === undefined ? [gateOf(group)] : [gateOf(group), ...within.map(gateOf)];
+}
+
+function openGroup(works: Works, id: string): Gate {
+  const gate = openGate(works.graph, id, 'parallel');
+  if (isSpoilt(works.state, id)) spoilGroup(works, id);
+  return gate;
 }
 
 /** The gates and keys of what a `<foreach>` is going to make. */
@@ -31,4 +39,10 @@ export function openLoop(works: Works, loop: Loop): void {
     works.loops.set(action.id, loop);
     if (action.output_key !== undefined) nameKey(works, action.output_key, action.id);
   }
+}
+
+/** It will not succeed, whatever becomes of its actions. One that nothing stands in yet fails when something does. */
+export function spoilGroup(works: Works, group: string): void {
+  const gate = works.graph.gates?.get(group);
+  if (gate?.of === 'parallel') apply(works, spoil(works.graph, gate, group), undefined);
 }

@@ -1,11 +1,14 @@
-import { blockedUntilTurnEnd } from './cycles.ts';
+import { blockerOf, found } from './blocked.ts';
 import { type ActionNode, type Change, type Gate, type Graph, isClosed, type Node } from './graph.ts';
 import { close, deadlock, doom, end, spoiltBy } from './propagate.ts';
 
 /** An id that was waited for is there now. */
 export function appear(graph: Graph, node: Node): void {
   if (graph.unseen?.delete(node.id) !== true) return;
-  for (const dependent of node.dependents) dependent.waitsFor.push(node);
+  for (const dependent of node.dependents) {
+    dependent.waitsFor.push(node);
+    found(graph, dependent, node.id);
+  }
 }
 
 /** `listed`: whether its output is one of the gate's. */
@@ -72,17 +75,28 @@ export function closeParallel(graph: Graph, gate: Gate): Change[] {
   return freeStream(graph, changes);
 }
 
-/** Ends what the stream waits for and what itself waits for the turn's end, which only the stream can bring. */
-export function freeStream(graph: Graph, changes: Change[] = []): Change[] {
+/** The same of all that held up a stream which a restart has cut. */
+export function holdStream(graph: Graph, ids: readonly string[]): Change[] {
+  const open = new Set<Node>(ids.flatMap((id) => graph.nodes.get(id) ?? graph.gates?.get(id) ?? []));
+  graph.holder = {
+    ...{ kind: 'gate', id: '', of: 'parallel', members: [], open, sealed: true, failedBy: undefined },
+    ...{ dependents: [], gates: [] },
+  };
+  return freeStream(graph);
+}
+
+/**
+ * Ends what the stream waits for and what itself waits for the turn's end, which only the stream can bring. `moved`: what
+ * alone may wait for that since it was last looked for.
+ */
+export function freeStream(graph: Graph, changes: Change[] = [], moved?: readonly Node[]): Change[] {
   const { holder } = graph;
-  // Once that has ended, there is nothing to look for, which costs as much as waits for the turn's end.
   if (holder === undefined || (holder.kind === 'action' ? holder.phase === 'ended' : isClosed(holder)))
     return changes;
-  const blocked = blockedUntilTurnEnd(graph);
-  if (blocked.size === 0) return changes;
+  if (moved?.every((node) => blockerOf(graph, node) === undefined)) return changes;
   for (const node of waitingIn(holder)) {
-    const why = blocked.get(node);
-    if (why === undefined || node.phase !== 'waiting') continue;
+    const why = node.phase === 'waiting' ? blockerOf(graph, node) : undefined;
+    if (why === undefined) continue;
     // The name that is waited for is its own: it is the list of a `<foreach>` whose rounds it needs.
     const isItself = why.kind === 'unseen' && why.id === node.id;
     deadlock(graph, node, isItself ? { kind: 'cycle', path: [node.id, node.id] } : why, changes);

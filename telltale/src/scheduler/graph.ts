@@ -54,6 +54,12 @@ export interface Graph {
   unnamed: Map<string, ActionNode[]> | undefined;
   /** Actions that wait for the end of their turn. */
   held: Set<ActionNode> | undefined;
+  /** The ids and names among those two, by who waits for them. */
+  lacking: Map<ActionNode, Set<string>> | undefined;
+  /** What is above another in it has no higher level; who is not in here has 0. See `cycles.ts`. */
+  levels: Map<Node, number> | undefined;
+  /** What was found out in this turn: the action above that waits for its end, or undefined for what is free. See `blocked.ts`. */
+  roots: Map<Node, ActionNode | undefined> | undefined;
   /** Parallels that may still get members. */
   unsealed: Set<Gate> | undefined;
   /** What the stream waits for, or waited for last in this turn: a sync action, or a parallel that has closed. */
@@ -68,6 +74,9 @@ export const createGraph = (): Graph => ({
     unseen: undefined,
     unnamed: undefined,
     held: undefined,
+    lacking: undefined,
+    levels: undefined,
+    roots: undefined,
     unsealed: undefined,
     holder: undefined,
   },

@@ -1,6 +1,8 @@
 import { type ActionState, rollsBack } from '../events/action.ts';
+import { wasCutShort } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { retriesOf } from './retries.ts';
+import type { Run } from './run.ts';
 
 /** Further starts of an action that the process died with, time and again: it may be what kills it. */
 const MAX_RESTARTS = 10;
@@ -24,9 +26,15 @@ export function completionOrder(state: SessionState): string[] {
 }
 
 /** How the turn that declared an action has ended, if it has. */
-export function turnOf(state: SessionState, { turn }: ActionState): 'open' | 'well' | 'broken' {
+export function turnOf(state: SessionState, { turn }: ActionState): Run['turn'] {
   if (turn === state.turn && state.turnOpen) return 'open';
   const after =
     turn === state.turn ? state.news : state.turns.find((record) => record.turn === turn + 1)?.news;
+  if (isGoneOnWith(state, turn)) return 'cut';
   return after?.broken === undefined && after?.short === undefined ? 'well' : 'broken';
 }
+
+/** Whether it was cut short, and what goes on with it has not ended, over all restarts. */
+const isGoneOnWith = (state: SessionState, turn: number): boolean =>
+  (state.turnOpen || wasCutShort(state)) &&
+  state.turns.every((record) => record.turn <= turn || wasCutShort(record));

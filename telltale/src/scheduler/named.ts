@@ -41,7 +41,8 @@ export function seek(works: Works): void {
 /** Something may have this name now. */
 export function named(works: Works, name: string, cause: Cause | undefined): void {
   const { graph } = works;
-  if (graph.unnamed?.has(name) !== true) return;
+  // Nothing has it, such as a target that was called twice: not all that wait for it are to be bound again each time.
+  if (graph.unnamed?.has(name) !== true || find(works, name) === undefined) return;
   for (const node of takeAwaiting(graph, name)) {
     const run = works.runs.get(node.id);
     if (run === undefined) continue; // it has ended meanwhile

@@ -22,6 +22,9 @@ export function end(graph: Graph, first: ActionNode, because: string | undefined
     graph.nodes = dropped(graph.nodes, node.id);
     node.phase = 'ended';
     graph.held?.delete(node);
+    graph.lacking?.delete(node);
+    graph.levels?.delete(node);
+    graph.roots?.delete(node);
     if (because === undefined) satisfy(node.dependents, changes);
     else {
       doom(node.dependents, because, work, changes);

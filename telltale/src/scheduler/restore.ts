@@ -1,12 +1,13 @@
 import { type ActionState, hasEnded } from '../events/action.ts';
 import { reviewOf } from '../events/fold-reviews.ts';
+import { wasCutShort } from '../events/fold-turns.ts';
 import { hookedInput } from '../events/hook-marks.ts';
 import type { SessionState } from '../events/state.ts';
-import { added } from '../kernel/grow.ts';
+import { added, NONE } from '../kernel/grow.ts';
 import { NO_NEEDS } from './bind.ts';
 import { bindingOf } from './binding-of.ts';
 import { endTurn } from './core.ts';
-import { recall, seal, spoil } from './gates.ts';
+import { holdStream, recall, seal, spoil } from './gates.ts';
 import { gatesOf, openLoop } from './gates-of.ts';
 import type { Gate } from './graph.ts';
 import { completionOrder, mayRestart, turnOf } from './history.ts';
@@ -15,15 +16,20 @@ import { mayRunAgain } from './may-run-again.ts';
 import { namedBy } from './named.ts';
 import { nameKey, standingOf } from './names.ts';
 import { apply, finish } from './record.ts';
+import type { TurnLeft } from './scheduler.ts';
 import { place } from './take.ts';
 import { undone } from './undo.ts';
 import type { Works } from './works.ts';
 
 /**
- * Takes over what an earlier process left, in the order in which it was declared. Nothing is started here. Returns the
- * failure that was about to end the session, if there is one.
+ * Takes over what an earlier process left, in the order in which it was declared. Nothing is started here.
+ * Returns the failure that was about to end the session, if there is one.
  */
-export function restore(works: Works, from: SessionState): ActionState | undefined {
+export function restore(
+  works: Works,
+  from: SessionState,
+  { open = NONE, held = NONE }: TurnLeft,
+): ActionState | undefined {
   const { graph } = works;
   const made: Gate[] = [];
   for (const known of from.actions.values()) {
@@ -33,9 +39,10 @@ export function restore(works: Works, from: SessionState): ActionState | undefin
     if (graph.unnamed !== undefined) namedBy(works, known.action, undefined);
   }
   for (const id of completionOrder(from)) works.completed = added(works.completed, id);
-  // A turn that the process died with never goes on, so that no parallel is open.
-  for (const gate of [...made, ...(graph.unsealed ?? [])]) apply(works, seal(graph, gate), undefined);
-  if (!from.turnOpen) apply(works, endTurn(graph, 'well'), undefined);
+  for (const gate of [...made, ...(graph.unsealed ?? [])])
+    if (!open.includes(gate.id)) apply(works, seal(graph, gate), undefined);
+  if (held.length > 0) apply(works, holdStream(graph, held), undefined);
+  if (!from.turnOpen) apply(works, endTurn(graph, wasCutShort(from) ? 'cut' : 'well'), undefined);
   return from.failing === undefined ? undefined : from.actions.get(from.failing);
 }
 

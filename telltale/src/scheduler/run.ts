@@ -3,6 +3,7 @@ import type { Cause } from '../events/event.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { Attempt } from './attempt.ts';
 import type { Binding } from './bind.ts';
+import type { TurnEnding } from './core.ts';
 import type { TargetTraits } from './edges.ts';
 import type { ActionNode } from './graph.ts';
 
@@ -63,8 +64,8 @@ export interface Run {
   readonly undoes: string | undefined;
   /** Whether it takes one of the places of `parallel_actions`. */
   readonly counted: boolean;
-  /** How the turn that declared it ended, where it has. */
-  turn: 'open' | 'well' | 'broken';
+  /** How the turn that declared it ended, where it has. `cut`: it was cut short, and what goes on with it has not ended. */
+  turn: 'open' | TurnEnding;
   /** The last event that moved it on. */
   cause: Cause | undefined;
   stage: Stage;

@@ -3,6 +3,7 @@ import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Json } from '../kernel/json.ts';
 import type { ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
+import type { TurnEnding } from './core.ts';
 
 /** What a `$reference` stands for at this moment. */
 export type Resolution =
@@ -43,7 +44,13 @@ export interface Scheduler {
   /** What a reference of a response stands for. */
   resolve(source: string): Resolution;
   /** The model's stream of this turn has ended: what waits for unknown ids and lists is skipped, `on_turn_end` targets start. */
-  turnEnded(ended: 'well' | 'broken'): void;
+  turnEnded(ended: TurnEnding): void;
+  /** No further action of this `<parallel>` will come, and nobody waits for those that did. */
+  closed(group: string): void;
+  /** Something in these `<parallel>`s was kept from acting: what depends on them is skipped. */
+  spoil(groups: readonly string[]): void;
+  /** Whether it cannot end before the model has said more, or has ended its turn. */
+  awaitsMore(id: string): boolean;
   /** Unfinished actions of any turn that are not `fire_and_forget`. */
   tracked(): readonly string[];
   /** Whether all that is unfinished waits for leave to start, or for what does (`rests`): nothing will move by itself. */
@@ -71,7 +78,15 @@ export interface Scheduler {
    * Takes over a folded session after a restart: what had been started without a result is run again with the same
    * attempt's key if its target is idempotent, else `action.interrupted`; what waited goes on waiting or starts.
    */
-  restore(state: SessionState): void;
+  restore(state: SessionState, left?: TurnLeft): void;
+}
+
+/** What the turn left behind that is gone on with after a restart. */
+export interface TurnLeft {
+  /** The `<parallel>`s that the model goes on inside of. */
+  readonly open?: readonly string[];
+  /** What held its stream up, and ends before the model goes on: nothing that is still to come can help it. */
+  readonly held?: readonly string[];
 }
 
 export interface RolledBack {

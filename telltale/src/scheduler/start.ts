@@ -45,7 +45,7 @@ function waitsAfterAll(works: Works, run: Run): boolean {
   const { nodes, failedBy } = lateNeeds(works, run.action, late);
   if (failedBy === undefined) {
     const waits = nodes.length > 0 && waitForMore(works.graph, run.node, nodes);
-    if (waits) apply(works, freeStream(works.graph), run.cause);
+    if (waits) apply(works, freeStream(works.graph, [], [run.node]), run.cause);
     return waits;
   }
   skip(works, run, 'dependency', failedBy);

@@ -22,10 +22,10 @@ export type Coming = Pick<Run, 'turn' | 'undoes'>;
 /** Takes an action in: on the log, into the graph, into the queue if it may start. */
 export function take(works: Works, action: DeclaredAction, cause: Cause | undefined, coming: Coming): void {
   const { id, mode, group, base } = action;
-  const holdsStream = mode === 'sync' && group === undefined && base === undefined;
-  // A sync action stands in no parallel, so none is open.
+  const holdsStream = mode === 'sync' && base === undefined;
+  // A sync action stands in no parallel but in one that was opened before a restart, so else none is open.
   const { unsealed } = works.graph;
-  if (holdsStream && unsealed !== undefined)
+  if (holdsStream && group === undefined && unsealed !== undefined)
     for (const gate of [...unsealed]) apply(works, seal(works.graph, gate), cause);
   if (holdsStream && works.graph.unnamed !== undefined) seek(works);
   const binding = bindingOf(works, action);
@@ -98,7 +98,7 @@ export function place(
 
 function heldBy(traits: TargetTraits | undefined, turn: Run['turn']): Declaration['held'] {
   if (turn === 'well' || traits?.start !== 'on_turn_end') return 'no';
-  return turn === 'broken' ? 'turn_failed' : 'until_turn_end';
+  return turn === 'open' ? 'until_turn_end' : 'turn_failed';
 }
 
 export const isTaken = ({ state, graph }: Works, id: string): boolean =>

@@ -1,9 +1,13 @@
-import { TURN_CUT_SHORT } from '../events/fold-turns.ts';
+import { TURN_CUT_SHORT, wasCutShort } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
+import { NONE } from '../kernel/grow.ts';
 import { isLoop, loopOf } from '../scheduler/loops.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
 import { completedWith, finishTurn } from './turn/finish-turn.ts';
+import type { FaultBody } from './turn/group-faults.ts';
+import { groupsOf } from './turn/inside.ts';
+import { goneOnIn, insideNow } from './turn/inside-of.ts';
 import type { Next } from './turn/next.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
 import { setVariables } from './turn/set-variables.ts';
@@ -14,7 +18,7 @@ export type Left =
   /** It is over, and nobody has decided on what follows. */
   | { readonly kind: 'undecided'; readonly heard: Reheard }
   /** It broke off: what held it up still has to end, and its responses to go out. */
-  | { readonly kind: 'broken'; readonly heard: Reheard }
+  | { readonly kind: 'broken'; readonly heard: Reheard; readonly held: readonly string[] }
   /** Its final response is on the log, and the session's end is not. */
   | { readonly kind: 'final'; readonly text: string };
 
@@ -24,16 +28,18 @@ export type Left =
  */
 export function recover(context: SessionContext, promptTokens: number): Left | undefined {
   const { state, log, scheduler, model } = context;
-  scheduler.restore(state);
+  const inside = insideNow(context);
+  const held = heldUpBy(state, inside.closed);
+  scheduler.restore(state, { open: groupsOf(inside), held });
   if (state.turn === 0) return undefined;
   const { response } = state;
   if (response?.final === true && response.turn === state.turn) return { kind: 'final', text: response.text };
   const heard = rehear(context);
   if (!state.turnOpen) {
-    scheduler.turnEnded('well');
+    scheduler.turnEnded(wasCutShort(state) ? 'cut' : 'well');
     if (state.news.broken === undefined) return { kind: 'undecided', heard };
     tellLost(context, heard);
-    return { kind: 'broken', heard };
+    return { kind: 'broken', heard, held };
   }
   const usage = countUsage(state, promptTokens);
   const cost_usd = costWith(model, usage);
@@ -57,10 +63,10 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
     retryable: true,
   };
   const { kept } = heard;
-  const cut = kept === undefined ? {} : { kept };
+  const cut = goneOnIn(context, kept === undefined ? {} : { kept });
   log.append({ type: 'turn.failed', error, retry_in: 0, ...cut, usage, cost_usd });
-  scheduler.turnEnded('broken');
-  return { kind: 'broken', heard };
+  scheduler.turnEnded('cut');
+  return { kind: 'broken', heard, held };
 }
 
 const CUT_SHORT =
@@ -73,13 +79,18 @@ const IN_DOUBT =
  * Writes down the faults of the turn that are not on the log yet: they go there behind the text they are about, and one
  * of them may be why its final response does not count.
  */
-function tellFaults({ log, state }: SessionContext, { faults }: Reheard): void {
-  const known = [...state.news.faults];
-  for (const { code, message } of faults) {
-    const at = known.findIndex((fault) => fault.code === code && fault.message === message);
-    if (at === -1) log.append({ type: 'fault', code, message });
+function tellFaults(context: SessionContext, { faults }: Reheard): void {
+  const known = [...context.state.news.faults];
+  for (const fault of faults) {
+    const at = known.findIndex(({ code, message }) => fault.code === code && fault.message === message);
+    if (at === -1) tell(context, fault);
     else known.splice(at, 1);
   }
+}
+
+function tell({ log, scheduler }: SessionContext, fault: FaultBody): void {
+  log.append(fault);
+  if (fault.groups !== undefined) scheduler.spoil(fault.groups);
 }
 
 /** What the turn set last, and the log ends before. An action there is not begun: it could be one too many. */
@@ -93,12 +104,9 @@ function sayThoughts({ log }: SessionContext, { thoughts }: Reheard): void {
 }
 
 /** Tells the model, once, which of its actions were never run. */
-function tellLost({ log, state }: SessionContext, { lost }: Reheard): void {
-  for (const id of lost) {
-    const message = `The action "${id}" of your last message was not run: the runtime was stopped before it could be. Ask for it again under another id if it is still needed.`;
-    if (!state.news.faults.some((fault) => fault.message === message))
-      log.append({ type: 'fault', code: 'not_run', message });
-  }
+function tellLost(context: SessionContext, { lost }: Reheard): void {
+  for (const fault of lost)
+    if (!context.state.news.faults.some(({ message }) => message === fault.message)) tell(context, fault);
 }
 
 /** Does what was left to do, and says what follows. */
@@ -108,7 +116,7 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
     case 'undecided':
       return finishTurn(context, left.heard);
     case 'broken':
-      await heldEnded(context);
+      await heldEnded(context, left.held);
       await responsesOut(context, left.heard.responses);
       return { kind: 'turn' };
     case 'final': {
@@ -124,8 +132,10 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
  * Waits until what held the last turn's stream up has ended. Whoever has a word for the agent while all that is left
  * waits for people, perhaps for days, is heard before that.
  */
-async function heldEnded({ state, scheduler, reviews, stop }: SessionContext): Promise<void> {
-  const held = heldUpBy(state);
+async function heldEnded(
+  { scheduler, reviews, stop }: SessionContext,
+  held: readonly string[],
+): Promise<void> {
   let isOver = held.length === 0;
   while (!isOver && stop.reason === undefined && !reviews.isSpokenTo())
     await reviews.untilSpokenTo((done) =>
@@ -137,20 +147,19 @@ async function heldEnded({ state, scheduler, reviews, stop }: SessionContext): P
 }
 
 /**
- * What of the last turn has not ended and held its stream up: its sync actions and `<parallel>`s. Whether one of these
- * had been closed nobody knows, since the log ends with the last action in it; one that breaks off is closed.
+ * What has not ended and held the last turn's stream up: its sync actions, and the `<parallel>`s that it closed, though they
+ * may have been opened in a turn that it goes on with.
  */
-function heldUpBy(state: SessionState): readonly string[] {
+function heldUpBy(state: SessionState, closed: readonly string[]): readonly string[] {
   const held = new Set<string>();
   for (const id of state.open) {
     const known = state.actions.get(id);
-    if (known?.turn !== state.turn) continue;
-    const { mode, group, base } = known.action;
-    if (group !== undefined) held.add(group);
-    else if (mode === 'sync' && base === undefined) held.add(id);
-    else if (isLoop(known.action))
-      for (const member of loopOf(known.action).actions)
-        if (member.group !== undefined) held.add(member.group);
+    if (known === undefined) continue;
+    const { action, turn } = known;
+    if (turn === state.turn && action.mode === 'sync' && action.base === undefined) held.add(id);
+    for (const { group, within = NONE } of isLoop(action) ? loopOf(action).actions : [action])
+      for (const each of group === undefined ? NONE : [group, ...within])
+        if (closed.includes(each)) held.add(each);
   }
   return [...held];
 }

@@ -13,6 +13,16 @@ it('the fields of events that triggers may ask for are those that the events hav
   expectTypeOf<Exclude<EventType, keyof Told>>().toEqualTypeOf<
     Extract<EventType, `task.${string}` | 'child.usage'>
   >();
-  expect(eventFields('fault')).toEqual(['code', 'message', 'type', 'seq', 'at', 'session', 'turn', 'cause']);
+  expect(eventFields('fault')).toEqual([
+    'code',
+    'message',
+    'groups',
+    'type',
+    'seq',
+    'at',
+    'session',
+    'turn',
+    'cause',
+  ]);
   expect(eventFields('step.started')).toBeUndefined();
 });

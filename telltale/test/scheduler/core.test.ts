@@ -1,56 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import { type Declaration, declare, endTurn, settle, waitForMore } from '../../src/scheduler/core.ts';
+import { endTurn, settle, waitForMore } from '../../src/scheduler/core.ts';
 import { freeStream, openGate, seal } from '../../src/scheduler/gates.ts';
-import {
-  type ActionNode,
-  type Change,
-  createGraph,
-  type Graph,
-  type Node,
-} from '../../src/scheduler/graph.ts';
-
-/** Declares an action that needs these: nodes as they are, strings as ids that nobody has declared. */
-const add = (
-  graph: Graph,
-  id: string,
-  needs: readonly (Node | string)[] = [],
-  more: Partial<Declaration> = {},
-) =>
-  declare(graph, {
-    id,
-    needs: {
-      nodes: needs.filter((need) => typeof need !== 'string'),
-      unseen: needs.filter((need) => typeof need === 'string'),
-      failedBy: undefined,
-      itself: false,
-    },
-    unnamed: undefined,
-    gates: [],
-    held: 'no',
-    holdsStream: false,
-    makesMembers: false,
-    ...more,
-  });
-
-const brief = (changes: readonly Change[]) =>
-  changes.map((change) => `${change.kind} ${change.kind === 'closed' ? change.gate.id : change.node.id}`);
+import { type ActionNode, createGraph } from '../../src/scheduler/graph.ts';
+import { add, brief } from './graph-of.ts';
 
 describe('the graph', () => {
   test('is searched for what blocks the stream only while something holds it', () => {
     const graph = createGraph();
     add(graph, 'later', ['nobody']);
-    add(graph, 'sync', [], { holdsStream: true });
+    const first = add(graph, 'first').node;
+    const sync = add(graph, 'sync', [first], { holdsStream: true }).node;
     let searches = 0;
-    graph.unseen = new (class extends Map<string, ActionNode[]> {
-      override [Symbol.iterator]() {
+    graph.lacking = new (class extends Map<ActionNode, Set<string>> {
+      override get size() {
         searches++;
-        return super[Symbol.iterator]();
+        return super.size;
       }
-    })(graph.unseen);
+    })(graph.lacking);
     searches = 0; // made as a copy of the other
     freeStream(graph);
     expect(searches).toBe(1);
-    const sync = graph.nodes.get('sync') as ActionNode;
     settle(graph, sync);
     searches = 0;
     freeStream(graph);

@@ -16,12 +16,14 @@ const begun =
 
 describe('a turn that was cut short is followed by the next', () => {
   it.each([
-    ['a sync action', `${call('a', 'slow', 'sync')}More.`],
-    ['a <parallel>', `<parallel id="p">${call('a', 'slow')}</parallel>More.`],
-  ])('once what held it up has ended: %s', async (_what, turn) => {
-    const { behind, slow } = await lived([turn, FINAL]);
-    slow.isHeld = true;
-    const { since } = await behind(begun('a'), ['', FINAL], () => endSlow(slow));
+    ['a sync action', `${call('a', 'slow', 'sync')}More.`, begun('a')],
+    ['a <parallel>', `<parallel id="p">${call('a', 'slow')}</parallel>More.`, isSaid('</parallel>')],
+  ])('once what held it up has ended: %s', async (_what, turn, where) => {
+    const { behind, slow } = await lived([turn, FINAL], {
+      isHeld: true,
+      during: (_session, held) => endSlow(held),
+    });
+    const { since } = await behind(where, ['', FINAL], () => endSlow(slow));
     expect(order(since, 'a').slice(0, 2)).toEqual(['a', 'turn']);
   });
 
@@ -33,13 +35,13 @@ describe('a turn that was cut short is followed by the next', () => {
       during: (_session, held) => endSlow(held),
     });
     slow.gives = [1];
-    const isLoop: Is = (event) => event.type === 'action.declared' && event.action.name === 'foreach';
-    const { since } = await behind(isLoop, ['', FINAL], () => endSlow(slow));
+    const { since } = await behind(isSaid('</parallel>'), ['', FINAL], () => endSlow(slow));
     expect(order(since, 'e[0]').slice(0, 2)).toEqual(['e[0]', 'turn']);
   });
 
   it.each([
     ['an async action', `${call('a', 'slow')}More.`, 'a'],
+    ['an action of a <parallel> that is open', `<parallel>${call('a', 'slow')}`, 'a'],
     [
       'a round of a <foreach>',
       `<foreach in="$list" as="x">${call('e', 'slow', 'sync')}</foreach>More.`,

@@ -1,10 +1,11 @@
 import { withMethods } from '../../kernel/with-methods.ts';
+import { goOnInBook, type IdBook } from '../envelope/id-book.ts';
 import type { ParserEvent, Place } from '../intents.ts';
 import { textEvent } from '../prose/output.ts';
 import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
 import { goesOn } from './body-scan.ts';
 import { PROSE } from './markdown.ts';
-import { beginInside, type InsideIf } from './open-ifs.ts';
+import { beginInside, type InsideElement } from './open-elements.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
 import { bodyOf, createReader, forgetActions, type Reader, renewReader, TAIL, TEXT } from './reader-state.ts';
@@ -56,9 +57,12 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
   return parser;
 }
 
-export interface SharedParserOptions extends TagParserOptions {
-  /** The `<if>`s that the turn goes on inside of, where it goes on with one that was cut short. */
-  readonly inside?: readonly InsideIf[];
+export interface SharedParserOptions extends Omit<TagParserOptions, 'key'> {
+  readonly key?: string | undefined;
+  /** What the turn goes on inside of, where it goes on with one that was cut short. */
+  readonly inside?: readonly InsideElement[] | undefined;
+  /** The ids that were given out there. */
+  readonly book?: IdBook | undefined;
   /** Whether it goes on with one that was in doubt. */
   readonly doubt?: boolean;
 }
@@ -76,12 +80,15 @@ export interface Unfinished {
 export interface SharedTagParser extends TagParser {
   /** What was read in part only. */
   unfinished(): Unfinished;
+  /** The ids that are given out: for who goes on with the turn. */
+  book(): IdBook;
 }
 
 /** One whose methods are called on it, for each session: 200 bytes less. */
 export function createSharedTagParser(options: SharedParserOptions): SharedTagParser {
   const parser = withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
   if (options.inside !== undefined) beginInside(parser.reader, options.inside);
+  if (options.book !== undefined) goOnInBook(parser.reader.turn.book, options.book);
   if (options.doubt === true) parser.reader.turn.doubt = true;
   return parser;
 }
@@ -95,9 +102,9 @@ interface OwnParser extends SharedTagParser, Counter {
   readonly reader: Reader;
 }
 
-const METHODS = { push, end, renew, inDoubt, unfinished };
+const METHODS = { push, end, renew, inDoubt, unfinished, book };
 
-const fieldsOf = (options: TagParserOptions) => ({
+const fieldsOf = (options: SharedParserOptions) => ({
   consumed: 0,
   reader: createReader({
     maxBody: options.max_body ?? DEFAULT_MAX_BODY,
@@ -161,4 +168,8 @@ function unfinished(this: OwnParser): Unfinished {
     code: md.code !== PROSE || md.run > 0,
     line,
   };
+}
+
+function book(this: OwnParser): IdBook {
+  return this.reader.turn.book;
 }

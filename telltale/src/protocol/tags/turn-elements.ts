@@ -42,8 +42,8 @@ function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void 
   const { output, book } = turn;
   const { name } = frame;
   if (ending === 'truncated') {
-    if (!(frame.name === 'if' && frame.goneOn === true)) emit(output, truncated(name), at);
-  } else if (ending === 'left_open')
+    if (!isGoneOn(frame)) emit(output, truncated(name), at);
+  } else if (ending === 'left_open' && !(name === 'parallel' && isGoneOn(frame)))
     emit(output, name === 'thought' ? thoughtLeftOpen() : leftOpen(name), at);
   switch (frame.name) {
     case 'thought':
@@ -55,13 +55,12 @@ function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void 
       closeIf(book);
       emit(output, { type: 'if', test: frame.test, body: 'close' }, at);
       return;
-    case 'parallel':
-      emit(
-        output,
-        { type: 'parallel', ...(frame.id === undefined ? {} : { id: frame.id }), body: 'close' },
-        at,
-      );
+    case 'parallel': {
+      const id = frame.id === undefined ? {} : { id: frame.id };
+      const left = ending !== 'closed' && frame.goneOn === true ? ({ left: true } as const) : {};
+      emit(output, { type: 'parallel', ...id, body: 'close', ...left }, at);
       return;
+    }
     case 'foreach': {
       const runs = ending === 'closed' && !turn.doubt;
       closeForeach(book, !runs);
@@ -70,3 +69,7 @@ function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void 
     }
   }
 }
+
+/** Whether it was opened in the turn that this one goes on with: nobody need close it. */
+const isGoneOn = (frame: Frame): boolean =>
+  (frame.name === 'if' || frame.name === 'parallel') && frame.goneOn === true;

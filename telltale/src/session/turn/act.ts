@@ -5,10 +5,11 @@ import { decideIf } from './decide-if.ts';
 import { declare, loop } from './declare.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import { createGate, holdAt } from './gate.ts';
+import { faultIn } from './group-faults.ts';
 import { closeGroup, fillGroups, openGroup } from './groups.ts';
 import type { Hearing } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
-import { type Fault, leftOpenIf, passBy } from './passed-faults.ts';
+import { leftOpenIf, passBy } from './passed-faults.ts';
 import { pushResponse } from './response-stream.ts';
 import { closeResponse, openResponse } from './responses.ts';
 import { setVariables } from './set-variables.ts';
@@ -83,7 +84,14 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
         return;
       }
       const group = closeGroup(hearing);
-      if (group !== undefined) waitFor(hearing, group);
+      if (group === undefined) return;
+      if (event.left === true) {
+        context.scheduler.closed(group);
+        return;
+      }
+      // The log says that it was closed: who takes it up while it is waited for is not inside of it.
+      if (!hearing.emptyGroups.includes(group)) writeOutput(spoken, consumed);
+      waitFor(hearing, group);
       return;
     }
     case 'fault':
@@ -91,6 +99,11 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       tell(hearing, event, consumed);
       return;
   }
+}
+
+interface Problem {
+  readonly code: string;
+  readonly message: string;
 }
 
 /** Whether it came of a tag. */
@@ -103,16 +116,19 @@ function closeIf(hearing: Hearing, consumed: number): void {
   if (left !== undefined && hearing.branchHolds) tell(hearing, left, consumed);
 }
 
-function tell({ spoken }: Hearing, { code, message }: Fault, consumed: number): void {
-  writeLater(spoken, { type: 'fault', code, message }, consumed);
+function tell(hearing: Hearing, found: Problem, consumed: number): void {
+  const fault = faultIn(hearing, found);
+  writeLater(hearing.spoken, fault, consumed);
+  if (fault.groups !== undefined) hearing.context.scheduler.spoil(fault.groups);
 }
 
 /** Undefined where it cannot be decided: then the model is told, and a final response of its turn does not count. */
-function decide({ spoken, context }: Hearing, test: string, consumed: number): boolean | undefined {
+function decide(hearing: Hearing, test: string, consumed: number): boolean | undefined {
+  const { spoken, context } = hearing;
   const decided = decideIf(context, test);
   const { held, problem } = decided;
   // Before the decision: a log that ends between the two must not have lost something unsaid.
-  if (problem !== undefined) writeLater(spoken, badTest(test, problem), consumed);
+  if (problem !== undefined) tell(hearing, badTest(test, problem), consumed);
   writeLater(spoken, { type: 'if.decided', test, ...decided }, consumed);
   return problem === undefined ? held : undefined;
 }

@@ -1,18 +1,20 @@
 import { NONE } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import type { SessionContext } from '../context.ts';
+import { takenIds } from '../taken-ids.ts';
 import { type Branches, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
 import { asksFor } from './groups.ts';
-import type { Inside } from './inside.ts';
+import { groupsOf, type Inside, ifsOf } from './inside.ts';
 import { insideOf } from './inside-of.ts';
 import { createTagTurnParser, endLine } from './turn-parser.ts';
 
 /**
  * How many characters of the turn in hand stand where it is cut short, if not all do: those up to a branch that does not
  * hold, to a tag, an action or code that was not finished, to a `<foreach>`, which is done at its end, or to a `<parallel>`
- * in which nothing was asked for or answered yet. Nothing of what was said there has come to anything, but for prose. A model that goes
- * on word for word says it again, and it is read whole; one that begins anew is outside, and all that it says counts.
+ * in which nothing was asked for, answered or declared yet. Nothing of what was said there has come to anything, but for
+ * prose. A model that goes on word for word says it again, and it is read whole; one that begins anew is outside, and all
+ * that it says counts.
  */
 export function cutBack(context: SessionContext, inside = insideOf(context)): { readonly kept?: number } {
   const kept = whatStands(context, inside);
@@ -23,12 +25,13 @@ function whatStands(context: SessionContext, inside: Inside): number {
   const { state, calls } = context;
   const output = state.turns.at(-1)?.output ?? '';
   if (calls !== undefined) return output.length;
-  const parser = createTagTurnParser(context, new Set(), inside);
+  const parser = createTagTurnParser(context, takenIds(state, state.turn), inside);
   const branches: Branches = { branchHolds: true, openIfs: NONE };
-  goOnInside(branches, inside.ifs);
+  const ifs = ifsOf(inside);
+  goOnInside(branches, ifs);
   /** Of each open `<if>`: where what does not hold of it began, if its branch in hand does not hold. */
-  const began = inside.ifs.map(() => 0);
-  const parallels: { readonly at: number; isEmpty: boolean }[] = [];
+  const began = ifs.map(() => 0);
+  const parallels = groupsOf(inside).map(() => ({ at: 0, isEmpty: false }));
   let tagAt = 0;
   let foreachAt = 0;
   let codeAt = 0;
@@ -79,9 +82,9 @@ function whatStands(context: SessionContext, inside: Inside): number {
   );
 }
 
-/** Something was asked for, or answered: in an `<if>` a response may stand in a `<parallel>`. */
+/** Something was asked for, answered (in an `<if>` a response may stand in a `<parallel>`) or declared, on which tests turn. */
 const counts = (event: ParserEvent): boolean =>
-  asksFor(event) || (event.type === 'close' && event.tag === 'response');
+  asksFor(event) || event.type === 'metadata' || (event.type === 'close' && event.tag === 'response');
 
 /** No piece has more than one tag or run that may begin code, and that begins it. */
 const PIECE = /<[^<`~]*|`+|~+|[^<`~]+/g;

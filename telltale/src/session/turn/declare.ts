@@ -1,6 +1,10 @@
 import { completesStep, type DeclaredAction, isTracked } from '../../events/action.ts';
+import type { Result } from '../../kernel/result.ts';
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
-import { fillGroups, withoutEmpty } from './groups.ts';
+import type { SessionContext } from '../context.ts';
+import { faultIn } from './group-faults.ts';
+import { fillGroups, isGoneOn, withoutEmpty } from './groups.ts';
 import { cut, type Hearing } from './hearing-state.ts';
 import { record, writeOutput } from './spoken.ts';
 import { noteUnused } from './unused-ids.ts';
@@ -10,11 +14,11 @@ export function declare(hearing: Hearing, intent: ActionIntent, consumed: number
   const { context, groups, spoken } = hearing;
   fillGroups(hearing);
   const group = groups.at(-1);
-  const action = context.edges.prepared.toAction(intent, groups);
+  const inGoneOn = isGoneOn(hearing);
+  const action = context.edges.prepared.toAction(intent, groups, inGoneOn);
   if (!action.ok) {
     noteUnused(hearing, intent);
-    const { code, message, hint } = action.error;
-    record(spoken, { type: 'fault', code, message: `${message} ${hint ?? ''}`.trim() }, consumed);
+    refuse(hearing, notMade(action.error), consumed);
     return undefined;
   }
   if (isAfterStep(hearing, intent, consumed)) return undefined;
@@ -25,7 +29,9 @@ export function declare(hearing: Hearing, intent: ActionIntent, consumed: number
   const declared = hearing.completed && !isTracked(asked) ? inTurn(asked) : asked;
   const { id, mode } = declared;
   context.scheduler.declare(declared, context.log.here());
-  if (group !== undefined || mode !== 'sync') return undefined;
+  if (mode !== 'sync' || (group !== undefined && !inGoneOn)) return undefined;
+  // Inside of a <parallel> a stream is never cut: one that goes on word for word has more to say there.
+  if (group !== undefined) return context.scheduler.awaitsMore(id) ? undefined : id;
   if (context.manifest.protocol.on_sync === 'buffer') return id;
   // The model is shown the result at once: no tokens are spent on guessing it.
   hearing.observed = id;
@@ -33,6 +39,23 @@ export function declare(hearing: Hearing, intent: ActionIntent, consumed: number
   hearing.afterFinal = true;
   cut(hearing, 'sync');
   return undefined;
+}
+
+/** What is said of an action that cannot be made. */
+export const notMade = ({ code, message, hint = '' }: RuntimeError) => ({
+  code,
+  message: `${message} ${hint}`.trim(),
+});
+
+/** Says why what was asked for is not done. */
+function refuse(
+  hearing: Hearing,
+  problem: { readonly code: string; readonly message: string },
+  consumed: number,
+): void {
+  const fault = faultIn(hearing, problem);
+  record(hearing.spoken, fault, consumed);
+  if (fault.groups !== undefined) hearing.context.scheduler.spoil(fault.groups);
 }
 
 const inTurn = (action: DeclaredAction): DeclaredAction => ({ ...action, mode: 'async' });
@@ -60,19 +83,24 @@ export function loop(
   fillGroups(hearing);
   writeOutput(spoken, consumed);
   const actions = event.actions.map((intent) => context.edges.prepared.toAction(intent, groups));
-  const bad = actions.find((action) => !action.ok);
-  if (bad !== undefined && !bad.ok) {
+  const bad = loopNotMade(context, actions);
+  if (bad !== undefined) {
     noteUnused(hearing, event);
-    record(spoken, { type: 'fault', code: bad.error.code, message: bad.error.message }, consumed);
+    refuse(hearing, bad, consumed);
     return;
   }
   const declared = actions.flatMap((action) => (action.ok ? [withoutEmpty(hearing, action.value)] : []));
-  if (context.guide !== undefined && declared.some(completesStep)) {
-    noteUnused(hearing, event);
-    record(spoken, { type: 'fault', code: 'bad_action', message: IN_LOOP }, consumed);
-    return;
-  }
   context.scheduler.loop({ in: event.in, as: event.as, actions: declared }, context.log.here());
+}
+
+/** Why a `<foreach>` of these cannot be made, if it cannot. */
+export function loopNotMade(
+  { guide }: Pick<SessionContext, 'guide'>,
+  actions: readonly Result<DeclaredAction>[],
+): { readonly code: string; readonly message: string } | undefined {
+  for (const action of actions) if (!action.ok) return action.error;
+  const isLed = guide !== undefined && actions.some((action) => action.ok && completesStep(action.value));
+  return isLed ? { code: 'bad_action', message: IN_LOOP } : undefined;
 }
 
 const IN_LOOP = 'complete_step stands in a <foreach>, so nothing of it was run: a step is completed once.';

@@ -1,12 +1,15 @@
 import type { DeclaredAction } from '../../events/action.ts';
 import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
+import { groupsOf, type Inside, OUTSIDE } from './inside.ts';
 import { keptFromActing } from './kept-from-acting.ts';
 
 /** The `<parallel>`s of a turn. */
 export interface Groups {
   /** Those that are open, innermost last; one without an id gets one that no model can write. */
   groups: readonly string[];
+  /** How many of them, from the outermost on, were opened in the turn that this one goes on with. */
+  goneOn: number;
   parallels: number;
   /** Those in which nothing was asked for. The log knows of a group by its actions: of these it does not. */
   emptyGroups: readonly string[];
@@ -14,20 +17,35 @@ export interface Groups {
 
 export function renewGroups(groups: Groups): void {
   groups.groups = NONE;
+  groups.goneOn = 0;
   groups.parallels = 0;
   groups.emptyGroups = NONE;
 }
 
+/** For a turn that goes on with one that was cut short inside of some. */
+export function goOnInGroups(groups: Groups, inside: Inside): void {
+  if (inside === OUTSIDE) return;
+  groups.groups = groupsOf(inside);
+  groups.goneOn = groups.groups.length;
+  groups.parallels = inside.parallels;
+  groups.emptyGroups = inside.emptyGroups;
+}
+
+/** Whether the innermost was opened in the turn that this one goes on with. */
+export const isGoneOn = ({ groups, goneOn }: Groups): boolean => groups.length > 0 && groups.length <= goneOn;
+
 export function openGroup(groups: Groups, id: string | undefined, turn: number): void {
   groups.parallels++;
-  groups.groups = added(groups.groups, id ?? `parallel:${turn}.${groups.parallels}`);
-  if (id !== undefined) groups.emptyGroups = added(groups.emptyGroups, id);
+  const group = id ?? `parallel:${turn}.${groups.parallels}`;
+  groups.groups = added(groups.groups, group);
+  groups.emptyGroups = added(groups.emptyGroups, group);
 }
 
 /** The one that is closed. */
 export function closeGroup(groups: Groups): string | undefined {
   const group = groups.groups.at(-1);
   groups.groups = withoutLast(groups.groups);
+  groups.goneOn = Math.min(groups.goneOn, groups.groups.length);
   return group;
 }
 

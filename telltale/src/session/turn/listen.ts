@@ -35,18 +35,21 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
   const { context, abort } = hearing;
   const { clock, model } = context;
   const stream: TurnStream = {
-    model,
-    clock,
-    hearing,
-    started: clock.monotonic(),
-    firstMs: undefined,
-    heard: 0,
-    reasoned: 0,
-    left: mostChars(context),
-    over: false,
-    disarm: undefined,
-    onEnded,
-    listener,
+    // A copy: docs/decisions/copies.md
+    ...{
+      model,
+      clock,
+      hearing,
+      started: clock.monotonic(),
+      firstMs: undefined,
+      heard: 0,
+      reasoned: 0,
+      left: mostChars(context),
+      over: false,
+      disarm: undefined,
+      onEnded,
+      listener,
+    },
   };
   hearing.streaming = stream;
   if (context.stop.reason !== undefined) endStream(hearing);

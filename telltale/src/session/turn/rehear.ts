@@ -10,7 +10,11 @@ import { isTag } from './act.ts';
 import { type Branches, badTest, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
 import { cutBack } from './cut-back.ts';
 import { decideIf } from './decide-if.ts';
+import { loopNotMade, notMade } from './declare.ts';
+import { type FaultBody, faultIn } from './group-faults.ts';
+import { followGroups, type Groups, goOnInGroups } from './groups.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
+import { ifsOf } from './inside.ts';
 import { insideOf } from './inside-of.ts';
 import { leftOpenIf, type PassedFaults, passBy } from './passed-faults.ts';
 import {
@@ -32,12 +36,12 @@ export interface Reheard extends Heard {
   readonly doubt: boolean;
   /** How many characters of it stand, where not all do: nothing else is looked at. */
   readonly kept?: number;
-  /** Ids of actions that are in its text but were not put on the log. */
-  readonly lost: readonly string[];
+  /** What is to be said of actions that are in its text but were not put on the log. */
+  readonly lost: readonly FaultBody[];
   /** Metadata or variables with which it ends, and of which nothing is on the log. */
   readonly unset: Setting | undefined;
   /** What was wrong with it, up to where its final response closed or it broke off; some may be on the log. */
-  readonly faults: readonly Extract<EventBody, { type: 'fault' }>[];
+  readonly faults: readonly FaultBody[];
   /** What tests of its `<if>`s come to of which that is not on the log. */
   readonly decided: readonly EventBody[];
   /** Thoughts that are not on the log: those it broke off in, and one that it ended with. */
@@ -60,14 +64,15 @@ export function rehear(context: SessionContext): Reheard {
   const branches: Branches & PassedFaults = {
     ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
   };
-  goOnInside(branches, inside.ifs);
+  goOnInside(branches, ifsOf(inside));
   const responses: HeardResponse[] = [];
-  const lost: string[] = [];
-  const faults: Reheard['faults'][number][] = [];
+  const lost: FaultBody[] = [];
+  const faults: FaultBody[] = [];
   const thoughts: { text: string; readonly depth: number }[] = [];
   const unsaid: { readonly text: string; readonly depth: number }[] = [];
   let observed: string | undefined;
-  let groups = 0;
+  const groups: Groups = { groups: NONE, goneOn: 0, parallels: 0, emptyGroups: NONE };
+  goOnInGroups(groups, inside);
   let loops = 0;
   const begun = loopsIn(state);
   let asked = 0;
@@ -93,7 +98,7 @@ export function rehear(context: SessionContext): Reheard {
     const { held, problem } = made;
     decided.push({ type: 'if.decided', test, ...made });
     if (problem === undefined) return held;
-    faults.push(badTest(test, problem));
+    faults.push(faultIn(groups, badTest(test, problem)));
     return undefined;
   };
   const pushed = parser.push(output);
@@ -110,15 +115,15 @@ export function rehear(context: SessionContext): Reheard {
       else if (event.body === 'close') {
         closeBranch(branches);
         const left = leftOpenIf(branches);
-        if (left !== undefined && branches.branchHolds && !isEnd) faults.push(left);
+        if (left !== undefined && branches.branchHolds && !isEnd) faults.push(faultIn(groups, left));
       } else openBranch(branches, () => decide(event.test));
     } else if (!branches.branchHolds) passBy(branches, event);
     else if (event.type === 'text') text += event.text;
     else if (event.type === 'fault') {
-      if (!isEnd) faults.push(event); // that it ends there is no mistake of the model's
+      if (!isEnd) faults.push(faultIn(groups, event)); // that it ends there is no mistake of the model's
     } else if (event.type === 'metadata' || event.type === 'variables') {
       if (event === last) unset = event;
-    } else if (event.type === 'parallel') groups += event.body === 'open' ? 1 : -1;
+    } else if (event.type === 'parallel') followGroups(groups, event, state.turn);
     else if (event.type === 'open' && event.tag === 'thought')
       thoughts.push({ text: '', depth: event.depth });
     else if (event.type === 'open') {
@@ -143,19 +148,22 @@ export function rehear(context: SessionContext): Reheard {
       }
       open = undefined;
     } else if (event.type === 'foreach') {
-      // One that could not be made was told as a fault.
-      const isMade = event.actions.every((each) => {
-        const action = toAction(each, NONE);
-        return action.ok && !(guide !== undefined && completesStep(action.value));
-      });
-      if (isMade && !completed && ++loops > begun) lost.push(...event.actions.map(({ id }) => id));
+      if (completed) continue;
+      const actions = event.actions.map((each) => toAction(each, NONE));
+      const bad = loopNotMade(context, actions);
+      if (bad !== undefined) faults.push(faultIn(groups, bad));
+      else if (++loops > begun) lost.push(...event.actions.map(({ id }) => notRun(id, groups)));
     } else if (event.type === 'action') {
       const action = toAction(event, NONE);
-      // One that could not be made was told as a fault.
-      if (!action.ok || completed) continue; // or it followed the end of a step
+      if (!action.ok) faults.push(faultIn(groups, notMade(action.error)));
+      if (!action.ok || completed) continue; // it followed the end of a step
       completed = guide !== undefined && completesStep(action.value);
-      if (!state.actions.has(event.id)) lost.push(event.id);
-      else if (manifest.protocol.on_sync === 'observe' && action.value.mode === 'sync' && groups === 0)
+      if (!state.actions.has(event.id)) lost.push(notRun(event.id, groups));
+      else if (
+        manifest.protocol.on_sync === 'observe' &&
+        action.value.mode === 'sync' &&
+        groups.groups.length === 0
+      )
         observed = event.id;
     }
   }
@@ -174,6 +182,14 @@ export function rehear(context: SessionContext): Reheard {
   const heard = { responses, text, tagged, observed, final, doubt, ...cut };
   return { ...heard, lost, unset, faults, decided, thoughts: unsaid };
 }
+
+/** Whoever depends on all of the `<parallel>`s that it was to stand in must not begin without it. */
+const notRun = (id: string, { groups }: Groups): FaultBody => ({
+  type: 'fault',
+  code: 'not_run',
+  message: `The action "${id}" of your last message was not run: the runtime was stopped before it could be. Ask for it again under another id if it is still needed.`,
+  ...(groups.length === 0 ? {} : { groups: [...groups] }),
+});
 
 /** How many `<foreach>` of the turn in hand are on the log. */
 function loopsIn({ actions, turn }: SessionState): number {

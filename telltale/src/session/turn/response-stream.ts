@@ -10,7 +10,7 @@ import { beforeJson, fitted, type JsonPlace, readOn } from './json-place.ts';
 
 type ShownOn = Pick<SessionLog, 'state' | 'watched' | 'show'>;
 
-type Resolving = Pick<Scheduler, 'resolve' | 'whenEnded'>;
+type Resolving = Pick<Scheduler, 'resolve' | 'whenEnded' | 'awaitsMore'>;
 
 /**
  * One `<response>`: its text goes out as it comes; at a `$name` whose action is still running it waits there, while
@@ -97,7 +97,7 @@ export function endResponse(stream: ResponseStream): void {
 
 /** Calls back once all of it has gone out; at once if it has. */
 export function whenOut(stream: ResponseStream, then: () => void): void {
-  if (stream.ended && !stream.held && stream.queue.length === 0) then();
+  if (isOut(stream)) then();
   else stream.waiting = added(stream.waiting, then);
 }
 
@@ -107,6 +107,23 @@ export function waitNoMore(stream: ResponseStream): void {
   stream.patient = false;
   if (stream.queue.length > 0) goOn(stream);
 }
+
+/**
+ * Passes by each `$name` that it waits at and of which the value cannot come before the model has said more; the model is
+ * asked once this is out.
+ */
+export function goWithoutUnsaid(stream: ResponseStream): void {
+  for (let piece = next(stream); stream.held && piece?.kind === 'reference'; piece = next(stream)) {
+    const found = stream.scheduler.resolve(piece.source);
+    if (found.state !== 'pending' || !stream.scheduler.awaitsMore(found.id)) return;
+    fill(stream, `[unavailable: ${found.id}: ${UNSAID}]`, found.rest);
+    stream.at++;
+    goOn(stream);
+  }
+}
+
+export const isOut = ({ ended, held, queue }: ResponseStream): boolean =>
+  ended && !held && queue.length === 0;
 
 function out(stream: ResponseStream, text: string): void {
   if (text === '') return;
@@ -130,6 +147,7 @@ function fill(stream: ResponseStream, value: Json, rest: string): void {
 }
 
 const UNDECIDED = 'it waits for a person to decide.';
+const UNSAID = 'it waits for what had not been asked for when the turn was cut short.';
 
 /** Whether the piece has gone out; otherwise its action is waited for. */
 function put(stream: ResponseStream, piece: ReferencePiece): boolean {

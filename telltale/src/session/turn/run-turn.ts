@@ -10,6 +10,7 @@ import { costWith, countUsage } from '../cost.ts';
 import { cutBack } from './cut-back.ts';
 import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './hearing.ts';
 import type { Heard, Hearing, Streamed } from './hearing-state.ts';
+import { goneOnIn } from './inside-of.ts';
 import { takeHearing } from './take-hearing.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
@@ -108,11 +109,11 @@ function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
     type: 'turn.failed',
     error: error.toJSON(),
     retry_in: 0,
-    ...cutBack(context),
+    ...goneOnIn(context, cutBack(context)),
     usage,
     cost_usd: costWith(model, usage),
   });
-  scheduler.turnEnded('broken');
+  scheduler.turnEnded('cut');
   return { kind: 'broken', error, retryInMs: 0, heard: heardIn(hearing) };
 }
 

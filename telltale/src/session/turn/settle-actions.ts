@@ -1,6 +1,7 @@
+import { wasCutShort } from '../../events/fold-turns.ts';
 import type { SessionContext } from '../context.ts';
 import type { HeardResponse } from './hearing-state.ts';
-import { waitNoMore, whenOut } from './response-stream.ts';
+import { goWithoutUnsaid, isOut, waitNoMore, whenOut } from './response-stream.ts';
 
 /**
  * Async actions do not hold the next turn, but one that ends within a moment is worth it: the model would only be asked
@@ -54,17 +55,23 @@ function firstEnd(
 
 /**
  * Waits until all of these are on the log: a response belongs to the turn it was said in. Where it waits at a name on
- * which people decide, who may take days, and the agent is spoken to, it goes out without.
+ * which people decide, who may take days, and the agent is spoken to, it goes out without; and so where the turn was cut
+ * short, and only what goes on with it can bring what is named.
  */
 export async function responsesOut(
-  { reviews, stop }: SessionContext,
+  { reviews, stop, scheduler, state }: SessionContext,
   responses: readonly HeardResponse[],
 ): Promise<void> {
+  const isCut = wasCutShort(state);
   for (const { stream } of responses) {
-    await reviews.untilSpokenTo((done) => {
-      whenOut(stream, done);
-      return undefined;
-    });
+    if (isCut) goWithoutUnsaid(stream);
+    while (!isOut(stream) && stop.reason === undefined && !reviews.isSpokenTo()) {
+      await reviews.untilSpokenTo((done) => {
+        whenOut(stream, done);
+        return isCut ? scheduler.whenOneEnded(scheduler.tracked(), done) : undefined;
+      });
+      if (isCut) goWithoutUnsaid(stream); // the rounds of a `<foreach>` may wait for more
+    }
     if (stop.reason === undefined && reviews.isSpokenTo()) waitNoMore(stream);
   }
 }

@@ -2,8 +2,9 @@ import { NONE } from '../../kernel/grow.ts';
 import type { SessionContext } from '../context.ts';
 import { goOnInside, renewBranches } from './branches.ts';
 import { renewCloseSplitter } from './close-splitter.ts';
-import { renewGroups } from './groups.ts';
+import { goOnInGroups, renewGroups } from './groups.ts';
 import type { Hearing } from './hearing-state.ts';
+import { ifsOf } from './inside.ts';
 import { insideOf } from './inside-of.ts';
 import { openSpeech } from './open-speech.ts';
 import { renewPassed } from './passed-faults.ts';
@@ -21,8 +22,9 @@ export function takeHearing(context: SessionContext, before: Hearing | undefined
   const isSpent = before === undefined || before.gate !== undefined;
   const hearing = isSpent ? createHearing(context, parser) : before;
   if (!isSpent) renew(before, context, parser);
-  goOnInside(hearing, inside.ifs);
-  hearing.emptyGroups = inside.emptyGroups;
+  goOnInside(hearing, ifsOf(inside));
+  goOnInGroups(hearing, inside);
+  if (inside.book !== undefined) hearing.unused = [...inside.book.ids];
   return hearing;
 }
 
@@ -46,6 +48,7 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
       openSpeech,
       responses: NONE,
       groups: NONE,
+      goneOn: 0,
       parallels: 0,
       emptyGroups: NONE,
       response: undefined,

@@ -42,19 +42,22 @@ export function createTurnParser(
 }
 
 /** The same for a model that writes tags. */
-export const createTagTurnParser = (context: Told, ids: Set<string>, inside: Inside): SharedTagParser =>
-  createSharedTagParser({
-    ...tagOptions(context, ids),
-    ...(inside === OUTSIDE ? {} : { inside: inside.ifs, doubt: inside.doubt }),
+export function createTagTurnParser(context: Told, ids: Set<string>, inside: Inside): SharedTagParser {
+  const { manifest, state } = context;
+  const { max_body, actions_in } = manifest.protocol;
+  const goesOn = inside !== OUTSIDE;
+  // One literal: spreads of options that are mostly absent the engine compiled and gave up again without end.
+  return createSharedTagParser({
+    max_body: max_body.bytes,
+    actions_in,
+    ids,
+    key: state.seal,
+    inside: goesOn ? inside.elements : undefined,
+    book: inside.book,
+    doubt: goesOn && inside.doubt,
   });
+}
 
 /** The text so far is all there is: a closing tag that ends a line of code there counts, as at the end of a stream. */
 export const endLine = (parser: SharedTagParser): ParserEvent[] =>
   parser.unfinished().line ? parser.push('\n') : [];
-
-const tagOptions = ({ manifest: { protocol }, state }: Told, ids: Set<string>) => ({
-  max_body: protocol.max_body.bytes,
-  actions_in: protocol.actions_in,
-  ids,
-  ...(state.seal === undefined ? {} : { key: state.seal }),
-});

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { SessionEvent } from '../../src/events/event.ts';
+import { defineTool } from '../../src/session/define/define-tool.ts';
+import { lived } from './taken-up-stage.ts';
+
+const RUNS = 120;
+const AFTER = Array.from({ length: 5 }, () => '<response>Done.</response>');
+const MOST_IDS = 6;
+
+const moment = () => new Promise((resolve) => setImmediate(resolve));
+const tool = (name: string, run: () => unknown) => defineTool({ ...{ name, idempotent: true }, run });
+const agent = {
+  tools: [
+    tool('now', () => 'now'),
+    tool('soon', () => moment().then(() => 'soon')),
+    tool('list', () => moment().then(() => [1, 2])),
+    tool('bad', () => moment().then(() => Promise.reject(new Error('no luck')))),
+  ],
+  metadata: { fields: { stage: { values: ['NEW', 'BEGUN'], default: 'NEW' } } },
+} as const;
+
+/** A piece of a turn; `#` stands for an id of its own. Others are named by their number, whether they came or come. */
+type Piece = fc.Arbitrary<string>;
+const some = (piece: Piece, most: number, least = 0): Piece =>
+  fc.array(piece, { minLength: least, maxLength: most }).map((pieces) => pieces.join(''));
+
+const other = fc.integer({ min: 1, max: MOST_IDS }).map((n) => `i${n}`);
+const needs: Piece = fc.oneof(
+  fc.constant(''),
+  other.map((id) => `,"depends_on":["${id}"]`),
+  other.map((id) => `,"parameters":{"text":"$${id}"}`),
+);
+const action: Piece = fc
+  .tuple(
+    fc.constantFrom('', '', ' mode="sync"', ' mode="fire_and_forget"'),
+    fc.constantFrom('now', 'soon', 'soon', 'bad', 'list'),
+    needs,
+  )
+  .map(([mode, name, rest]) => `<action id="#"${mode}>{"name":"${name}"${rest}}</action>`);
+const mistake: Piece = fc.constantFrom(
+  '<action id="#">{"nam":"now"}</action>',
+  '<action id="#" mode="fast">{"name":"now"}</action>',
+  '<action id="twice">{"name":"now"}</action>',
+  '<action id="#">{"template":"none"}</action>',
+);
+const response: Piece = other.map((id) => `\n<response final="false">It is $${id}.</response>`);
+const simple: Piece = fc.oneof(
+  { weight: 8, arbitrary: action },
+  { weight: 1, arbitrary: mistake },
+  { weight: 1, arbitrary: fc.constantFrom('Well. ', '<thought>Hm.</thought>') },
+  { weight: 1, arbitrary: fc.constant('<metadata>{"stage":"BEGUN"}</metadata>') },
+);
+const TESTS = ['true', 'false', "metadata.stage == 'BEGUN'", 'nothing.like.it'];
+
+const { inside } = fc.letrec<{ inside: string; branch: string; group: string; loop: string }>((tie) => ({
+  inside: fc.oneof(
+    { maxDepth: 3 },
+    { weight: 6, arbitrary: simple },
+    { weight: 2, arbitrary: tie('group') },
+    { weight: 2, arbitrary: tie('branch') },
+    { weight: 1, arbitrary: tie('loop') },
+  ),
+  branch: fc
+    .tuple(fc.constantFrom(...TESTS), some(fc.oneof(tie('inside'), response), 3), some(tie('inside'), 2))
+    .map(([test, then, otherwise]) => `<if test="${test}">${then}<else/>${otherwise}</if>`),
+  group: fc
+    .tuple(fc.constantFrom('', ' id="#"', ' id="#"'), some(tie('inside'), 3))
+    .map(([id, text]) => `<parallel${id}>${text}</parallel>`),
+  loop: fc
+    .tuple(other, some(action, 2, 1))
+    .map(([list, text]) => `<foreach in="$${list}" as="x">${text}</foreach>`),
+}));
+
+const turn = some(fc.oneof({ weight: 6, arbitrary: inside }, { weight: 1, arbitrary: response }), 5, 1).map(
+  (text) => {
+    let ids = 0;
+    return text.replaceAll('id="#"', () => `id="i${++ids}"`);
+  },
+);
+
+const places = fc.array(fc.nat(), { minLength: 1, maxLength: 4 });
+
+/** How each action ended, and what else kept something from acting. Which one of a cycle is skipped first does not matter. */
+function outcome(events: readonly SessionEvent[]) {
+  const ends = events.flatMap((event) =>
+    event.type === 'action.completed' || event.type === 'action.failed' || event.type === 'action.skipped'
+      ? [`${event.id} ${event.type}`]
+      : [],
+  );
+  const faults = events.flatMap((event) => (event.type === 'fault' ? [event.code] : []));
+  const told = ['bad_action', 'bad_attribute', 'bad_test', 'duplicate_id', 'truncated'];
+  return {
+    ends: ends.filter((end) => !/^foreach_\d+ action.completed/.test(end)).sort(),
+    faults: told.filter((code) => faults.includes(code)),
+    responses: events.filter(({ type }) => type === 'response').length - finals(events),
+  };
+}
+
+const finals = (events: readonly SessionEvent[]) =>
+  events.filter((event) => event.type === 'response' && event.text === 'Done.').length;
+
+const saysOf = (events: readonly SessionEvent[], code: string) =>
+  events.some((event) => event.type === 'fault' && event.code === code);
+
+it('a turn that is gone on with word for word comes to what it would have come to, wherever it was cut short', async () => {
+  await fc.assert(
+    fc.asyncProperty(turn, places, async (text, where) => {
+      const turns = [text, ...AFTER];
+      const { events, behind } = await lived(turns, { agent });
+      const end = events.findIndex(({ type }) => type === 'turn.completed');
+      for (const place of where) {
+        const seq = 2 + (place % (end - 1)); // from the turn's beginning on
+        const { all, result } = await behind((event) => event.seq === seq, turns);
+        expect([seq, result.status]).toEqual([seq, 'completed']);
+        if (saysOf(all, 'not_run')) continue; // between an action's text and the action, which come in one go
+        expect([seq, outcome(all)]).toEqual([seq, outcome(events)]);
+      }
+    }),
+    { numRuns: RUNS },
+  );
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import type { SessionEvent } from '../../src/events/event.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import type { Model } from '../../src/models/model.ts';
+import { defineTool } from '../../src/session/define/define-tool.ts';
+import { call, lived, seen } from './taken-up-stage.ts';
+
+const good = call('b', 'echo');
+const after = '<action id="d">{"name":"echo","depends_on":["g"]}</action>';
+const REST = '<response>All done.</response>';
+const AFTER = [REST, REST, REST];
+
+/** One that runs again after a restart: what fails its group is not that it was interrupted. */
+const agent = { tools: [defineTool({ name: 'echo', idempotent: true, run: () => 'said' })] };
+
+const skips = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) =>
+    event.type === 'action.skipped' ? [[event.id, event.reason, event.because]] : [],
+  );
+const completed = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'action.completed' ? [event.id] : []));
+const BY_GROUP = [['d', 'dependency', 'g']];
+
+describe('what depends on a <parallel> is skipped where a fault kept something in it from acting', () => {
+  it.each([
+    ['an action with a field that does not exist', `${good}<action id="x">{"nam":"echo"}</action>`],
+    ['before the first that acts', `<action id="x">{"nam":"echo"}</action>${good}`],
+    ['an unknown template', `${good}<action id="x">{"template":"none"}</action>`],
+    ['a bad attribute', `${good}<action id="x" mode="fast">{"name":"echo"}</action>`],
+    ['a test that cannot be decided', `${good}<if test="nothing.here">${call('x', 'echo')}</if>`],
+    ['an <if> that does not hold and was left open', `${good}<if test="false">${call('x', 'echo')}`],
+    ['in a <parallel> inside of it', `${good}<parallel id="h"><action>{"nam":"echo"}</action></parallel>`],
+    ['a <foreach> that was left open', `${good}<foreach in="$list">${call('x', 'echo')}`],
+    [
+      'a <foreach> of a bad action',
+      `${good}<foreach in="$list"><action>{"template":"none"}</action></foreach>`,
+    ],
+  ])('%s', async (_what, body) => {
+    const turns = [`<parallel id="g">${body}</parallel>${after}`, ...AFTER];
+    const { events, behind } = await lived(turns, { agent, start: { vars: { list: [1] } } });
+    expect([completed(events), skips(events)]).toEqual([['b'], BY_GROUP]);
+    for (const { seq } of events.slice(1, -1)) {
+      const { all } = await behind((event) => event.seq === seq, turns);
+      expect([seq, completed(all).includes('d')]).toEqual([seq, false]);
+    }
+  });
+
+  it('also where its id was taken by something that the model has not named', async () => {
+    const loop = `<foreach in="$list">${call('e', 'echo')}</foreach>`;
+    const turn = `${loop}<parallel id="g">${good}${call('foreach_1', 'echo')}</parallel>${after}`;
+    const { events } = await lived([turn, ...AFTER], { agent, start: { vars: { list: [1] } } });
+    expect(skips(events)).toEqual(BY_GROUP);
+  });
+
+  it('also what waits for it already, and in a later turn', async () => {
+    const bad = `<parallel id="g">${good}<action id="x">{"nam":"echo"}</action></parallel>`;
+    const before = await lived([`${after}${bad}`, ...AFTER]);
+    expect([completed(before.events), skips(before.events)]).toEqual([['b'], BY_GROUP]);
+    const turns = [bad, after, ...AFTER];
+    const { events, behind } = await lived(turns);
+    expect([completed(events), skips(events)]).toEqual([['b'], BY_GROUP]);
+    const { all } = await behind(({ type, turn }) => type === 'turn.started' && turn === 2, turns);
+    expect([completed(all), skips(all)]).toEqual([['b'], BY_GROUP]);
+  });
+
+  it('but not where the fault is about prose, or stands in a branch that does not hold', async () => {
+    for (const body of [
+      `${good}</thought>`,
+      `${good}<if test="false"><action>{"nam":"echo"}</action></if>`,
+    ]) {
+      const { events } = await lived([`<parallel id="g">${body}</parallel>${after}`, ...AFTER]);
+      expect([completed(events), skips(events)]).toEqual([['b', 'd'], []]);
+    }
+  });
+
+  it('but not once the model has asked again under the same id, where nothing came of it before', async () => {
+    const turns = [
+      '<parallel id="g"><action id="b">{"nam":"echo"}</action></parallel>',
+      `<parallel id="g">${good}</parallel>${after}`,
+      ...AFTER,
+    ];
+    const { events, behind } = await lived(turns);
+    expect([completed(events), skips(events)]).toEqual([['b', 'd'], []]);
+    const { all } = await behind(
+      (event) => event.type === 'action.declared' && event.action.id === 'b',
+      turns,
+    );
+    expect([completed(all), skips(all)]).toEqual([['b', 'd'], []]);
+  });
+});
+
+describe('a <parallel> that was never closed', () => {
+  it('has not succeeded where the turn ended in it, after a restart neither', async () => {
+    const turns = [`<parallel id="g">${good}`, after, ...AFTER];
+    const { events, behind } = await lived(turns);
+    expect([completed(events), skips(events)]).toEqual([['b'], BY_GROUP]);
+    const { all } = await behind(({ type, turn }) => type === 'turn.started' && turn === 2, turns);
+    expect(skips(all)).toEqual(BY_GROUP);
+  });
+
+  it('has where a response followed it: all that stood in it was read', async () => {
+    const { events } = await lived([
+      `<parallel id="g">${good}<response final="false">Wait.</response>`,
+      after,
+      ...AFTER,
+    ]);
+    expect([completed(events), skips(events)]).toEqual([['b', 'd'], []]);
+  });
+
+  it('has not where the provider broke off in it', async () => {
+    let requests = 0;
+    const model: Model = {
+      id: 'scripted:breaking',
+      async stream(_request, sink) {
+        sink.text([`<parallel id="g">${good}`, after][requests++] ?? REST);
+        if (requests === 1) throw new RuntimeError('overloaded', 'Too busy.', { retryable: true });
+        return { finish: 'stop' };
+      },
+    };
+    const { events } = await lived(model);
+    expect([completed(events), skips(events)]).toEqual([['b'], BY_GROUP]);
+  });
+
+  it('has not where a person broke off the turn in it', async () => {
+    let requests = 0;
+    const model: Model = {
+      id: 'scripted:patient',
+      stream({ signal }, sink) {
+        sink.text([`<parallel id="g">${good}`, after][requests++] ?? REST);
+        if (requests > 1) return Promise.resolve({ finish: 'stop' });
+        return new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(new Error('aborted'))),
+        );
+      },
+    };
+    const { events } = await lived(model, {
+      start: { chat: true },
+      async during(session) {
+        await seen(session, 'action.completed');
+        const idle = seen(session, 'session.waiting');
+        session.breakOff();
+        await idle;
+        const again = seen(session, 'session.waiting');
+        await session.say('Deploy it.');
+        await again;
+        session.finish();
+      },
+    });
+    expect([completed(events), skips(events)]).toEqual([['b'], BY_GROUP]);
+  });
+});

@@ -233,6 +233,34 @@ describe('out of turn', () => {
     expect(of('task.claimed')).toHaveLength(1);
   });
 
+  it.each([
+    ['an id that nobody has', '{"name": "echo", "depends_on": ["nobody"]}', 'mode="sync"', ['', '']],
+    ['the end of the turn', '{"name": "late"}', 'mode="sync"', ['', '']],
+    [
+      'an id that nobody has',
+      '{"name": "echo", "depends_on": ["nobody"]}',
+      '',
+      ['<parallel>', '</parallel>'],
+    ],
+  ])(
+    'complete_step does not hold up its turn for what waits for %s: %s %s',
+    async (_, asked, mode, [open, close]) => {
+      const complete = speak('tags', [{ complete: NOTES('all') }]).replace('<action', `<action ${mode}`);
+      const { result, prompts } = await led(['{ name: look, type: task, prompt: "Look." }'], [], {
+        turns: [
+          `<action id="f">${asked}</action>${open}${complete}${close}`,
+          speak('tags', [{ complete: NOTES('what went wrong') }]),
+        ],
+        files: {
+          ...flow('{ name: look, type: task, prompt: "Look." }'),
+          ...tool('late', 'return 1;', 'start: on_turn_end\n'),
+        },
+      });
+      expect(result).toMatchObject({ status: 'completed', turns: 2, result: NOTES('what went wrong') });
+      expect(prompts[1]).toContain('The action "f" waits for what comes behind this one');
+    },
+  );
+
   it('is let go of while complete_step waits for what a person has to approve', async () => {
     const { result, types } = await led(['{ name: look, type: task, prompt: "Look." }'], [], {
       turns: [`<action id="a">{"name": "ask"}</action>${speak('tags', [{ complete: NOTES('it') }])}`],

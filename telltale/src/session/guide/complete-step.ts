@@ -9,13 +9,12 @@ import type { SessionLog } from '../session-log.ts';
 import { keptFromActing } from '../turn/kept-from-acting.ts';
 import { checkEvidence } from './check-evidence.ts';
 
+type Working = Pick<Scheduler, 'tracked' | 'whenEnded' | 'awaitsMore'>;
+
 /** What `complete_step` does: waits for what runs, judges the claim by the step's rules, and puts it on the log. */
 export type CompleteStep = (input: JsonObject, own: string, signal: AbortSignal) => Promise<Json>;
 
-export function createCompleteStep(
-  log: SessionLog,
-  scheduler: () => Pick<Scheduler, 'tracked' | 'whenEnded'>,
-): CompleteStep {
+export function createCompleteStep(log: SessionLog, scheduler: () => Working): CompleteStep {
   const { state } = log;
   return async (input, own, signal) => {
     const task = inHand(state);
@@ -55,9 +54,12 @@ function inHand({ task }: SessionState): TaskState {
   return task;
 }
 
-/** Those that ended ones set off included; what waits for the step itself is not waited for. */
+/**
+ * Those that ended ones set off included; what waits for the step itself is not waited for. Where it holds up the stream,
+ * nothing that only the rest of the turn could bring is waited for either.
+ */
 async function othersEnded(
-  scheduler: Pick<Scheduler, 'tracked' | 'whenEnded'>,
+  scheduler: Working,
   own: string,
   { actions }: SessionState,
   signal: AbortSignal,
@@ -66,8 +68,11 @@ async function othersEnded(
     id === own ||
     (!seen.includes(id) &&
       (actions.get(id)?.action.depends_on ?? []).some((before) => behind(before, [...seen, id])));
+  const { mode, group } = actions.get(own)?.action ?? {};
+  const holdsStream = mode === 'sync' || group !== undefined;
   const others = () => scheduler.tracked().filter((id) => !behind(id));
-  for (let ids = others(); ids.length > 0; ids = others())
+  const moving = () => others().filter((id) => !(holdsStream && scheduler.awaitsMore(id)));
+  for (let ids = moving(); ids.length > 0; ids = moving())
     await new Promise<void>((resolve, reject) => {
       const stop = () => reject(signal.reason);
       if (signal.aborted) stop();
@@ -77,6 +82,8 @@ async function othersEnded(
         resolve();
       });
     });
+  const stuck = others()[0];
+  if (stuck !== undefined) throw undone(`The action "${stuck}" waits for what comes behind this one`);
 }
 
 /** Something of the same turn that did not come about: nobody can have seen that when the step was said to be done. */

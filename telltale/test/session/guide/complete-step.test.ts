@@ -63,6 +63,7 @@ describe('complete_step', () => {
         waits.push({ ids, end });
         return () => undefined;
       },
+      awaitsMore: () => false,
     };
     const complete = createCompleteStep(led.log, () => scheduler);
     const control = new AbortController();
@@ -154,7 +155,11 @@ describe('complete_step', () => {
     expect(await call()).toBe('Taken.');
     const late = createLedLog();
     late.fold(declared('z'), failed('z'), { type: 'task.given', task: 'u', prompt: 'Next.' });
-    const complete = createCompleteStep(late.log, () => ({ tracked: () => [], whenEnded: () => () => {} }));
+    const complete = createCompleteStep(late.log, () => ({
+      tracked: () => [],
+      whenEnded: () => () => {},
+      awaitsMore: () => false,
+    }));
     expect(await complete({ notes: NOTES }, 'end', new AbortController().signal)).toBe('Taken.');
   });
 });

@@ -73,7 +73,7 @@ export default defineConfig({
           name: 'examples',
           include: [examples],
           // Reads every prompt of every example.
-          setupFiles: ['telltale/test/examples/heard-prompts.ts'],
+          setupFiles: ['telltale/test/examples/heard-prompts.ts', 'telltale/test/examples/sound-logs.ts'],
         },
       },
       {

@@ -48,6 +48,10 @@ const session = runtime.start(agent, { input: 'Two teas, a bread and some gold.'
 
 for await (const event of session.events) {
   switch (event.type) {
+    case 'turn.started':
+      // What a provider's cache has of this prompt already.
+      if (event.turn > 1) console.log(`(${event.prompt.reused_prefix * 100} % of the last prompt reused)`);
+      break;
     case 'thought.delta':
       process.stdout.write(event.text);
       break;

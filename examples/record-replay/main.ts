@@ -29,6 +29,9 @@ const runtime = await createRuntime({ store: 'memory' });
 const first = await runtime.start(agent, { input: 'How are you?', record: file }).result;
 const again = await runtime.start(agent, { input: 'How are you?', model: `scripted:${file}` }).result;
 const other = await runtime.start(agent, { input: 'How are you?' }).result;
+const turns = (await Promise.all([first, again, other].map(({ session }) => runtime.events(session))))
+  .flat()
+  .flatMap((event) => (event.type === 'turn.started' ? [event.prompt] : []));
 await runtime.close();
 
 const words = ({ result }: typeof first) => result?.replace(/rolled \d+/, 'rolled N');
@@ -40,3 +43,7 @@ console.log(
 console.log('the replay says the same words:', words(again) === words(first));
 console.log('another run says the same words:', words(other) === words(first));
 console.log('the tool really ran', rolled, 'times');
+console.log(
+  'each prompt begins with all of the one before it:',
+  turns.every((prompt) => prompt.reused_prefix === 1),
+);

@@ -90,6 +90,12 @@ export const reactionBody: fc.Arbitrary<EventBody> = fc.oneof(
   }),
 );
 
+/** More than a list is copied up to: it is added to in place then. */
+const groups = fc.array(
+  fc.nat(40).map((n) => `g${n}`),
+  { minLength: 1, maxLength: 12 },
+);
+
 /** How a session rests, is taken up again and counts what others have used for it. */
 export const lifeBody: fc.Arbitrary<EventBody> = fc.oneof(
   fc.record({ type: fc.constant('session.waiting' as const), for: fc.constant('message') }),
@@ -100,12 +106,22 @@ export const lifeBody: fc.Arbitrary<EventBody> = fc.oneof(
     max_turns: fc.nat(9),
     chat: fc.constant(true as const),
   }),
-  fc.record({
-    type: fc.constant('turn.failed' as const),
-    error: fc.constant({ code: 'interrupted', message: 'cut', retryable: true }),
-    usage,
-    cost_usd: fc.constant(0.25),
-  }),
+  fc.record(
+    {
+      type: fc.constant('turn.failed' as const),
+      error: fc.constantFrom('interrupted', 'overloaded').map((code) => ({
+        ...{ code, message: 'cut', retryable: true },
+      })),
+      groups,
+      usage,
+      cost_usd: fc.constant(0.25),
+    },
+    { requiredKeys: ['type', 'error', 'usage', 'cost_usd'] },
+  ),
+  fc.record(
+    { type: fc.constant('fault' as const), code: fc.constant('bad_json'), message: fc.string(), groups },
+    { requiredKeys: ['type', 'code', 'message'] },
+  ),
   fc.record(
     {
       type: fc.constant('if.decided' as const),

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
 import { child, error, id, json, lifeBody, reactionBody, taskBody, usage } from './arbitrary-bodies.ts';
+import { restBody } from './arbitrary-rest.ts';
 
 const SESSION = 'ses_test';
 
@@ -9,6 +10,7 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
   { arbitrary: taskBody, weight: 3 },
   { arbitrary: reactionBody, weight: 3 },
   { arbitrary: lifeBody, weight: 3 },
+  { arbitrary: restBody, weight: 6 },
   fc.record({
     type: fc.constant('session.started' as const),
     agent: fc.constant('coder'),

@@ -6,6 +6,7 @@ import type { EventBody, SessionEvent } from '../../src/events/event.ts';
 import { fold, reduce } from '../../src/events/reduce.ts';
 import { createSnapshotWriter, restoreSnapshot, type SnapshotWriter } from '../../src/events/snapshot.ts';
 import { emptyState, type SessionState } from '../../src/events/state.ts';
+import { EVENT_FIELDS } from '../../src/manifest/schema/event-fields.ts';
 import { arbitraryLog } from './arbitrary-log.ts';
 
 const SESSION = 'ses_test';
@@ -46,6 +47,17 @@ describe('the log', () => {
   });
 });
 
+it('logs at random hold every type of event, with every field that it may have', () => {
+  const seen = new Map<string, Set<string>>();
+  for (const event of fc.sample(arbitraryLog, { numRuns: 2_000, seed: 7 }).flat())
+    for (const field of Object.keys(event))
+      seen.set(event.type, (seen.get(event.type) ?? new Set()).add(field));
+  const missing = Object.entries(EVENT_FIELDS).flatMap(([type, fields]) =>
+    fields.filter((field) => seen.get(type)?.has(field) !== true).map((field) => `${type}.${field}`),
+  );
+  expect(missing).toEqual([]);
+});
+
 describe('folding', () => {
   it('goes on from a clone as it would have from the state, which stays as it was', () => {
     fc.assert(
@@ -62,6 +74,20 @@ describe('folding', () => {
         expect(state).toEqual(fold(log));
       }),
     );
+  });
+
+  it('leaves a state alone that was copied, though faults of its turn name ever more groups', () => {
+    const fault = (seq: number): SessionEvent => ({
+      ...{ seq, at: 0, session: SESSION, turn: 1, cause: { stream: SESSION, seq: 0, depth: 1 } },
+      ...{ type: 'fault', code: 'bad_json', message: 'no' },
+      groups: [`g${seq}`],
+    });
+    const faults = Array.from({ length: 20 }, (_, at) => fault(at + 1));
+    const state = fold(faults.slice(0, 10));
+    const before = structuredClone(state);
+    const clone = cloneState(state);
+    for (const event of faults.slice(10)) reduceShared(clone, event);
+    expect(state).toEqual(before);
   });
 
   it('gives the same state in any two halves, a written and read log included', () => {

@@ -6,6 +6,8 @@ export interface HeardPrompt {
   readonly model: string;
   readonly whole: string;
   readonly last: string;
+  /** What comes in one go, the system prompt first, as it was then. */
+  readonly parts: readonly string[];
 }
 
 const HEARD = Symbol.for('telltale.heard-prompts');
@@ -30,6 +32,7 @@ vi.mock('../../src/models/scripted/scripted-model.ts', async (original) => {
             model: model.id,
             whole: [system, ...texts, JSON.stringify(tools)].join('\n'),
             last: texts.at(-1) ?? '',
+            parts: [system, ...messages.map((message) => JSON.stringify(message))],
           });
           return model.stream(request, ...rest);
         },
@@ -46,4 +49,22 @@ afterAll(() => {
     ({ model, whole }) => NEVER.exec(whole)?.[0]?.concat(` in ${model}`) ?? [],
   );
   expect(leaks).toEqual([]);
+  expect(heardPrompts().filter(isRewritten)).toEqual([]);
 });
+
+/** What a turn adds at the most: what the model said, what its native calls brought, and what is new. */
+const MOST_ADDED = 3;
+
+/** Whether it goes on with a conversation, and with none that was heard before, word for word. */
+function isRewritten({ model, parts }: HeardPrompt, index: number, all: readonly HeardPrompt[]): boolean {
+  if (parts.length <= 2) return false; // the system prompt, and the first message
+  return !all
+    .slice(0, index)
+    .some(
+      (before) =>
+        before.model === model &&
+        before.parts.length >= parts.length - MOST_ADDED &&
+        before.parts.length < parts.length &&
+        before.parts.every((part, at) => part === parts[at]),
+    );
+}

@@ -1,4 +1,8 @@
+import { unsoundCauses } from '../events/unsound-causes.ts';
 import type { Evidence, StreamLog, Verdict } from './evidence.ts';
+
+/** Of many that are wrong the first say enough. */
+const MOST_NAMED = 5;
 
 /** Holds the logs against themselves, and against what was read of them before. */
 export function checkLogs(evidence: Evidence, verdict: Verdict): void {
@@ -16,6 +20,9 @@ export function checkLogs(evidence: Evidence, verdict: Verdict): void {
     );
     checkWaits(log, verdict);
   }
+  const logs = new Map([...evidence.streams].map(([stream, { log }]) => [stream, log.events]));
+  const unsound = unsoundCauses(logs);
+  verdict.hold('causes', unsound.length === 0, () => unsound.slice(0, MOST_NAMED).join('; '));
   for (const [stream, seen] of evidence.seen) {
     const lines = evidence.lines.get(stream) ?? [];
     const other = seen.findIndex((line, index) => line !== lines[index]);

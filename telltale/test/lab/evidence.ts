@@ -63,6 +63,7 @@ export const INVARIANTS = {
   settled: 'each step and action ended once',
   order: 'nothing was done before what it depends on',
   gapless: 'events count from 1 without gaps',
+  causes: 'each event names what brought it about, which was there before it',
   forks: 'whoever reads later reads the same, and more; epochs rise with owners',
   waits: 'each wait was set once and fired once, not before its time',
   messages: 'each message that was taken came once',

@@ -99,6 +99,25 @@ const WRONG: readonly (readonly [Invariant, string, (draft: Draft) => void])[] =
     },
   ],
   ['gapless', 'a gap', (draft) => Object.assign(bodyOf(draft, 'chain', 'timer.set'), { seq: 99 })],
+  [
+    'causes',
+    'an event that brought itself about',
+    (draft) =>
+      Object.assign(bodyOf(draft, 'chain', 'timer.set'), { cause: { stream: 'chain', seq: 99, depth: 1 } }),
+  ],
+  [
+    'causes',
+    'an event that came of one that is nowhere',
+    (draft) =>
+      Object.assign(bodyOf(draft, 'follow', 'workflow.started'), {
+        cause: { stream: 'talk', seq: 99, depth: 1 },
+      }),
+  ],
+  [
+    'causes',
+    'an event that nothing brought about',
+    (draft) => Object.assign(bodyOf(draft, 'chain', 'timer.set'), { cause: undefined }),
+  ],
   ['forks', 'a log that once read otherwise', (draft) => draft.seen.set('chain', ['{"seq":1,"other":true}'])],
   ['forks', 'a log that was longer once', (draft) => draft.seen.set('gone', ['{"seq":1}'])],
   ['forks', 'an epoch that falls', (draft) => draft.owned.push({ stream: 'chain', epoch: 1, owner: '3/3' })],

@@ -157,7 +157,10 @@ export function evidenceOf(draft: Draft): Evidence {
   const streams = new Map<string, StreamLog>();
   const lines = new Map<string, readonly string[]>();
   for (const [stream, { kind, name, status, left, events }] of draft.logs) {
-    const placed = events.map((body, index) => ({ seq: index + 1, at: index, ...body }));
+    const placed = events.map((body, index) => ({
+      ...{ seq: index + 1, at: index, cause: { stream, seq: index, depth: index } },
+      ...body,
+    }));
     const log =
       kind === 'run'
         ? { kind, events: placed as unknown as readonly RunEvent[] }

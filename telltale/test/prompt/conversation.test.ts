@@ -7,6 +7,7 @@ import { openingOf } from '../../src/prompt/opening.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';
 import { type BlockStyle, renderNews, type Told } from '../../src/prompt/render-block.ts';
 import { agentWith } from './agent.ts';
+import { copiedPrompt } from './copied-prompt.ts';
 import { completed, drivenSession, failed } from './driven-session.ts';
 
 const agent = agentWith({
@@ -94,9 +95,10 @@ describe('a conversation', () => {
           switch (each.do) {
             case 'turn': {
               const before = grown.prompt();
+              const asked = before === undefined ? undefined : copiedPrompt(before);
               const prompt = session.turn(grown, each.output);
               expect(reusedPrefix(before, prompt)).toBe(1);
-              if (before !== undefined) expect(commonPrefix(before, prompt)).toBe(before.chars);
+              if (asked !== undefined) expect(commonPrefix(asked, prompt)).toBe(asked.chars);
               break;
             }
             case 'declare':

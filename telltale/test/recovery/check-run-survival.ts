@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { foldRun } from '../../src/events/reduce-run.ts';
 import type { RunEvent, RunEventOf, RunEventType } from '../../src/events/run-event.ts';
 import type { RunState } from '../../src/events/run-state.ts';
+import { unsoundCauses } from '../events/unsound-causes.ts';
 import type { LabTool } from './lab-tools.ts';
 import type { JournalLine } from './scene.ts';
 
@@ -62,6 +63,7 @@ export function checkRunSurvival(survivor: SurvivingRun): SurvivedRun {
     checkCalls(logs, name, state);
   }
   checkNothingTwice(survivor);
+  assert.deepEqual(unsoundCauses(logs), [], 'causes lead nowhere');
   const output = foldRun(logs.get(run) ?? []).output;
   if (interrupted.length === 0)
     assert.deepEqual(

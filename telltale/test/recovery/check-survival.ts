@@ -4,6 +4,7 @@ import type { EventOf, EventType, SessionEvent } from '../../src/events/event.ts
 import { fold } from '../../src/events/reduce.ts';
 import { createSnapshotWriter, restoreSnapshot } from '../../src/events/snapshot.ts';
 import { emptyState, type SessionState } from '../../src/events/state.ts';
+import { unsoundCauses } from '../events/unsound-causes.ts';
 import type { LabTool } from './lab-tools.ts';
 import type { JournalLine, Scene } from './scene.ts';
 
@@ -35,6 +36,7 @@ export function checkSurvival(survivor: Survivor): Survived {
   checkNothingLost(survivor);
   checkNothingTwice(survivor, state);
   checkSpeech(survivor);
+  assert.deepEqual(unsoundCauses(new Map([[log[0]?.session ?? '', log]])), [], 'causes lead nowhere');
   checkFolds(log, state);
   assert.equal(state.status, 'completed', `it ended as ${state.status}: ${JSON.stringify(state.error)}`);
   assert.deepEqual([...state.open], [], 'actions were left open');

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,6 +16,7 @@ import type {
 } from '../../src/session/runtime-types.ts';
 import { runAgent as run } from '../../src/testing/run-agent.ts';
 import { hear, scripted } from '../../src/testing/scripted.ts';
+import { unsoundCauses } from '../events/unsound-causes.ts';
 
 /** A folder with an agent in it; `files` are written beside its manifest. */
 export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
@@ -58,7 +60,7 @@ export interface Ran {
   readonly types: readonly EventType[];
 }
 
-/** Runs an agent of the given manifest on a scripted model and an in-memory store, to its end. */
+/** Runs an agent of the given manifest on a scripted model and an in-memory store, to its end. Its causes have to be sound. */
 export async function runAgent(options: RunOptions): Promise<Ran> {
   const folder = agentFolder(options.manifest ?? '', options.files);
   const clock = options.clock ?? createSystemClock();
@@ -76,6 +78,7 @@ export async function runAgent(options: RunOptions): Promise<Ran> {
     ...(during === undefined ? {} : { during: (session, runtime) => during(session as Session, runtime) }),
     ...(after === undefined ? {} : { after }),
   });
+  assert.deepEqual(unsoundCauses(new Map([[result.session, events]])), []);
   return {
     result,
     events,

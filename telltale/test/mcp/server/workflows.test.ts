@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
 import { rotateKeys } from '../../../src/mcp/server/token-keys.ts';
+import { unsoundCauses } from '../../events/unsound-causes.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { AGENT, NOTES, SHARED, type Stage, type StageOptions, stage, task, workflow } from './serve-stage.ts';
 
@@ -296,6 +297,7 @@ describe('a call that is made again', () => {
       'client.asked',
       'workflow.waiting',
     ]);
+    expect(unsoundCauses(new Map([[run, await runtime.workflows.events(run)]]))).toEqual([]);
   });
 
   it('is refused where the manifest has changed, unless changes are accepted', async () => {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
@@ -14,12 +16,20 @@ model: scripted:./turns.yml
 import: { tools: [./hold.yml], workflows: [./flow.yml] }
 `,
   'hold.yml': 'kind: Tool\nname: hold\nidempotent: true\nimplementation: { module: ./hold.mjs }\n',
-  'hold.mjs':
-    'export const run = (_, { signal }) => new Promise((resolve) => { setTimeout(resolve, 50, "held"); signal.addEventListener("abort", resolve); });',
+  // It ends when it is stopped, or where there is a file "quick": however busy the machine, not before.
+  'hold.mjs': `import { existsSync } from 'node:fs';
+export async function run(_, { signal }) {
+  if (existsSync(new URL('./quick', import.meta.url))) return 'held';
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+}
+`,
   'flow.yml': 'kind: Workflow\nname: flow\nsteps: [{ name: hold, type: tool, target: hold }]\n',
   'turns.yml':
     'turns:\n  - \'<action id="x" mode="sync">{"name":"hold"}</action>\'\n  - <response>Done</response>\n',
 };
+
+const QUICK_FILES = { ...FILES, quick: '' };
+const quicken = (cwd: string) => writeFileSync(join(cwd, 'quick'), '');
 
 /** A disk with room for so many writes. */
 const full = (room = 0) => {
@@ -52,13 +62,14 @@ describe('where the output cannot be written', { timeout: 30_000 }, () => {
     expect(err).toContain('The session was let go of, and nothing of its log is lost.');
     const resume = behind('Resume with', err);
     expect(resume).toEqual(['resume', expect.stringMatching(/^ses_/), '--store', 'b.db']);
+    quicken(cwd);
     expect(await telltale([...resume, '--quiet'], cwd)).toMatchObject({ code: 0, out: 'Done\n' });
   });
 
   it.each([['--quiet'], ['--json']])(
     'run %s says that the session has ended, and where it is',
     async (mode) => {
-      const cwd = temporaryProject(FILES);
+      const cwd = temporaryProject(QUICK_FILES);
       const { code, err } = await unread(['run', 'agent.yml', 'go', '--store', 'b.db', mode], cwd);
       expect(code).toBe(1);
       expect(err).toContain('The session has ended (completed), and nothing of its log is lost.');
@@ -94,6 +105,7 @@ describe('where the output cannot be written', { timeout: 30_000 }, () => {
     expect(code).toBe(1);
     const resume = behind('Resume with', err);
     expect(resume.slice(0, 2)).toEqual(['workflow', 'resume']);
+    quicken(cwd);
     expect(await telltale(resume, cwd)).toMatchObject({ code: 0 });
   });
 
@@ -116,7 +128,7 @@ describe('where the output cannot be written', { timeout: 30_000 }, () => {
   });
 
   it('what is told on stderr is dropped, and the work goes on', async () => {
-    const cwd = temporaryProject(FILES);
+    const cwd = temporaryProject(QUICK_FILES);
     const stderr = streamOutput(full(), {}, { mayFail: true });
     const io = { ...recordedIo({ cwd, env: {} }), stderr, clock: createSystemClock() };
     expect(await main(['run', 'agent.yml', 'go', '--quiet'], io)).toBe(0);

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { append, outcome } from './appending.ts';
 import { eventually, PATIENT } from './eventually.ts';
@@ -88,6 +88,18 @@ test('whoever becomes an owner clears away the dead ones, whatever they owned', 
   await open().create('other', HEAD);
   await eventually(() => expect(existsSync(path)).toBe(false));
   expect(meddle('SELECT pid FROM owners')).toEqual([{ pid: process.pid }]);
+});
+
+test('a message wakes the owner through his socket, before he would look for it', PATIENT, async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }); // he never looks by himself
+  onTestFinished(() => void vi.useRealTimers());
+  const writer = await open().create('s', HEAD);
+  let woken = 0;
+  writer.onWake(() => woken++);
+  const path = doorbell();
+  await eventually(() => expect(existsSync(path)).toBe(true));
+  await open().send('s', { kind: 'steer', from: 'tester', body: 1 });
+  await eventually(() => expect(woken).toBe(1));
 });
 
 test('a message wakes the owner although nobody can ring at his door', PATIENT, async () => {

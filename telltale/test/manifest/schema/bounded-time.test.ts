@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
+import { busyMs } from './busy-ms.ts';
 import { agent, step, steps } from './said.ts';
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Generous: the machine may be busy, and what is guarded against takes minutes. */
+/** Generous: what is guarded against takes minutes. */
 const MAX_MS = 10_000;
 
 const HOSTILE: readonly (readonly [string, unknown])[] = [
@@ -93,9 +94,9 @@ describe('a document that is wrong in thousands of ways is answered in time', ()
   it.each(HOSTILE)(
     '%s',
     (_, document) => {
-      const started = performance.now();
+      const started = busyMs();
       const { issues } = checkManifest(document);
-      expect(performance.now() - started).toBeLessThan(MAX_MS);
+      expect(busyMs() - started).toBeLessThan(MAX_MS);
       expect(issues.length).toBeLessThanOrEqual(201);
     },
     30_000,

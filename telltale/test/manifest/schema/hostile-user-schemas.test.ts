@@ -7,6 +7,7 @@ import {
   compileUserSchema,
 } from '../../../src/manifest/schema/user-schemas/check-user-schema.ts';
 import { MAX_SCHEMA_ROW } from '../../../src/manifest/schema/user-schemas/walk-user-schema.ts';
+import { busyMs } from './busy-ms.ts';
 import { agent, said } from './said.ts';
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
@@ -14,7 +15,7 @@ const many = <T>(count: number, make: (index: number) => T): T[] =>
 const named = (count: number, make: (index: number) => Json): JsonObject =>
   Object.fromEntries(many(count, (index) => [`p${index}`, make(index)]));
 
-/** Generous: the machine may be busy. */
+/** Generous: what is guarded against takes minutes. */
 const MAX_MS = 10_000;
 
 function violation(schema: JsonObject, value: Json): string | undefined {
@@ -41,12 +42,12 @@ describe('what every object inherits', () => {
 describe('uniqueItems', () => {
   it('takes time by the length of a list, not by its square', () => {
     const list = many(100_000, (index) => ({ index }));
-    const started = performance.now();
+    const started = busyMs();
     expect(violation({ uniqueItems: true }, list)).toBeUndefined();
     expect(violation({ uniqueItems: true }, [...list, { index: 7 }])).toBe(
       'it must NOT have duplicate items',
     );
-    expect(performance.now() - started).toBeLessThan(MAX_MS);
+    expect(busyMs() - started).toBeLessThan(MAX_MS);
   });
 
   it('compares by value, whatever the order of keys, and converts nothing', () => {
@@ -86,14 +87,14 @@ describe('a JSON Schema that is as wide as it may be', () => {
   ])(
     'by %s can be used, and one that is wider is refused before anything compiles it',
     (_keyword, schema) => {
-      const started = performance.now();
+      const started = busyMs();
       expect(checkUserSchema(schema(MAX_SCHEMA_ROW))).toEqual([]);
       expect(() => compile(schema(MAX_SCHEMA_ROW))({})).not.toThrow();
       for (const count of [MAX_SCHEMA_ROW + 2, 4_000])
         expect(checkUserSchema(schema(count))[0]?.message).toContain(
           `more than ${MAX_SCHEMA_ROW} parts side by side`,
         );
-      expect(performance.now() - started).toBeLessThan(MAX_MS);
+      expect(busyMs() - started).toBeLessThan(MAX_MS);
     },
     30_000,
   );

@@ -7,6 +7,7 @@ const TIMEOUT_MS = 60_000;
 const POLL_TIMEOUT_MS = 20_000;
 const PACKAGING_TIMEOUT_MS = 180_000;
 
+const seeded = 'telltale/test/seeded.ts';
 const rooms = 'telltale/test/rooms/**/*.test.ts';
 const packaging = 'telltale/test/packaging/**/*.test.ts';
 const examples = 'telltale/test/examples/**/*.test.ts';
@@ -39,6 +40,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: isolated,
+          setupFiles: [seeded],
           globalSetup: ['telltale/test/servers/global-setup.ts'],
         },
       },
@@ -48,6 +50,7 @@ export default defineConfig({
           include: ['telltale/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
           exclude: [rooms, packaging, examples, browser, ...isolated],
           isolate: false,
+          setupFiles: [seeded],
           globalSetup: ['telltale/test/servers/global-setup.ts'],
         },
       },

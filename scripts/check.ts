@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HELP, readArguments } from './check/check-arguments.ts';
+import { seedOf } from './check/seed.ts';
 import { setUpServers } from './check/servers.ts';
 import {
   closingLines,
@@ -15,6 +16,7 @@ import {
 import { type CheckContext, STAGES } from './check/stages.ts';
 import { compilePackage } from './launch/build.js';
 import { createProgress } from './launch/progress.js';
+import { runCaptured } from './launch/run-captured.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const progress = createProgress(process.stdout);
@@ -49,6 +51,8 @@ async function check(names: readonly string[], strict: boolean, context: CheckCo
     if (built.code !== 0)
       reports.push(await timed('build', 'the package', async () => oneCheck('the package', built)));
   }
+  if (chosen.some(({ takesFilters }) => takesFilters))
+    console.log(`– the seed of random tests is ${context.seed}`);
   for (const { name, what, needsServers = false, run } of chosen) {
     if (needsServers) await setUpServers(progress);
     const judged = async () => (strict ? strictly(await run(context)) : run(context));
@@ -56,6 +60,12 @@ async function check(names: readonly string[], strict: boolean, context: CheckCo
   }
   console.log(closingLines(reports).join('\n'));
   return reports.some(({ failures }) => failures.length > 0) ? 1 : 0;
+}
+
+/** The commit that the work tree stands on; other words where there is none, or no git. */
+async function commitHere(): Promise<string> {
+  const { code, output } = await runCaptured('git', ['rev-parse', 'HEAD'], { cwd: root });
+  return code === 0 ? output : '';
 }
 
 function createScratch(): string {
@@ -76,7 +86,7 @@ async function main(): Promise<number> {
     console.error(`✗ ${read.error}`);
     return 2;
   }
-  const { mode, stages, update, strict, filters } = read.value;
+  const { mode, stages, update, strict, filters, seed } = read.value;
   switch (mode) {
     case 'help':
       console.log(HELP.trimEnd());
@@ -85,7 +95,10 @@ async function main(): Promise<number> {
       for (const { name, what } of STAGES) console.log(`${name.padEnd(nameWidth)}  ${what}`);
       return 0;
     case 'run':
-      return check(stages, strict, { root, scratch: createScratch(), update, filters });
+      return check(stages, strict, {
+        ...{ root, scratch: createScratch(), update, filters },
+        seed: seed ?? seedOf(await commitHere()),
+      });
   }
 }
 

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { suggest } from '../../telltale/src/kernel/nearest.ts';
 import { err, ok, type Result } from '../../telltale/src/kernel/result.ts';
+import { readSeed } from './seed.ts';
 
 export interface CheckArguments {
   readonly mode: 'run' | 'list' | 'help';
@@ -10,6 +11,8 @@ export interface CheckArguments {
   readonly update: boolean;
   /** Whether a test that cannot run here has failed. */
   readonly strict: boolean;
+  /** Of random tests, where not the commit's own. */
+  readonly seed: number | undefined;
   /** Parts of test files' paths; only files that hold one of them run. */
   readonly filters: readonly string[];
 }
@@ -20,6 +23,7 @@ npm test -- --only types,rooms    some of them
 npm test -- --only unit clock     only test files whose path holds "clock"
 npm test -- --update              write snapshots anew
 npm test -- --strict              a test that lacks a server has failed, not been skipped
+npm test -- --seed 7              random tests try what this seed brings, not the commit's own
 `;
 
 /** Reads what stands behind `npm test --`. The error is a sentence for the person who typed it. */
@@ -43,7 +47,10 @@ export function readArguments(
       `"${filters.join(' ')}" chooses test files, and the stage "${deaf}" has none. Name stages that do: --only ${[...takeFilters].join(',')}.`,
     );
   }
-  return ok({ mode, stages, update: values.update ?? false, strict: values.strict ?? false, filters });
+  const seed = readSeed(values.seed);
+  if (!seed.ok) return seed;
+  const { update = false, strict = false } = values;
+  return ok({ mode, stages, update, strict, seed: seed.value, filters });
 }
 
 function parse(argv: readonly string[]) {
@@ -58,6 +65,7 @@ function parse(argv: readonly string[]) {
           help: { type: 'boolean', short: 'h' },
           update: { type: 'boolean', short: 'u' },
           strict: { type: 'boolean' },
+          seed: { type: 'string' },
         },
       }),
     );

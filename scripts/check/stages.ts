@@ -12,6 +12,8 @@ export interface CheckContext {
   /** The temporary folder of every stage; deleted at the end, however the check ends. */
   readonly scratch: string;
   readonly update: boolean;
+  /** Of random tests. */
+  readonly seed: number;
   readonly filters: readonly string[];
 }
 
@@ -109,7 +111,7 @@ function readJson(path: string): VitestJson | undefined {
 }
 
 /** Runs a tool's script from node_modules on this Node, never by what happens to be in PATH. */
-function runTool({ root, scratch }: CheckContext, script: string, ...args: readonly string[]) {
+function runTool({ root, scratch, seed }: CheckContext, script: string, ...args: readonly string[]) {
   const bin = join(root, 'node_modules', '.bin');
   const colour = process.stdout.isTTY && !process.env.NO_COLOR ? { FORCE_COLOR: '1' } : { NO_COLOR: '1' };
   const temporary = { TMPDIR: scratch, TMP: scratch, TEMP: scratch };
@@ -117,6 +119,7 @@ function runTool({ root, scratch }: CheckContext, script: string, ...args: reado
     ...process.env,
     ...colour,
     ...temporary,
+    TELLTALE_SEED: String(seed),
     PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
   };
   return runCaptured(process.execPath, [join(root, 'node_modules', script), ...args], { cwd: root, env });

@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseCLI } from 'vitest/node';
 import { readArguments } from '../check/check-arguments.ts';
 import { unpairedExamples } from '../check/examples.ts';
+import { seedOf } from '../check/seed.ts';
 import { closingLines, oneCheck, strict, together } from '../check/stage-result.ts';
 import { vitestArguments } from '../check/vitest-arguments.ts';
 import { readVitestReport } from '../check/vitest-report.ts';
@@ -13,7 +15,7 @@ describe('the arguments of npm test', () => {
   test('none means every stage', () => {
     expect(read()).toEqual({
       ok: true,
-      value: { mode: 'run', stages: known, update: false, strict: false, filters: [] },
+      value: { mode: 'run', stages: known, update: false, strict: false, seed: undefined, filters: [] },
     });
   });
 
@@ -47,6 +49,32 @@ describe('the arguments of npm test', () => {
   test('other words choose test files, in stages that have some', () => {
     expect(read('--only', 'unit', 'duration')).toMatchObject({ value: { filters: ['duration'] } });
     expect(read('duration')).toMatchObject({ ok: false, error: expect.stringContaining('--only unit') });
+  });
+});
+
+describe('the seed of random tests', () => {
+  const read = (...argv: readonly string[]) => readArguments(argv, ['unit'], new Set(['unit']));
+
+  test('is the same for a commit wherever it is checked, and another for another', () => {
+    const commits = ['56b18f2698aa', 'ffffffff98aa', '00000001', '', 'fatal: not a git repository'];
+    expect(commits.map(seedOf)).toEqual([0x56b18f26 >>> 1, 0x7fffffff, 0, 1, 1]);
+  });
+
+  test('may be given as fast-check prints it', () => {
+    expect(read('--seed', '7')).toMatchObject({ value: { seed: 7 } });
+    expect(read('--seed=-1513043771')).toMatchObject({ value: { seed: -1_513_043_771 } });
+    for (const wrong of ['x', '1.5', '4294967296', ''])
+      expect(read(`--seed=${wrong}`)).toMatchObject({ error: expect.stringContaining(`not "${wrong}"`) });
+  });
+
+  test('is what fast-check takes where a test names none', () => {
+    const { TELLTALE_SEED } = process.env;
+    const { seed } = fc.check(
+      fc.property(fc.nat(), () => true),
+      { numRuns: 1 },
+    );
+    // By hand, without the check, it names none.
+    expect(seed === Number(TELLTALE_SEED)).toBe(TELLTALE_SEED !== undefined);
   });
 });
 

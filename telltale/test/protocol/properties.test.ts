@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { ParserEvent } from '../../src/protocol/intents.ts';
 import { createTagParser } from '../../src/protocol/tags/tag-parser.ts';
+import { moreRuns } from '../more-runs.ts';
 import {
   attributeTurn,
   bodyTurn,
@@ -23,14 +24,10 @@ import { referenceParse } from './reference-parser.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** A failure prints its seed; TELLTALE_SEED repeats it and TELLTALE_RUNS looks longer. */
-const SEED = process.env.TELLTALE_SEED;
-const FACTOR = Number(process.env.TELLTALE_RUNS ?? 1);
 const always = <Values extends [unknown, ...unknown[]]>(
   numRuns: number,
   property: fc.IProperty<Values>,
-): void =>
-  fc.assert(property, { numRuns: numRuns * FACTOR, ...(SEED === undefined ? {} : { seed: Number(SEED) }) });
+): void => fc.assert(property, { numRuns: moreRuns(numRuns) });
 
 const anyTurn = fc.oneof(turn, codeTurn, attributeTurn, bodyTurn, branchTurn, noise);
 

@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
+import { moreRuns } from '../more-runs.ts';
 import { lived } from './taken-up-stage.ts';
 
-const RUNS = 120;
+const RUNS = moreRuns(120);
+const TIMEOUT_MS = 60_000 + 50 * RUNS;
 const AFTER = Array.from({ length: 5 }, () => '<response>Done.</response>');
 const MOST_IDS = 6;
 
@@ -103,20 +105,25 @@ const finals = (events: readonly SessionEvent[]) =>
 const saysOf = (events: readonly SessionEvent[], code: string) =>
   events.some((event) => event.type === 'fault' && event.code === code);
 
-it('a turn that is gone on with word for word comes to what it would have come to, wherever it was cut short', async () => {
-  await fc.assert(
-    fc.asyncProperty(turn, places, async (text, where) => {
-      const turns = [text, ...AFTER];
-      const { events, behind } = await lived(turns, { agent });
-      const end = events.findIndex(({ type }) => type === 'turn.completed');
-      for (const place of where) {
-        const seq = 2 + (place % (end - 1)); // from the turn's beginning on
-        const { all, result } = await behind((event) => event.seq === seq, turns);
-        expect([seq, result.status]).toEqual([seq, 'completed']);
-        if (saysOf(all, 'not_run')) continue; // between an action's text and the action, which come in one go
-        expect([seq, outcome(all)]).toEqual([seq, outcome(events)]);
-      }
-    }),
-    { numRuns: RUNS },
-  );
-});
+it(
+  'a turn that is gone on with word for word comes to what it would have come to, wherever it was cut short',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(turn, places, async (text, where) => {
+        const turns = [text, ...AFTER];
+        const { events, behind, close } = await lived(turns, { agent });
+        const end = events.findIndex(({ type }) => type === 'turn.completed');
+        for (const place of where) {
+          const seq = 2 + (place % (end - 1)); // from the turn's beginning on
+          const { all, result } = await behind((event) => event.seq === seq, turns);
+          expect([seq, result.status]).toEqual([seq, 'completed']);
+          if (saysOf(all, 'not_run')) continue; // between an action's text and the action, which come in one go
+          expect([seq, outcome(all)]).toEqual([seq, outcome(events)]);
+        }
+        await close();
+      }),
+      { numRuns: RUNS },
+    );
+  },
+  TIMEOUT_MS,
+);

@@ -6,7 +6,7 @@ import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
-import type { Session, StartOptions } from '../../src/session/runtime-types.ts';
+import type { Runtime, Session, StartOptions } from '../../src/session/runtime-types.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 
 export const FINAL = '<response>Done.</response>';
@@ -77,7 +77,7 @@ export async function lived(turns: readonly string[] | Model, given: Lived = {})
     random: () => 0,
     ...(clock === undefined ? {} : { clock }),
   });
-  onTestFinished(() => runtime.close());
+  const close = closing(runtime);
   const model = Array.isArray(turns) ? scripted(turns) : (turns as Model);
   const first = runtime.start(agent, { input: 'Go.', model, ...given.start });
   await given.during?.(first as Session, slow);
@@ -99,5 +99,17 @@ export async function lived(turns: readonly string[] | Model, given: Lived = {})
     const all = await runtime.events(id);
     return { id, result, all, since: all.filter((event) => event.seq > seq), prompts: asked.prompts };
   };
-  return { events, behind, slow };
+  return { events, behind, slow, close };
+}
+
+/** Closes it at the test's end, or before: thousands of them are more than fits into memory. */
+function closing(runtime: Runtime): () => Promise<void> {
+  const held: { runtime?: Runtime } = { runtime };
+  const close = async () => {
+    const { runtime: open } = held;
+    delete held.runtime;
+    await open?.close();
+  };
+  onTestFinished(close);
+  return close;
 }

@@ -108,10 +108,9 @@ function neverBegun(context: SessionContext, asked: readonly Asked[]): readonly 
   const taken = takenIds(context.state);
   return asked.flatMap((event) => {
     const actions = event.type === 'action' ? [event] : event.actions;
-    if (actions.some(({ id }) => taken.has(id))) return NONE;
     const made = actions.map((action) => toAction(action, NONE));
     const isMade =
       event.type === 'action' ? made.every(({ ok }) => ok) : loopNotMade(context, made) === undefined;
-    return isMade ? actions.map(({ id }) => id) : NONE;
+    return isMade && !actions.some(({ id }) => taken.has(id)) ? actions.map(({ id }) => id) : [];
   });
 }

@@ -7,6 +7,7 @@ import { added, NONE } from '../kernel/grow.ts';
 import { NO_NEEDS } from './bind.ts';
 import { bindingOf } from './binding-of.ts';
 import { endTurn } from './core.ts';
+import { expand } from './expand.ts';
 import { holdStream, recall, seal, spoil } from './gates.ts';
 import { gatesOf, openLoop } from './gates-of.ts';
 import type { Gate } from './graph.ts';
@@ -16,13 +17,14 @@ import { mayRunAgain } from './may-run-again.ts';
 import { namedBy } from './named.ts';
 import { nameKey, standingOf } from './names.ts';
 import { apply, finish } from './record.ts';
+import { QUEUED } from './run.ts';
 import type { TurnLeft } from './scheduler.ts';
 import { place } from './take.ts';
 import { undone } from './undo.ts';
 import type { Works } from './works.ts';
 
 /**
- * Takes over what an earlier process left, in the order in which it was declared. Nothing is started here.
+ * Takes over what an earlier process left, in the order in which it was declared. No target is called here.
  * Returns the failure that was about to end the session, if there is one.
  */
 export function restore(
@@ -39,11 +41,21 @@ export function restore(
     if (graph.unnamed !== undefined) namedBy(works, known.action, undefined);
   }
   for (const id of completionOrder(from)) works.completed = added(works.completed, id);
+  if (from.failing === undefined) makeMissing(works);
   for (const gate of [...made, ...(graph.unsealed ?? [])])
     if (!open.includes(gate.id)) apply(works, seal(graph, gate), undefined);
   if (held.length > 0) apply(works, holdStream(graph, held), undefined);
   if (!from.turnOpen) apply(works, endTurn(graph, wasCutShort(from) ? 'cut' : 'well'), undefined);
   return from.failing === undefined ? undefined : from.actions.get(from.failing);
+}
+
+/**
+ * The rounds of `<foreach>`s that the process died in the midst of making. Before anything is given up: others may wait for
+ * one of them.
+ */
+function makeMissing(works: Works): void {
+  for (const run of [...(works.openLoops ?? NONE)])
+    if (run.attempts > 0 && run.stage === QUEUED) expand(works, run);
 }
 
 /** What has not ended: it waits on, is tried again, or nobody will ever know. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
-import { type Is, isSaid, lived } from './taken-up-stage.ts';
+import { type Is, isSaid, lived, seen } from './taken-up-stage.ts';
 
 const moment = () => new Promise((resolve) => setImmediate(resolve));
 const agent = {
@@ -62,6 +62,35 @@ it('a round of a <foreach> waits on for an id that the model had not come to', a
   expect(ends(events)).toMatchObject({ 'e[0]': 'completed' });
   const { all } = await behind(declares('foreach_1'), [turn, ...REST]);
   expect(ends(all)).toEqual(ends(events));
+});
+
+describe('a round of a <foreach> that waits for another, of which the process died before it was made', () => {
+  const rounds = (list: string) =>
+    `<foreach in="$${list}" as="x">${act('e', { depends_on: ['f'] })}${act('f')}</foreach>`;
+  const completed = { 'e[0]': 'completed', 'f[0]': 'completed' };
+
+  it('is no deadlock where its <parallel> holds the stream up', async () => {
+    const turn = `${act('l', { name: 'list' })}<parallel>${rounds('l')}</parallel>`;
+    const { behind } = await lived([turn, ...REST], { agent });
+    const { all } = await behind(declares('e[0]'), [turn, ...REST]);
+    expect(ends(all)).toMatchObject(completed);
+    expect(all.filter(({ type }) => type === 'fault')).toEqual([]);
+  });
+
+  it('is not given up where its turn is over', async () => {
+    const turn = `${act('l', { name: 'slow' })}${rounds('l')}`;
+    const { behind, slow } = await lived([turn, ...REST], {
+      isHeld: true,
+      async during(session, held) {
+        held.gives = [1];
+        await seen(session, 'turn.completed');
+        held.end();
+      },
+    });
+    slow.isHeld = false;
+    const { all } = await behind(declares('e[0]'), REST);
+    expect(ends(all)).toMatchObject(completed);
+  });
 });
 
 describe('a response that waits for what the model had not come to', () => {

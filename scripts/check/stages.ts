@@ -119,7 +119,7 @@ function runTool({ root, scratch, seed }: CheckContext, script: string, ...args:
     ...process.env,
     ...colour,
     ...temporary,
-    TELLTALE_SEED: String(seed),
+    CHECK_SEED: String(seed),
     PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
   };
   return runCaptured(process.execPath, [join(root, 'node_modules', script), ...args], { cwd: root, env });

@@ -6,7 +6,7 @@ import { fingerprint, parseInChunks, withoutMessages } from './parse-in-chunks.t
 import { readCases } from './worked-cases.ts';
 
 const CHUNKINGS = 200;
-const SEED = Number(process.env.TELLTALE_SEED ?? 20_261_115);
+const SEED = Number(process.env.CHECK_SEED ?? 20_261_115);
 const FILES = ['vectors/protocol.jsonl', 'vectors/protocol-options.jsonl', 'cases.jsonl'];
 /** Beside the repository on the machines where the page is written; a clone goes without. */
 const ORIGINALS = new URL('../../../../shared/vectors/', import.meta.url);

@@ -1,29 +1,27 @@
-import { completesStep } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
-import type { SessionState } from '../../events/state.ts';
 import { NONE } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
-import { isLoop } from '../../scheduler/loops.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { isTag } from './act.ts';
 import { type Branches, badTest, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
 import { cutBack } from './cut-back.ts';
 import { decideIf } from './decide-if.ts';
-import { loopNotMade, notMade } from './declare.ts';
 import { type FaultBody, faultIn } from './group-faults.ts';
 import { followGroups, type Groups, goOnInGroups } from './groups.ts';
-import type { Heard, HeardResponse } from './hearing-state.ts';
+import type { Heard } from './hearing-state.ts';
 import { ifsOf } from './inside.ts';
 import { insideOf } from './inside-of.ts';
 import { leftOpenIf, type PassedFaults, passBy } from './passed-faults.ts';
+import { createReheardActions, cutsAgain, loopAgain } from './reheard-actions.ts';
 import {
-  createResponseStream,
-  endResponse,
-  pushResponse,
-  type ResponseStream,
-  whenOut,
-} from './response-stream.ts';
+  closeCutOff,
+  closeThoughts,
+  createReheardSpeech,
+  recloses,
+  reopen,
+  sayAgain,
+} from './reheard-speech.ts';
 import { createTurnParser, endLine } from './turn-parser.ts';
 
 type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
@@ -53,46 +51,26 @@ export interface Reheard extends Heard {
  * for a decision. Nothing is acted on: what the tests of its `<if>`s came to is on the log.
  */
 export function rehear(context: SessionContext): Reheard {
-  const { state, manifest, scheduler, log, edges, guide } = context;
-  const { toAction } = edges.prepared;
+  const { state } = context;
   const inside = insideOf(context);
   const said = state.turns.at(-1)?.output ?? '';
   const cut = state.turnOpen ? cutBack(context, inside) : {};
-  const output = said.slice(0, cut.kept);
   // Its own ids are given out again, the same ones.
   const parser = createTurnParser(context, takenIds(state, state.turn), inside);
   const branches: Branches & PassedFaults = {
     ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
   };
   goOnInside(branches, ifsOf(inside));
-  const responses: HeardResponse[] = [];
-  const lost: FaultBody[] = [];
-  const faults: FaultBody[] = [];
-  const thoughts: { text: string; readonly depth: number }[] = [];
-  const unsaid: { readonly text: string; readonly depth: number }[] = [];
-  let observed: string | undefined;
   const groups: Groups = { groups: NONE, goneOn: 0, parallels: 0, emptyGroups: NONE };
   goOnInGroups(groups, inside);
-  let loops = 0;
-  const begun = loopsIn(state);
-  let asked = 0;
+  const faults: FaultBody[] = [];
   const decided: EventBody[] = [];
-  let seen = 0;
-  let closed = 0;
-  let text = '';
-  let tagged = false;
-  let final = false;
-  let completed = false;
-  let open: { readonly stream: ResponseStream; readonly final: boolean } | undefined;
-  // As with responses, those before it are on the log.
-  const closeThought = () => {
-    const thought = thoughts.pop();
-    if (thought !== undefined && closed++ >= (state.signs.thoughts ?? Number.POSITIVE_INFINITY))
-      unsaid.push(thought);
-  };
+  const speech = createReheardSpeech(context);
+  const asked = createReheardActions(context, groups, faults);
+  let tests = 0;
   // A log that ends before the decision ends before all that came of it: nothing has changed since.
   const decide = (test: string): boolean | undefined => {
-    const known = state.signs.ifs[asked++];
+    const known = state.signs.ifs[tests++];
     if (known !== undefined) return known ?? undefined;
     const made = decideIf(context, test);
     const { held, problem } = made;
@@ -101,99 +79,68 @@ export function rehear(context: SessionContext): Reheard {
     faults.push(faultIn(groups, badTest(test, problem)));
     return undefined;
   };
-  const pushed = parser.push(output);
+  const pushed = parser.push(said.slice(0, cut.kept));
   if ('unfinished' in parser) pushed.push(...endLine(parser));
   // The log ends behind what is acted on: only the last of it may have been written and not done.
   const last = state.signs.unset === true && parser.consumed === said.length ? pushed.at(-1) : undefined;
   let unset: Setting | undefined;
+  let tagged = false;
+  let final = false;
+  let observed: string | undefined;
   for (const [at, event] of [...pushed, ...parser.end()].entries()) {
     if (final || observed !== undefined) break;
     const isEnd = at >= pushed.length;
     tagged ||= isTag(event);
-    if (event.type === 'if') {
-      if (event.body === 'else') otherBranch(branches);
-      else if (event.body === 'close') {
-        closeBranch(branches);
-        const left = leftOpenIf(branches);
-        if (left !== undefined && branches.branchHolds && !isEnd) faults.push(faultIn(groups, left));
-      } else openBranch(branches, () => decide(event.test));
-    } else if (!branches.branchHolds) passBy(branches, event);
-    else if (event.type === 'text') text += event.text;
-    else if (event.type === 'fault') {
-      if (!isEnd) faults.push(faultIn(groups, event)); // that it ends there is no mistake of the model's
-    } else if (event.type === 'metadata' || event.type === 'variables') {
-      if (event === last) unset = event;
-    } else if (event.type === 'parallel') followGroups(groups, event, state.turn);
-    else if (event.type === 'open' && event.tag === 'thought')
-      thoughts.push({ text: '', depth: event.depth });
-    else if (event.type === 'open') {
-      const before = responses.at(-1)?.stream;
-      const toJson = manifest.output !== undefined;
-      const stream = createResponseStream(scheduler, undefined, event.final, toJson, before);
-      open = { stream, final: event.final };
-    } else if (event.type === 'delta' && event.tag === 'thought') {
-      const thought = thoughts.at(-1);
-      if (thought !== undefined) thought.text += event.text;
-    } else if (event.type === 'delta' && open !== undefined) pushResponse(open.stream, event.text);
-    else if (event.type === 'close' && event.tag === 'thought') closeThought();
-    else if (event.type === 'close' && open !== undefined) {
-      const { stream } = open;
-      const meant = (event.final ?? open.final) && event.truncated !== true;
-      final = meant && guide === undefined;
-      endResponse(stream);
-      // Those before it are on the log: they are counted there in the order in which they were closed.
-      if (seen++ >= state.signs.responses && event.truncated !== true) {
-        responses.push({ stream, final, ...(meant && !final ? { inVain: true as const } : {}) });
-        if (!final) whenOut(stream, () => log.append({ type: 'response', text: stream.text, final: false }));
+    if (event.type !== 'if' && !branches.branchHolds) {
+      passBy(branches, event);
+      continue;
+    }
+    switch (event.type) {
+      case 'if': {
+        if (event.body === 'open') openBranch(branches, () => decide(event.test));
+        else if (event.body === 'else') otherBranch(branches);
+        else {
+          closeBranch(branches);
+          const left = leftOpenIf(branches);
+          if (left !== undefined && branches.branchHolds && !isEnd) faults.push(faultIn(groups, left));
+        }
+        break;
       }
-      open = undefined;
-    } else if (event.type === 'foreach') {
-      if (completed) continue;
-      const actions = event.actions.map((each) => toAction(each, NONE));
-      const bad = loopNotMade(context, actions);
-      if (bad !== undefined) faults.push(faultIn(groups, bad));
-      else if (++loops > begun) lost.push(...event.actions.map(({ id }) => notRun(id, groups)));
-    } else if (event.type === 'action') {
-      const action = toAction(event, NONE);
-      if (!action.ok) faults.push(faultIn(groups, notMade(action.error)));
-      if (!action.ok || completed) continue; // it followed the end of a step
-      completed = guide !== undefined && completesStep(action.value);
-      if (!state.actions.has(event.id)) lost.push(notRun(event.id, groups));
-      else if (
-        manifest.protocol.on_sync === 'observe' &&
-        action.value.mode === 'sync' &&
-        groups.groups.length === 0
-      )
-        observed = event.id;
+      case 'text':
+        speech.text += event.text;
+        break;
+      case 'open':
+        reopen(speech, event);
+        break;
+      case 'delta':
+        sayAgain(speech, event);
+        break;
+      case 'close':
+        final = recloses(speech, event);
+        break;
+      case 'action':
+        if (cutsAgain(asked, event)) observed = event.id;
+        break;
+      case 'foreach':
+        loopAgain(asked, event);
+        break;
+      case 'parallel':
+        followGroups(groups, event, state.turn);
+        break;
+      case 'metadata':
+      case 'variables':
+        if (event === last) unset = event;
+        break;
+      case 'fault':
+        if (!isEnd) faults.push(faultIn(groups, event)); // that it ends there is no mistake of the model's
+        break;
     }
   }
-  // The stream was cut where a final response closed, or at a sync action: what is open there is said as far as it went.
-  if (observed !== undefined && open !== undefined) {
-    const { stream } = open;
-    endResponse(stream);
-    if (seen >= state.signs.responses) {
-      responses.push({ stream, final: false });
-      whenOut(stream, () => log.append({ type: 'response', text: stream.text, final: false }));
-    }
-  }
-  while (thoughts.length > 0) closeThought();
+  if (observed !== undefined) closeCutOff(speech);
+  closeThoughts(speech);
   const doubt = !final && 'inDoubt' in parser && parser.inDoubt();
   if (doubt) faults.push(...branches.passed);
+  const { responses, text, thoughts } = speech;
   const heard = { responses, text, tagged, observed, final, doubt, ...cut };
-  return { ...heard, lost, unset, faults, decided, thoughts: unsaid };
-}
-
-/** Whoever depends on all of the `<parallel>`s that it was to stand in must not begin without it. */
-const notRun = (id: string, { groups }: Groups): FaultBody => ({
-  type: 'fault',
-  code: 'not_run',
-  message: `The action "${id}" of your last message was not run: the runtime was stopped before it could be. Ask for it again under another id if it is still needed.`,
-  ...(groups.length === 0 ? {} : { groups: [...groups] }),
-});
-
-/** How many `<foreach>` of the turn in hand are on the log. */
-function loopsIn({ actions, turn }: SessionState): number {
-  let found = 0;
-  for (const known of actions.values()) if (known.turn === turn && isLoop(known.action)) found++;
-  return found;
+  return { ...heard, lost: asked.lost, unset, faults, decided, thoughts };
 }

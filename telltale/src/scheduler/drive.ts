@@ -5,21 +5,19 @@ import { added, NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
+import { ask, askForEach } from './ask.ts';
 import { isAtRest } from './at-rest.ts';
 import { ring } from './bell.ts';
-import { endTurn, type TurnEnding } from './core.ts';
+import type { TurnEnding } from './core.ts';
 import { awaitsMore as awaits } from './cycles.ts';
 import type { SchedulerEdges } from './edges.ts';
+import { endOfGroup, endOfTurn } from './end-of-turn.ts';
 import { revived } from './failures.ts';
-import { duplicateId } from './faults.ts';
 import { first, shifted } from './fifo.ts';
-import { seal } from './gates.ts';
-import { openLoop, spoilGroup } from './gates-of.ts';
+import { spoilGroup } from './gates-of.ts';
 import { createGraph, type Gate } from './graph.ts';
-import { loopAction } from './loops.ts';
 import { named as tellNamed } from './named.ts';
 import { fromOutside } from './outside.ts';
-import { apply } from './record.ts';
 import { resolution } from './resolution.ts';
 import { restore as takeOver } from './restore.ts';
 import { ended, failSession, rollback as undo } from './rollback.ts';
@@ -27,12 +25,10 @@ import { QUEUED, type Run } from './run.ts';
 import type { Loop, Resolution, Scheduler, SchedulerOptions, TurnLeft } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
-import { freshLoopId, isTaken, take } from './take.ts';
 import { whenEnded as callWhenEnded, whenOneEnded as callWhenOneEnded } from './when-ended.ts';
 import type { Works } from './works.ts';
 
 const NOTHING_LEFT: TurnLeft = {};
-const DECLARED = { turn: 'open', undoes: undefined } as const;
 
 const METHODS = {
   goOn,
@@ -135,30 +131,14 @@ function heard(this: Works, id: string): void {
 
 function declare(this: Works, action: DeclaredAction, cause: Cause): void {
   if (this.life === 'lost') return;
-  if (isTaken(this, action.id)) refuse(this, action, cause);
-  else take(this, action, cause, DECLARED);
+  ask(this, action, cause);
   this.goOn();
 }
 
 function loop(this: Works, asked: Loop, cause: Cause): void {
   if (this.life === 'lost') return;
-  const actions = asked.actions.filter((action) => {
-    if (!isTaken(this, action.id)) return true;
-    refuse(this, action, cause);
-    return false;
-  });
-  const taken = { ...asked, actions };
-  const action = loopAction(freshLoopId(this), taken);
-  if (this.life === 'open') openLoop(this, taken);
-  take(this, action, cause, DECLARED);
+  askForEach(this, asked, cause);
   this.goOn();
-}
-
-/** Its id is taken, by a `<foreach>` say, which the model has not named. */
-function refuse(works: Works, { id, group, within = NONE }: DeclaredAction, cause: Cause): void {
-  const groups = group === undefined ? NONE : [...within, group];
-  works.edges.append({ ...duplicateId(id), ...(groups.length === 0 ? {} : { groups }) }, cause);
-  for (const each of groups) spoilGroup(works, each);
 }
 
 function named(this: Works, values: Readonly<Record<string, unknown>>, cause: Cause): void {
@@ -181,11 +161,7 @@ function resolve(this: Works, source: string): Resolution {
 
 function turnEnded(this: Works, how: TurnEnding): void {
   if (this.life === 'lost') return;
-  // One that was cut short has not ended well, however what goes on with it does.
-  for (const run of this.openLoops ?? [])
-    if (run.turn === 'open') run.turn = how;
-    else if (run.turn === 'cut' && how !== 'cut') run.turn = 'broken';
-  apply(this, endTurn(this.graph, how), undefined);
+  endOfTurn(this, how);
   this.goOn();
 }
 
@@ -196,9 +172,8 @@ function spoil(this: Works, groups: readonly string[]): void {
 }
 
 function closed(this: Works, group: string): void {
-  const gate = this.graph.gates?.get(group);
-  if (this.life === 'lost' || gate === undefined) return;
-  apply(this, seal(this.graph, gate), undefined);
+  if (this.life === 'lost') return;
+  endOfGroup(this, group);
   this.goOn();
 }
 

@@ -90,8 +90,9 @@ export interface Tables {
     options?: { readonly prefix?: string; readonly after?: string; readonly limit?: number },
   ): Promise<readonly string[]>;
   /**
-   * Adds to a number (0 if there is none) and gives the new one; atomic over processes. Rejects with `not_exact`, and
-   * adds nothing, where the sum of whole numbers would be another one.
+   * Adds to a number (0 if there is none) and gives the new one; atomic over processes. Adds nothing and rejects with
+   * `not_a_number` where there is something else, or the sum is none, and with `not_exact` where that of whole numbers would
+   * be another one, or one of the two would be lost in it.
    */
   increment(table: string, key: string, by: number): Promise<number>;
   /**

@@ -1,4 +1,3 @@
-import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Operation } from '../operations.ts';
 import { checkSize } from './check-size.ts';
@@ -85,14 +84,10 @@ export function kvDriver({
       required: ['key'],
       idempotent: false,
       async run({ key, by = 1 }) {
-        const before = await tables.get(table, String(key));
-        if (before !== undefined && typeof before !== 'number') throw noNumber(String(key));
         try {
           return await tables.increment(table, String(key), Number(by));
         } catch (error) {
-          if (!(error instanceof RuntimeError && error.code === 'not_exact')) throw error;
-          // It may have been counted up since it was read.
-          throw inexact(String(key), (await tables.get(table, String(key))) ?? 0, Number(by));
+          throw await notCounted(tables, table, String(key), Number(by), error);
         }
       },
     },
@@ -110,10 +105,25 @@ export function kvDriver({
   return { operations, byDefault: 'get' };
 }
 
-const inexact = (key: string, before: Json, by: number) =>
+/** As the model is told: what is there by now is what matters to it. */
+async function notCounted(
+  tables: Pick<RelicContext['store']['tables'], 'get'>,
+  table: string,
+  key: string,
+  by: number,
+  error: unknown,
+): Promise<unknown> {
+  const code = error instanceof RuntimeError ? error.code : undefined;
+  if (code !== 'not_exact' && code !== 'not_a_number') return error;
+  const found = (await tables.get(table, key)) ?? 0;
+  if (typeof found !== 'number') return noNumber(key);
+  return code === 'not_exact' ? inexact(key, found, by) : error;
+}
+
+const inexact = (key: string, before: number, by: number) =>
   new RuntimeError(
     'bad_parameters',
-    `The key "${key}" holds ${String(before)}, to which ${by} cannot be added: numbers of that size are not exact.`,
+    `The key "${key}" holds ${before}, to which ${by} cannot be added: numbers of that size are not exact.`,
     { hint: 'Count in another key, or set this one to a smaller number with the operation "set".' },
   );
 

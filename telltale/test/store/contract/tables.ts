@@ -86,6 +86,12 @@ export function tablesContract(contract: Contract): void {
         [2 ** 53, 3, 'not_exact'],
         [-(2 ** 53), -1, 'not_exact'],
         [1e300, 0.5, 'not_exact'],
+        [0.5, 1e300, 'not_exact'],
+        [1, 2 ** 54, 'not_exact'],
+        [10, -1e17, 'not_exact'],
+        [1, Number.MAX_VALUE, 'not_exact'],
+        [-3 * 2 ** 970, Number.MAX_VALUE, 'not_exact'],
+        [2 ** 970, Number.MAX_VALUE, 'not_a_number'],
         [Number.MAX_VALUE, Number.MAX_VALUE, 'not_a_number'],
       ] as const) {
         await store.tables.set('t', 'n', from);
@@ -98,6 +104,10 @@ export function tablesContract(contract: Contract): void {
         [0.1, 0.2],
         [1e20, 1e20],
         [1e300, 0],
+        [0, Number.MAX_VALUE],
+        [-Number.MAX_VALUE, Number.MAX_VALUE],
+        [5e-324, 5e-324],
+        [2 ** 60, 2 ** 54],
       ] as const) {
         await store.tables.set('t', 'n', from);
         expect(await store.tables.increment('t', 'n', by)).toBe(from + by);

@@ -1,9 +1,10 @@
 /** Expired rows that a write with a time to live clears away: more than it makes, so that they cannot pile up. */
 const SWEEP = 16;
 
-/** `check`: what is looked at before the sum is written. */
+/** `isTooLarge`: whether the sum is beyond all numbers. `check`: what is looked at before it is written. */
 const incrementFunction = (
   create: 'CREATE' | 'CREATE OR REPLACE',
+  isTooLarge: string,
   check: string,
 ) => `${create} FUNCTION {S}.increment_1(p_now bigint, p_tab text, p_key text, p_by double precision)
 RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -21,7 +22,7 @@ BEGIN
     END IF;
     v_was := v_before;
   END IF;
-  IF (p_by > 0 AND v_was > c_most - p_by) OR (p_by < 0 AND v_was < -c_most - p_by) THEN
+  IF ${isTooLarge} THEN
     RETURN '{"e": "number"}';
   END IF;
   v_after := v_was + p_by;
@@ -81,7 +82,7 @@ BEGIN
   END LOOP;
 END $$;
 
-${incrementFunction('CREATE', '')}
+${incrementFunction('CREATE', '(p_by > 0 AND v_was > c_most - p_by) OR (p_by < 0 AND v_was < -c_most - p_by)', '')}
 
 CREATE FUNCTION {S}.exchange_1(p_now bigint, p_expected jsonb, p_writes jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
@@ -107,13 +108,16 @@ END $$;
 `;
 
 /**
- * Refuses a sum that is not exact (`isExactSum`). The one function that was changed, in place: whoever works on the store
+ * Refuses a sum that is not exact (`isExactSum`), and one that is too large by the rule of all other stores: halves add up as
+ * the whole does, and where one of the two is below 1e290, the sum cannot be. The one function that was changed, in place: whoever works on the store
  * at that time is answered with what it knows of a counter that cannot be counted up.
  */
 export const EXACT_COUNTS = incrementFunction(
   'CREATE OR REPLACE',
-  `  IF p_by <> 0 AND (v_after = v_was
-    OR (v_was = trunc(v_was) AND p_by = trunc(p_by) AND v_after - v_was <> p_by)) THEN
+  'abs(v_was) > 1e290 AND abs(p_by) > 1e290 AND abs(v_was / 2 + p_by / 2) > c_most / 2',
+  `  IF v_was <> 0 AND p_by <> 0 AND (v_after = v_was OR v_after = p_by
+    OR (v_was = trunc(v_was) AND p_by = trunc(p_by)
+      AND CASE WHEN abs(p_by) > abs(v_was) THEN v_after - p_by <> v_was ELSE v_after - v_was <> p_by END)) THEN
     RETURN '{"e": "exact"}';
   END IF;
 `,

@@ -108,6 +108,8 @@ export async function beginSession(
     const { state, snapshots } = await openSession(edges.store, begin.id);
     const chat = begin.resume.chat === true;
     if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
+    // It was alive when somebody found that it should go on: nobody asks for one that has ended since.
+    if (begin.resume.by === 'runtime' && hasEnded(state.status)) throw sessionEnded(begin.id, state.status);
     const sentBefore = hasEnded(state.status) ? ((await writer.inbox()).at(-1)?.id ?? 0) : 0;
     const log = createSessionLog({ ...edges, writer, state, snapshots, stop });
     onLog({ writer, log });
@@ -156,6 +158,11 @@ const shownToChild = (what: 'metadata' | 'variables', values: JsonObject) =>
     from: 'parent',
     text: `My ${what}, for you to read: ${JSON.stringify(values)}`,
   }) as const;
+
+const sessionEnded = (id: string, status: string) =>
+  new RuntimeError('session_ended', `${id} has ended (${status}), and goes on only if somebody resumes it.`, {
+    hint: `Resume it: telltale resume ${id}`,
+  });
 
 const sessionCompleted = (id: string) =>
   new RuntimeError('session_completed', `${id} has completed: there is nothing left to resume.`, {

@@ -134,8 +134,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     async cancel(session, reason = 'asked to', from = 'user') {
       checkText('runtime.cancel', 'reason', reason);
-      const { cancelSession } = await import('./ending/cancel-session.ts');
-      await cancelSession({ store, clock, workflows: runs }, session, reason, from);
+      const { cancelHere } = await import('./ending/cancel-here.ts');
+      await cancelHere({ store, clock, workflows: runs }, session, reason, from);
     },
     workflows: {
       ...runs,

@@ -100,3 +100,8 @@ export const sessionUnknown = (session: string, location: string) =>
   new RuntimeError('session_unknown', `No session "${session}" is in ${location}.`, {
     hint: 'List them with: telltale sessions',
   });
+
+export const sessionEmpty = (session: string) =>
+  new RuntimeError('session_empty', `${session} was made, but nothing is on its log: it never began.`, {
+    hint: 'Start it again under the same id.',
+  });

@@ -5,7 +5,7 @@ import type { Begin } from './children/lineage.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
-import { readSession } from './read-session.ts';
+import { readSession, sessionEmpty } from './read-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import type { ResumeOptions } from './runtime-types.ts';
 
@@ -38,11 +38,6 @@ function startedWith({ model }: SessionState, agent: LoadedAgent<unknown>): stri
   const isOwn = model === agent.manifest.model || ownModels.some(({ id }) => id === model);
   return !isOwn && isModelRef(model) ? model : undefined;
 }
-
-const sessionEmpty = (session: string) =>
-  new RuntimeError('session_empty', `${session} was made, but nothing is on its log: it never began.`, {
-    hint: 'Start it again under the same id.',
-  });
 
 const sessionOfAgent = (session: string, parent: string) =>
   new RuntimeError('session_has_parent', `${session} is a sub-agent's session: ${parent} works on it.`, {

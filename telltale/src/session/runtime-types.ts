@@ -162,7 +162,10 @@ export interface Session<Output = Json> {
   breakOff(): void;
   /** Has a chat complete as soon as every message is answered. */
   finish(): void;
-  /** Ends it, also where it waits or was interrupted; resolves when it has ended, or is told to by whoever works on it. */
+  /**
+   * Ends it, also where it waits or was interrupted; resolves when it has ended, or when whoever works on it by now is told
+   * to. One that was interrupted because its runtime closed stays so.
+   */
   cancel(reason?: string): Promise<void>;
   /** Stops at once and lets go of the stream, so that it can be resumed: what Ctrl-C does. */
   interrupt(): Promise<void>;
@@ -221,8 +224,9 @@ export interface Runtime {
   /** Through the inbox: works from any process. Rejects with `session_completed` where nobody would read it. */
   steer(session: string, text: string, from?: string): Promise<void>;
   /**
-   * Ends it: through its inbox where a process works on it, else at once. One that has ended stays as it is; one whose
-   * workflow has completed steps to undo ends when it is resumed, since that takes its agent.
+   * Ends it: through its inbox where a process works on it, else at once. One that has ended stays as it is. A sub-agent's
+   * ends when its caller goes on, and one whose workflow has completed steps to undo when it is resumed, since that takes
+   * its agent.
    */
   cancel(session: string, reason?: string, from?: string): Promise<void>;
   /** Workflows, on their own or set off by agents. */

@@ -2,6 +2,7 @@ import type { ObservedEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { lateMethods } from '../kernel/late-methods.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { Talk } from './chat/talk.ts';
@@ -163,8 +164,14 @@ async function cancel(this: Face, reason = 'asked to'): Promise<void> {
   if (status !== 'waiting' && status !== 'interrupted') return;
   // It was let go of before: somebody else may have it, or nobody.
   const { store, clock, runs } = live.edges;
-  const { cancelSession } = await import('./ending/cancel-session.ts');
-  await cancelSession({ store, clock, workflows: runs }, this.id, reason, 'user');
+  const { cancelHere } = await import('./ending/cancel-here.ts');
+  await cancelHere({ store, clock, workflows: runs }, this.id, reason, 'user').catch(unlessClosed);
+}
+
+/** With the runtime closed it stays as it is: its result says so. */
+function unlessClosed(thrown: unknown): void {
+  const code = thrown instanceof RuntimeError ? thrown.code : undefined;
+  if (code !== 'store_closed' && code !== 'runtime_closed') throw thrown;
 }
 
 async function interrupt(this: Face): Promise<void> {

@@ -49,7 +49,7 @@ it('a session that nobody works on is cancelled in mid-turn with what that turn 
       await session.interrupt();
     },
     async after(session, runtime) {
-      expect(await cancelUnowned(runtime, session, ends)).toBe(true);
+      expect(await cancelUnowned(runtime, session, ends)).toBe('ended');
       const events = await runtime.events(session);
       const { prompt } = lastOf(events, 'turn.started') ?? {};
       const said = events.flatMap((event) =>
@@ -90,7 +90,7 @@ it('what a sub-agent had used that is cancelled with it counts for its caller', 
       },
       async after(session, runtime) {
         const before = (await runtime.state(session)).totals;
-        expect(await cancelUnowned(runtime, session, ends)).toBe(true);
+        expect(await cancelUnowned(runtime, session, ends)).toBe('ended');
         const child = (await runtime.state(`${session}.a1`)).totals;
         const { totals, status } = await runtime.state(session);
         expect(status).toBe('cancelled');

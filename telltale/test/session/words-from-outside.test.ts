@@ -46,7 +46,7 @@ it('so is the end of a run that nobody works on', async () => {
   const run = (await starterOf(dead, folder))('a', { onWaiting: 'release' });
   await run.result;
   await dead.close();
-  expect(await cancelUnownedRun(store, run.id, asked)).toBe(true);
+  expect(await cancelUnownedRun(store, run.id, asked)).toBe('ended');
   const logs = await soundLogs(store);
   expect(causesOf(logs, run.id, 'workflow.cancelled')).toEqual(beginning(run.id));
 });
@@ -81,7 +81,7 @@ it('so are an answer to a session that nobody works on, its branch, its resumpti
   expect((await (await second.resume(id, { agent, model })).result).status).toBe('waiting');
   const fork = await second.fork(id, 4);
   await second.steer(id, 'Be quick.', 'ann');
-  expect(await cancelUnowned(second, id, asked)).toBe(true);
+  expect(await cancelUnowned(second, id, asked)).toBe('ended');
   const logs = await soundLogs(store);
   expect(causesOf(logs, id, 'session.resumed')).toEqual(beginning(id));
   expect(causesOf(logs, id, 'review.resolved')[0]).toEqual(beginning(id)[0]);

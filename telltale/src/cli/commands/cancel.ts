@@ -1,5 +1,6 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { cancelUnowned, cancelUnownedRun } from '../../session/ending/cancel-unowned.ts';
+import { type CancelSession, cancelSession } from '../../session/ending/cancel-session.ts';
+import { cancelUnownedRun } from '../../session/ending/cancel-unowned.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { runsOf } from '../../session/ending/runs-of.ts';
 import { wayToEnd } from '../../session/ending/way-to-end.ts';
@@ -34,6 +35,13 @@ Examples:
 
 const DEFAULT_REASON = 'asked to';
 const BY = 'user';
+/** Somebody else was quicker, and ends it or has. */
+const BY_OTHERS: ReadonlySet<string> = new Set([
+  'stream_owned',
+  'run_ended',
+  'session_ended',
+  'session_completed',
+]);
 
 export const registerCancel: RegisterCommand = (program, context) => {
   addStoreOption(program.command('cancel'))
@@ -60,47 +68,12 @@ export async function cancelStream(
   find: (store: Store) => Promise<StreamInfo>,
 ): Promise<ExitCode> {
   const reason = options.reason ?? DEFAULT_REASON;
-  const { clock } = context.io;
-  const found = await withStoredSessions(context, options, async (runtime): Promise<Outcome> => {
-    const info = await ledBy(runtime.store, await find(runtime.store));
-    const { stream, status, owner, kind } = info;
-    const told = { kind, stream };
-    if (hasEnded(status) && owner === undefined)
-      return { ...told, outcome: 'ended_before', text: `${stream} had ended already (${status}).` };
-    const ends = { reason, by: BY, clock };
-    const cancelled: Outcome = {
-      ...told,
-      ...{ outcome: 'cancelled', text: `Nobody worked on ${stream}: it is cancelled now.` },
-    };
-    if (owner === undefined && kind === 'session') {
-      const lead = await runtime.store.info(leadRun(stream));
-      if (lead !== undefined && lead.owner === undefined && !hasEnded(lead.status)) {
-        const way = options.force === true ? 'at once' : await wayToEnd(runtime.store, lead);
-        if (way === 'by working on it') return { ...cancelled, isToUndo: true };
-        await cancelUnownedRun(runtime.store, lead.stream, { ...ends, by: stream });
-      }
-      const toUndo: string[] = [];
-      const tellRun = async (run: StreamInfo, why: string) => {
-        await runtime.store.send(run.stream, { kind: RUN_CANCEL, from: 'session', body: why });
-        if (run.owner === undefined) toUndo.push(run.stream);
-      };
-      const force = options.force === true;
-      if (await cancelUnowned(runtime, stream, { ...ends, force, tellRun })) return { ...cancelled, toUndo };
-    }
-    if (owner === undefined && kind === 'run') {
-      const way = options.force === true ? 'at once' : await wayToEnd(runtime.store, info);
-      if (way === 'at once' && (await cancelUnownedRun(runtime.store, stream, ends))) return cancelled;
-      if (way === 'by working on it') return { ...cancelled, isToUndo: true };
-    }
-    if (kind === 'run') await runtime.store.send(stream, { kind: RUN_CANCEL, from: BY, body: reason });
-    else await runtime.cancel(stream, reason, BY);
-    const pid = (await runtime.store.info(stream))?.owner?.pid ?? owner?.pid;
-    if (pid === undefined) {
-      const resume = `${await streamToResume(runtime.store, info)}${storeFlag(options.store)}`;
-      const text = `${stream} was called by another run, and ends as soon as that goes on:\n  ${resume}`;
-      return { ...told, outcome: 'kept', text };
-    }
-    return { ...told, ...deliveredTo(pid, stream) };
+  const ends = { reason, by: BY, clock: context.io.clock, force: options.force === true };
+  const found = await withStoredSessions(context, options, async ({ store }): Promise<Outcome> => {
+    const info = await ledBy(store, await find(store));
+    const told = { kind: info.kind, stream: info.stream };
+    const ended = await (info.kind === 'session' ? endSession(store, info, ends) : endRun(store, info, ends));
+    return ended === 'kept' ? { ...told, ...(await keptFor(store, info, options)) } : { ...told, ...ended };
   });
   const outcome =
     found.isToUndo === true ? { ...found, ...(await endByWorking(found, reason, options, context)) } : found;
@@ -109,6 +82,44 @@ export async function cancelStream(
   const json = { [outcome.kind]: outcome.stream, outcome: outcome.outcome, pid: outcome.pid ?? null };
   await context.io.stdout.write(options.json === true ? jsonText(json, 2) : `${outcome.text}\n`);
   return EXIT.ok;
+}
+
+type Ends = CancelSession & { readonly force: boolean };
+type Ended = Omit<Outcome, 'kind' | 'stream'> | 'kept';
+
+async function endSession(store: Store, { stream }: StreamInfo, ends: Ends): Promise<Ended> {
+  const toUndo: string[] = [];
+  const tellRun = async (run: StreamInfo, why: string) => {
+    await store.send(run.stream, { kind: RUN_CANCEL, from: 'session', body: why });
+    if (run.owner === undefined) toUndo.push(run.stream);
+  };
+  const cancelled = await cancelSession(store, stream, { ...ends, tellRun });
+  switch (cancelled.kind) {
+    case 'ended':
+      return { ...cancelledNow(stream), toUndo };
+    case 'ended_before':
+      return endedBefore(stream, cancelled.status);
+    case 'told':
+      return deliveredTo(cancelled.pid, stream);
+    case 'to_undo':
+      return { ...cancelledNow(stream), isToUndo: true };
+    case 'kept':
+      return 'kept';
+  }
+}
+
+async function endRun(store: Store, info: StreamInfo, ends: Ends): Promise<Ended> {
+  const { stream, status, owner } = info;
+  if (hasEnded(status) && owner === undefined) return endedBefore(stream, status);
+  if (owner === undefined) {
+    const way = ends.force ? 'at once' : await wayToEnd(store, info);
+    if (way === 'by working on it') return { ...cancelledNow(stream), isToUndo: true };
+    if (way === 'at once' && (await cancelUnownedRun(store, stream, ends)) !== 'owned')
+      return cancelledNow(stream);
+  }
+  await store.send(stream, { kind: RUN_CANCEL, from: BY, body: ends.reason });
+  const pid = (await store.info(stream))?.owner?.pid ?? owner?.pid;
+  return pid === undefined ? 'kept' : deliveredTo(pid, stream);
 }
 
 interface Outcome {
@@ -130,6 +141,19 @@ async function ledBy(store: Store, info: StreamInfo): Promise<StreamInfo> {
   return isLead && !hasEnded(parent.status) ? parent : info;
 }
 
+const cancelledNow = (stream: string) =>
+  ({ outcome: 'cancelled', text: `Nobody worked on ${stream}: it is cancelled now.` }) as const;
+
+const endedBefore = (stream: string, status: string) =>
+  ({ outcome: 'ended_before', text: `${stream} had ended already (${status}).` }) as const;
+
+/** It is its caller's to end, on which nobody works. */
+async function keptFor(store: Store, info: StreamInfo, options: CancelOptions) {
+  const resume = `${await streamToResume(store, info)}${storeFlag(options.store)}`;
+  const text = `${info.stream} was called by another, and ends as soon as that goes on:\n  ${resume}`;
+  return { outcome: 'kept', text } as const;
+}
+
 const deliveredTo = (pid: number | undefined, stream: string): Pick<Outcome, 'outcome' | 'text' | 'pid'> => ({
   outcome: 'delivered',
   text: `Delivered to ${pid === undefined ? 'the process that' : `process ${pid}, which`} works on ${stream}: it stops what runs and ends it.`,
@@ -149,11 +173,14 @@ async function endByWorking(
 ): Promise<Partial<Outcome>> {
   const { io } = context;
   return withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
-    if (kind === 'session') await runtime.cancel(run, reason, BY);
-    else if (reason !== undefined)
-      await runtime.store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
+    if (reason !== undefined)
+      await runtime.store.send(run, {
+        ...{ kind: kind === 'session' ? 'cancel' : RUN_CANCEL, from: BY, body: reason },
+      });
     try {
-      const taken = kind === 'run' ? await runtime.workflows.resume(run) : await runtime.resume(run);
+      // By the runtime itself: one that has ended meanwhile is not resumed.
+      const taken =
+        kind === 'run' ? await runtime.workflows.resume(run) : await runtime.resume(run, { by: 'runtime' });
       const stop = () => void taken.interrupt();
       io.signal.addEventListener('abort', stop, { once: true });
       const stopProgress = startProgress(io, () => `Undoing what ${run} has done…`);
@@ -166,7 +193,7 @@ async function endByWorking(
     } catch (thrown) {
       const code = thrown instanceof RuntimeError ? thrown.code : undefined;
       if (code === 'manifest_changed') throw endWithout(thrown as RuntimeError, run);
-      if (code !== 'stream_owned' && code !== 'run_ended') throw thrown;
+      if (code === undefined || !BY_OTHERS.has(code)) throw thrown;
       const info = await runtime.store.info(run);
       return info === undefined || !hasEnded(info.status)
         ? deliveredTo(info?.owner?.pid, run)

@@ -36,7 +36,7 @@ export async function takeUp(edges: Edges, stream: string, first?: () => Promise
 }
 
 /** It was alive when it was looked at: somebody else was quicker, and has brought it to its end. */
-const OVER: ReadonlySet<string> = new Set(['session_completed', 'run_ended']);
+export const OVER: ReadonlySet<string> = new Set(['session_completed', 'session_ended', 'run_ended']);
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** Somebody else was quicker: then it goes on. `also` are errors that say the same. */

@@ -35,19 +35,20 @@ export interface CancelUnowned {
   readonly tellRun?: (run: StreamInfo, reason: string) => Promise<void>;
 }
 
-/**
- * Ends a session that nobody works on, as its owner would: what it called or set off, then what was open in it, then the
- * session. False where somebody has taken it meanwhile: then the inbox is the way.
- */
+/** What became of it: it may have ended since it was looked at, or somebody has taken it. Then the inbox is the way. */
+export type UnownedEnd = 'ended' | 'ended_before' | 'owned';
+
+/** Ends a session that nobody works on, as its owner would: what it called or set off, then what was open in it, then the session. */
 export function cancelUnowned(
   runtime: Pick<Runtime, 'store' | 'state'>,
   session: string,
   given: CancelUnowned,
-): Promise<boolean> {
+): Promise<UnownedEnd> {
   const { store } = runtime;
   const { reason, by, clock } = given;
   return ifUnowned(store, session, async (writer) => {
     const state = await runtime.state(session);
+    if (hasEnded(state.status)) return 'ended_before';
     // Those that work for it are over before it is.
     for (const child of openChildren(state)) {
       const known = await store.info(child);
@@ -68,6 +69,7 @@ export function cancelUnowned(
       encodeEvent({ ...head, seq: state.seq + 1 + index, cause }, body),
     );
     await write(writer, { expectedSeq: state.seq, events, ...withdrawn(reviews, session) });
+    return 'ended';
   });
 }
 
@@ -79,7 +81,8 @@ async function endRunsOf(store: Store, session: string, given: CancelUnowned): P
     const isFree = given.force === true || run.stream === leadRun(session);
     const way = isFree ? 'at once' : await wayToEnd(store, run);
     const ends = { ...given, reason, by: 'session' };
-    if (way === 'at once' && isLeft(run) && (await cancelUnownedRun(store, run.stream, ends))) continue;
+    if (way === 'at once' && isLeft(run) && (await cancelUnownedRun(store, run.stream, ends)) !== 'owned')
+      continue;
     if (given.tellRun !== undefined) await given.tellRun(run, reason);
     else await store.send(run.stream, { kind: RUN_CANCEL, from: 'session', body: reason });
   }
@@ -87,11 +90,12 @@ async function endRunsOf(store: Store, session: string, given: CancelUnowned): P
 
 /**
  * Ends a run that nobody works on, as its owner would, but for what undoes its steps: that would need its agent. What it
- * called ends before it, and whoever waits for it is told. False where somebody has taken it meanwhile.
+ * called ends before it, and whoever waits for it is told.
  */
-export function cancelUnownedRun(store: Store, run: string, given: CancelUnowned): Promise<boolean> {
+export function cancelUnownedRun(store: Store, run: string, given: CancelUnowned): Promise<UnownedEnd> {
   const { reason, by, clock } = given;
   return ifUnowned(store, run, async (writer) => {
+    if (hasEnded((await readRun(store, run)).status)) return 'ended_before';
     for (const called of await runsOf(store, run))
       if (isLeft(called)) await cancelUnownedRun(store, called.stream, { ...given, by: run });
     const reader = { store, state: (session: string) => readSession(store, session) };
@@ -109,6 +113,7 @@ export function cancelUnownedRun(store: Store, run: string, given: CancelUnowned
       void (await store.send(stream, message));
     await tellEnd({ store, engine: { signal } }, await readRun(store, run));
     await leaveTurns(store, clock, run);
+    return 'ended';
   });
 }
 
@@ -120,18 +125,17 @@ const isLeft = ({ head, owner, status }: StreamInfo): boolean =>
 async function ifUnowned(
   store: Store,
   stream: string,
-  end: (writer: StreamWriter) => Promise<void>,
-): Promise<boolean> {
+  end: (writer: StreamWriter) => Promise<UnownedEnd>,
+): Promise<UnownedEnd> {
   let writer: StreamWriter;
   try {
     writer = await store.acquire(stream);
   } catch (thrown) {
-    if (thrown instanceof RuntimeError && thrown.code === 'stream_owned') return false;
+    if (thrown instanceof RuntimeError && thrown.code === 'stream_owned') return 'owned';
     throw thrown;
   }
   try {
-    await end(writer);
-    return true;
+    return await end(writer);
   } finally {
     await writer.release();
   }

@@ -83,12 +83,12 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
   return {
     lead,
     async close(end) {
+      // It stays where it is: a session that is resumed, perhaps by another process, goes on with it.
       if (end.kind === 'failed' || end.kind === 'stalled') {
-        // It stays where it is: a session that is resumed goes on with it.
         letGo = true;
         runs.letGo(run);
         over.abort(end.error);
-      }
+      } else if (stop.reason?.kind === 'interrupt' || stop.reason?.kind === 'lost') runs.letGo(run);
       await called;
       forget();
       runs.leads.delete(state.id);

@@ -28,7 +28,7 @@ export async function cancelStranded(
   const missing = await missingOf(edges, state);
   if (missing === undefined) return false;
   const way = await wayToEnd(store, info);
-  if (way === 'at once') return cancelUnownedRun(store, state.id, { reason, by, clock });
+  if (way === 'at once') return (await cancelUnownedRun(store, state.id, { reason, by, clock })) !== 'owned';
   if (way === 'by working on it' && CHANGED.has(missing.code)) throw cannotUndo(state);
   return false;
 }

@@ -48,6 +48,7 @@ await build({
       input: Object.fromEntries(entries.map((entry) => [entry, join(compiled, `${entry}.js`)])),
       external: (id) => !id.startsWith('.') && relative(compiled, id).startsWith('..'),
       checks: { ineffectiveDynamicImport: false },
+      platform: 'neutral', // else every file gets a require of Node's, of which none has use
       treeshake: false,
       output: {
         minify: false,

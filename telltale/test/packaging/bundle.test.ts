@@ -57,16 +57,42 @@ test('a program that opens a store loads neither the command line nor, beside th
   expect(output).toBe('true commander picocolors node:sqlite\n');
 });
 
+/** The files that a bundle's entry loads where it is imported, and what else it asks for. */
+function loadedBy(entry: string) {
+  const files = new Set<string>();
+  const others = new Set<string>();
+  const load = (file: string) => {
+    if (files.has(file)) return;
+    files.add(file);
+    const text = readFileSync(file, 'utf8');
+    for (const [, asked = ''] of text.matchAll(/^(?:import|export)\b[^;'"]*["']([^"']+)["'];?$/gm))
+      if (asked.startsWith('.')) load(join(file, '..', asked));
+      else others.add(asked);
+  };
+  load(join(bundle, entry));
+  return { files, others: [...others] };
+}
+
+test.each(['protocol/index.js', 'client/index.js', 'index.js'])(
+  '%s asks for nothing but files of its own',
+  (entry) => {
+    const { files, others } = loadedBy(entry);
+    expect(files.size).toBeGreaterThan(1);
+    expect(others).toEqual([]);
+  },
+);
+
 test('what the sources write as a copy of a record is one in the bundle', () => {
   const parts = filesBelow(bundle, '.js').flatMap((file) =>
     readFileSync(file, 'utf8').split('// telltale/dist/').slice(1),
   );
+  const copiesIn = (text: string) => text.split('...{').length - 1;
   const withCopies = filesBelow(join(home, 'src'), '.ts')
     .filter((file) => readFileSync(file, 'utf8').includes('docs/decisions/copies.md'))
     .map((file) => relative(join(home, 'src'), file).replaceAll(sep, '/').replace(/ts$/, 'js'));
   expect(withCopies).toContain('session/create-session-works.js');
-  const folded = withCopies.filter((name) =>
-    parts.some((part) => part.startsWith(`${name}\n`) && !part.includes('...{')),
-  );
-  expect(folded).toEqual([]);
+  for (const name of withCopies) {
+    const inBundle = parts.filter((part) => part.startsWith(`${name}\n`)).map(copiesIn);
+    expect([name, ...inBundle]).toEqual([name, copiesIn(readFileSync(join(home, 'dist', name), 'utf8'))]);
+  }
 });

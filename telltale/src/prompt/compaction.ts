@@ -80,6 +80,8 @@ export interface CompactionPlan {
   readonly plainSummary: string;
   /** Tokens that the summary may have, whoever writes it: with more, the next turn would have to be compacted again. */
   readonly maxTokens: number;
+  /** Whether the window has no room for a summary that would be worth a model: nearly every turn is compacted. */
+  readonly isTight: boolean;
 }
 
 /** Which turns go, and what to ask for in their place; undefined where there is nothing that could go. */
@@ -108,6 +110,7 @@ export function planCompaction(state: SessionState, options: CompactionOptions):
     },
     plainSummary: fitSummary(plainSummary(state, old), maxTokens),
     maxTokens,
+    isTight: room * SUMMARY_SHARE < MIN_SUMMARY_TOKENS,
   };
 }
 

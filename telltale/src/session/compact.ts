@@ -70,7 +70,11 @@ interface Written {
 }
 
 async function writeSummary(context: SessionContext, plan: CompactionPlan): Promise<Written> {
-  const { plainSummary } = plan;
+  const { plainSummary, isTight } = plan;
+  if (isTight) {
+    tellTight(context);
+    return { summary: plainSummary };
+  }
   try {
     const model = await summariser(context);
     if (model === undefined) return { summary: plainSummary };
@@ -85,6 +89,14 @@ async function writeSummary(context: SessionContext, plan: CompactionPlan): Prom
     noteFailure(context, thrown);
     return { summary: plainSummary };
   }
+}
+
+/** Once: every turn would say it, and nobody is asked for summaries that are as short as the script's. */
+function tellTight(context: SessionContext): void {
+  const { log, state, model } = context;
+  if (state.compaction !== undefined) return;
+  const what = `The context window of ${model.id} (${model.contextWindow} tokens) has hardly room for more than the system prompt: nearly every turn is summed up, by a script. Shorten the instructions, offer fewer tools, or take a model with a larger window.`;
+  log.append({ type: 'audit', who: 'runtime', what }, context.sessionOrigin());
 }
 
 /** A summary that is longer than it may be would fill the window again: it is cut, and the log says so. */

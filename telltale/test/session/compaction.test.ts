@@ -50,6 +50,34 @@ describe('a session that outgrows its window', () => {
   });
 });
 
+it('a window that has no room for a summary is said so once, and no model is paid for one', async () => {
+  const turns = [
+    ...Array.from({ length: 8 }, (_, n) => `<action id="p${n}" mode="sync">{"name":"leaf"}</action>`),
+    '<response>Read.</response>',
+  ];
+  const reading = createScriptedModel({ ...{ id: 'scripted:tiny', contextWindow: 2_000 }, turns });
+  let summaries = 0;
+  const model: Model = {
+    ...{ id: 'mine', contextWindow: 2_000 },
+    async stream(request, sink) {
+      if (request.maxOutputTokens !== undefined) summaries++;
+      return reading.stream(request, sink);
+    },
+  };
+  const { result, of } = await runAgent({
+    manifest: 'import: { tools: [./tools/*.yml] }\n',
+    files: { ...files, ...tool('leaf', 'return "x".repeat(400);') },
+    turns: [],
+    model,
+  });
+  expect(result).toMatchObject({ status: 'completed', result: 'Read.' });
+  expect(of('prompt.compacted').length).toBeGreaterThan(1);
+  expect(summaries).toBe(0);
+  const told = of('audit').filter(({ what }) => what.includes('hardly room'));
+  expect(told).toHaveLength(1);
+  expect(told[0]?.what).toContain('The context window of mine (2000 tokens)');
+});
+
 describe('a summary', () => {
   const pages = Array.from(
     { length: 16 },

@@ -28,7 +28,8 @@ export function inspectFile(path: string): void {
 /**
  * Whether it is a whole file of ours. SQLite reads it as one that nobody changes: then it touches no journal, which may
  * be a foreign one's, and takes no lock. It knows of every thread that has locks on the file, and closes its descriptor
- * when those are given up: to close one of our own would give them up (`readIfOpen`).
+ * when those are given up: to close one of our own would give them up (`readIfOpen`). Node before 22.15 opens no such
+ * address: there the header tells, with that risk.
  */
 function isMarked(path: string): boolean {
   let db: DatabaseSync | undefined;

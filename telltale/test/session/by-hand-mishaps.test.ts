@@ -124,7 +124,7 @@ describe('a run that waits for its turn', () => {
     const b = (await starterOf(runtime, folder))('b');
     await waitsFor(store, runtime, b.id, TURN);
     const asked = { reason: 'no more', by: 'ann', clock: createSystemClock() };
-    expect(await cancelUnownedRun(store, a.id, asked)).toBe(true);
+    expect(await cancelUnownedRun(store, a.id, asked)).toBe('ended');
     await waitsFor(store, runtime, b.id, HOLDS);
     expect(notes(folder)).toEqual(['a', 'b']);
   });

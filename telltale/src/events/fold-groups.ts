@@ -4,8 +4,7 @@ import type { SessionState } from './state.ts';
 
 /** A fault kept something in these `<parallel>`s from acting: what depends on one of them is skipped. */
 export function spoilGroups({ signs }: SessionState, groups: readonly string[]): void {
-  for (const group of groups)
-    if (signs.spoilt?.includes(group) !== true) signs.spoilt = added(signs.spoilt ?? NONE, group);
+  for (const group of groups) signs.spoilt = added(signs.spoilt ?? NONE, group); // some may be there: a turn names each once
 }
 
 /** Of a turn that is over: a group of which no action came to be is forgotten, and its id is free again. */
@@ -15,7 +14,7 @@ export function settleGroups(state: SessionState): void {
   delete state.signs.spoilt;
   const known = new Set<string>();
   for (const { action } of state.actions.values()) for (const group of groupsOf(action)) known.add(group);
-  const lasting = spoilt.filter((group) => known.has(group));
+  const lasting = [...new Set(spoilt)].filter((group) => known.has(group));
   if (lasting.length > 0) state.spoilt = [...(state.spoilt ?? NONE), ...lasting];
 }
 

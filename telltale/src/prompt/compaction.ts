@@ -95,8 +95,7 @@ export function planCompaction(state: SessionState, options: CompactionOptions):
   );
   // Half of what is left beside both is for the turns to come.
   const keep = Math.min(contextWindow * KEEP_SHARE, (room - maxTokens) / 2);
-  const fitting = keptTurns(state, keep, style);
-  const kept = style.dialect === 'tags' ? fitting : withBeginnings(state, fitting);
+  const kept = withBeginnings(state, keptTurns(state, keep, style));
   const old = state.turns.slice(0, state.turns.length - kept);
   const last = old.at(-1);
   if (last === undefined) return undefined;
@@ -134,8 +133,8 @@ function keptTurns(state: SessionState, room: number, style: BlockStyle): number
 }
 
 /**
- * As many turns, and those before that the first of them goes on with after a restart: half a call cannot be read. A
- * call and its answer are never parted, since the answer is made with the block that follows it.
+ * As many turns, and those before that the first of them goes on with after a restart: half a call cannot be read, nor
+ * what goes on inside of a tag that nobody sees opened. A call and its answer are never parted, since the answer is made with the block that follows it.
  */
 function withBeginnings(state: SessionState, kept: number): number {
   const { turns } = state;

@@ -11,7 +11,7 @@ import { ring } from './bell.ts';
 import type { TurnEnding } from './core.ts';
 import { awaitsMore as awaits } from './cycles.ts';
 import type { SchedulerEdges } from './edges.ts';
-import { endOfGroup, endOfTurn } from './end-of-turn.ts';
+import { endOfGroup, endOfTurn, openGroupAgain } from './end-of-turn.ts';
 import { revived } from './failures.ts';
 import { first, shifted } from './fifo.ts';
 import { spoilGroup } from './gates-of.ts';
@@ -159,8 +159,9 @@ function resolve(this: Works, source: string): Resolution {
   return resolution(this, source);
 }
 
-function turnEnded(this: Works, how: TurnEnding): void {
+function turnEnded(this: Works, how: TurnEnding, open: readonly string[] = NONE): void {
   if (this.life === 'lost') return;
+  for (const group of open) openGroupAgain(this, group);
   endOfTurn(this, how);
   this.goOn();
 }
@@ -171,9 +172,9 @@ function spoil(this: Works, groups: readonly string[]): void {
   this.goOn();
 }
 
-function closed(this: Works, group: string): void {
+function closed(this: Works, group: string, holdsStream: boolean): void {
   if (this.life === 'lost') return;
-  endOfGroup(this, group);
+  endOfGroup(this, group, holdsStream);
   this.goOn();
 }
 
@@ -222,13 +223,14 @@ function abandon(this: Works): Promise<void> {
   return new Promise((resolve) => whenIdle(this, resolve));
 }
 
-function restore(this: Works, state: SessionState, left: TurnLeft = NOTHING_LEFT): void {
+function restore(this: Works, state: SessionState, left: TurnLeft = NOTHING_LEFT): readonly string[] {
   this.starting = true; // nothing starts before all is known again
-  const failed = takeOver(this, state, left);
+  const { failed, holding } = takeOver(this, state, left);
   this.starting = false;
   if (failed?.error !== undefined) {
     const { id } = failed.action;
     failSession(this, id, revived(failed.error), undefined, { by: id, sparesLater: false });
   }
   this.goOn();
+  return holding;
 }

@@ -1,5 +1,8 @@
 import { endTurn, type TurnEnding } from './core.ts';
-import { seal } from './gates.ts';
+import { closeParallel, seal, unseal } from './gates.ts';
+import { giveUpUndoing } from './give-up-undoing.ts';
+import { isClosed } from './graph.ts';
+import { seek } from './named.ts';
 import { apply } from './record.ts';
 import type { Works } from './works.ts';
 
@@ -12,8 +15,20 @@ export function endOfTurn(works: Works, how: TurnEnding): void {
   apply(works, endTurn(works.graph, how), undefined);
 }
 
-/** The same of one of its `<parallel>`s. */
-export function endOfGroup(works: Works, group: string): void {
-  const gate = works.graph.gates?.get(group);
-  if (gate !== undefined) apply(works, seal(works.graph, gate), undefined);
+/** The same of one of its `<parallel>`s. `holdsStream`: nothing more is read before all in it has ended. */
+export function endOfGroup(works: Works, group: string, holdsStream: boolean): void {
+  const { graph } = works;
+  const gate = graph.gates?.get(group);
+  if (gate?.of !== 'parallel') return;
+  if (holdsStream && graph.unnamed !== undefined) seek(works);
+  apply(works, holdsStream ? closeParallel(graph, gate) : seal(graph, gate), undefined);
+  if (holdsStream && works.undoing !== undefined) giveUpUndoing(works);
+}
+
+/** One that was closed by what does not stand any more: it may get members, and holds nothing up. */
+export function openGroupAgain({ graph }: Works, group: string): void {
+  const gate = graph.gates?.get(group);
+  if (gate === undefined || !gate.sealed || isClosed(gate)) return;
+  unseal(graph, gate);
+  if (graph.holder === gate) graph.holder = undefined;
 }

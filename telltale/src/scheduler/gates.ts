@@ -33,10 +33,7 @@ export function openGate(graph: Graph, id: string, of: Gate['of'], gates: readon
   };
   graph.gates ??= new Map();
   graph.gates.set(id, gate);
-  if (of === 'parallel') {
-    graph.unsealed ??= new Set();
-    graph.unsealed.add(gate);
-  }
+  if (of === 'parallel') unseal(graph, gate);
   appear(graph, gate);
   for (const outer of gates) join(outer, gate);
   return gate;
@@ -67,9 +64,16 @@ export function seal(graph: Graph, gate: Gate, changes: Change[] = []): Change[]
   return changes;
 }
 
+/** It may get members again. */
+export function unseal(graph: Graph, gate: Gate): void {
+  gate.sealed = false;
+  graph.unsealed ??= new Set();
+  graph.unsealed.add(gate);
+}
+
 /** A parallel has closed and holds up the stream: what in it waits for the turn's end would wait for ever. */
 export function closeParallel(graph: Graph, gate: Gate): Change[] {
-  if (gate.sealed) return [];
+  if (isClosed(gate)) return [];
   const changes = seal(graph, gate);
   graph.holder = gate;
   return freeStream(graph, changes);

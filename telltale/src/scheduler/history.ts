@@ -35,6 +35,15 @@ export function turnOf(state: SessionState, { turn }: ActionState): Run['turn'] 
 }
 
 /** Whether it was cut short, and what goes on with it has not ended, over all restarts. */
-const isGoneOnWith = (state: SessionState, turn: number): boolean =>
-  (state.turnOpen || wasCutShort(state)) &&
-  state.turns.every((record) => record.turn <= turn || wasCutShort(record));
+function isGoneOnWith(state: SessionState, turn: number): boolean {
+  const { turns } = state;
+  if (!state.turnOpen && !wasCutShort(state)) return false;
+  let first = turns.length - 1;
+  for (
+    let record = turns[first];
+    first > 0 && record !== undefined && wasCutShort(record);
+    record = turns[first]
+  )
+    first--;
+  return turn >= (turns[first]?.turn ?? state.turn);
+}

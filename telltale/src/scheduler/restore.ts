@@ -7,6 +7,7 @@ import { added, NONE } from '../kernel/grow.ts';
 import { NO_NEEDS } from './bind.ts';
 import { bindingOf } from './binding-of.ts';
 import { endTurn } from './core.ts';
+import { awaitsMore } from './cycles.ts';
 import { expand } from './expand.ts';
 import { holdStream, recall, seal, spoil } from './gates.ts';
 import { gatesOf, openLoop } from './gates-of.ts';
@@ -23,15 +24,17 @@ import { place } from './take.ts';
 import { undone } from './undo.ts';
 import type { Works } from './works.ts';
 
+export interface TakenOver {
+  /** The failure that was about to end the session, if there is one. */
+  readonly failed: ActionState | undefined;
+  /** Of what held the stream up: what still does. */
+  readonly holding: readonly string[];
+}
+
 /**
  * Takes over what an earlier process left, in the order in which it was declared. No target is called here.
- * Returns the failure that was about to end the session, if there is one.
  */
-export function restore(
-  works: Works,
-  from: SessionState,
-  { open = NONE, held = NONE }: TurnLeft,
-): ActionState | undefined {
+export function restore(works: Works, from: SessionState, { open = NONE, held = NONE }: TurnLeft): TakenOver {
   const { graph } = works;
   const made: Gate[] = [];
   for (const known of from.actions.values()) {
@@ -44,9 +47,16 @@ export function restore(
   if (from.failing === undefined) makeMissing(works);
   for (const gate of [...made, ...(graph.unsealed ?? [])])
     if (!open.includes(gate.id)) apply(works, seal(graph, gate), undefined);
-  if (held.length > 0) apply(works, holdStream(graph, held), undefined);
+  const holding = held.filter((id) => holdsOn(works, id));
+  if (holding.length > 0) apply(works, holdStream(graph, holding), undefined);
   if (!from.turnOpen) apply(works, endTurn(graph, wasCutShort(from) ? 'cut' : 'well'), undefined);
-  return from.failing === undefined ? undefined : from.actions.get(from.failing);
+  return { failed: from.failing === undefined ? undefined : from.actions.get(from.failing), holding };
+}
+
+/** A sync action of a `<parallel>` that is gone on in holds nothing up while it waits for what comes there. */
+function holdsOn({ graph }: Works, id: string): boolean {
+  const node = graph.nodes.get(id);
+  return node === undefined || node.gates.length === 0 || !awaitsMore(graph, node);
 }
 
 /**
@@ -63,8 +73,10 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
   const { action, status, attempts } = known;
   const loop = isLoop(action);
   const begun = attempts > 0;
+  const input = known.input ?? reviewOf(from, action.id)?.input ?? hookedInput(from.hooks, action.id);
   const { run, changes } = place(works, action, {
-    binding: begun ? NO_NEEDS : bindingOf(works, action),
+    // What it was to be called with stood: all that it needed was there.
+    binding: begun || input !== undefined ? NO_NEEDS : bindingOf(works, action),
     undoes: undone(works.state, action),
     turn: begun && !loop ? 'well' : turnOf(from, known),
     cause: undefined,
@@ -73,7 +85,7 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
   });
   run.attempts = attempts;
   run.failures = failuresOf(from, known);
-  run.input = known.input ?? reviewOf(from, action.id)?.input ?? hookedInput(from.hooks, action.id);
+  run.input = input;
   run.since = works.edges.clock.monotonic();
   const again =
     loop || (run.traits !== undefined && mayRunAgain(run.traits, known.input ?? {}) && mayRestart(known));

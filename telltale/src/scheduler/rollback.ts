@@ -1,6 +1,7 @@
 import type { Cause } from '../events/event.ts';
 import { NOBODY } from '../kernel/grow.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { giveUpUndoing } from './give-up-undoing.ts';
 import type { RolledBack } from './scheduler.ts';
 import { stop, whenIdle } from './stop.ts';
 import { isTaken, take } from './take.ts';
@@ -81,6 +82,7 @@ async function undoOne(
     const tried = state.actions.get(by);
     if (tried === undefined && !isTaken(works, by)) {
       take(works, undoAction(works, by, known), cause, { turn: 'well', undoes: id });
+      giveUpUndoing(works);
       works.goOn();
       await ended(works, [by]);
       return;

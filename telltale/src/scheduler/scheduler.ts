@@ -44,9 +44,10 @@ export interface Scheduler {
   /** What a reference of a response stands for. */
   resolve(source: string): Resolution;
   /** The model's stream of this turn has ended: what waits for unknown ids and lists is skipped, `on_turn_end` targets start. */
-  turnEnded(ended: TurnEnding): void;
-  /** No further action of this `<parallel>` will come, and nobody waits for those that did. */
-  closed(group: string): void;
+  /** `open`: the `<parallel>`s that the next turn goes on in, where it was cut short. */
+  turnEnded(ended: TurnEnding, open?: readonly string[]): void;
+  /** No further action of this `<parallel>` will come. `holdsStream`: nothing more is read before those that did have ended. */
+  closed(group: string, holdsStream: boolean): void;
   /** Something in these `<parallel>`s was kept from acting: what depends on them is skipped. */
   spoil(groups: readonly string[]): void;
   /** Whether it cannot end before the model has said more, or has ended its turn. */
@@ -76,9 +77,10 @@ export interface Scheduler {
   abandon(): Promise<void>;
   /**
    * Takes over a folded session after a restart: what had been started without a result is run again with the same
-   * attempt's key if its target is idempotent, else `action.interrupted`; what waited goes on waiting or starts.
+   * attempt's key if its target is idempotent, else `action.interrupted`; what waited goes on waiting or starts. Returns
+   * what of `held` still holds the stream up.
    */
-  restore(state: SessionState, left?: TurnLeft): void;
+  restore(state: SessionState, left?: TurnLeft): readonly string[];
 }
 
 /** What the turn left behind that is gone on with after a restart. */

@@ -1,14 +1,8 @@
 import { waitForEnds } from './bell.ts';
-import { closeParallel } from './gates.ts';
 import { isClosed } from './graph.ts';
-import { seek } from './named.ts';
-import { apply } from './record.ts';
 import type { Works } from './works.ts';
 
-/**
- * Calls back once all of these have ended; at once if they have. Who asks for a `<parallel>` says that it has closed. The
- * returned function forgets it.
- */
+/** Calls back once all of these have ended; at once if they have. The returned function forgets it. */
 export function whenEnded(works: Works, ids: readonly string[], then: () => void): () => void {
   const open = stillOpen(works, ids);
   const forget = open.length === 0 ? atOnce(then) : waitForEnds(works, open, open.length, then);
@@ -25,14 +19,7 @@ export function whenOneEnded(works: Works, ids: readonly string[], then: () => v
 }
 
 function stillOpen(works: Works, ids: readonly string[]): readonly string[] {
-  const { graph } = works;
-  for (const id of ids) {
-    const gate = graph.gates?.get(id);
-    if (gate?.of !== 'parallel' || gate.sealed) continue;
-    if (graph.unnamed !== undefined) seek(works);
-    apply(works, closeParallel(graph, gate), undefined);
-  }
-  const { runs } = works;
+  const { graph, runs } = works;
   const isOpen = (id: string) => {
     const gate = graph.gates?.get(id);
     return runs.has(id) || (gate !== undefined && !isClosed(gate));

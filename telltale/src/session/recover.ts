@@ -4,6 +4,8 @@ import { NONE } from '../kernel/grow.ts';
 import { isLoop, loopOf } from '../scheduler/loops.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
+import { cutBack } from './turn/cut-back.ts';
+import { createDeciding } from './turn/decide-if.ts';
 import { completedWith, finishTurn } from './turn/finish-turn.ts';
 import type { FaultBody } from './turn/group-faults.ts';
 import { groupsOf } from './turn/inside.ts';
@@ -28,13 +30,16 @@ export type Left =
  */
 export function recover(context: SessionContext, promptTokens: number): Left | undefined {
   const { state, log, scheduler, model } = context;
-  const inside = insideNow(context);
-  const held = heldUpBy(state, inside.closed);
-  scheduler.restore(state, { open: groupsOf(inside), held });
+  const deciding = createDeciding(context);
+  const cut = state.turnOpen ? cutBack(context, deciding) : {};
+  const inside = insideNow(context, cut.kept); // where the model goes on, and not where it was
+  const held = scheduler.restore(state, {
+    ...{ open: groupsOf(inside), held: heldUpBy(state, inside.closed) },
+  });
   if (state.turn === 0) return undefined;
   const { response } = state;
   if (response?.final === true && response.turn === state.turn) return { kind: 'final', text: response.text };
-  const heard = rehear(context);
+  const heard = rehear(context, cut, deciding);
   if (!state.turnOpen) {
     scheduler.turnEnded(wasCutShort(state) ? 'cut' : 'well');
     if (state.news.broken === undefined) return { kind: 'undecided', heard };
@@ -62,9 +67,7 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
     message: heard.doubt ? `${CUT_SHORT} ${IN_DOUBT}` : CUT_SHORT,
     retryable: true,
   };
-  const { kept } = heard;
-  const cut = goneOnIn(context, kept === undefined ? {} : { kept });
-  log.append({ type: 'turn.failed', error, retry_in: 0, ...cut, usage, cost_usd });
+  log.append({ type: 'turn.failed', error, retry_in: 0, ...goneOnIn(context, cut), usage, cost_usd });
   scheduler.turnEnded('cut');
   return { kind: 'broken', heard, held };
 }

@@ -15,6 +15,6 @@ function* idsOf(action: DeclaredAction): Iterable<string> {
   if (action.group !== undefined) yield action.group;
   if (action.within !== undefined) yield* action.within;
   if (action.base !== undefined) yield action.base;
-  // A `<foreach>` that still waits for its list has made none of its actions, but their ids are given out.
-  if (isLoop(action)) for (const { id } of loopOf(action).actions) yield id;
+  // A `<foreach>` may have made none of its actions, but their ids are given out, and those of what they stand in.
+  if (isLoop(action)) for (const made of loopOf(action).actions) yield* idsOf(made);
 }

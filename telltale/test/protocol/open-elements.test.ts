@@ -81,7 +81,9 @@ test('one in which nothing counts has to be closed', () => {
 
 test('whatever follows is read inside of a <parallel> as behind its opening tag, but for how it ends and for sync actions', () => {
   const before = fc.constantFrom('<parallel id="g">', '<parallel>', '<parallel id="g"><if test="a">');
-  const faults = [truncated('if'), truncated('parallel'), leftOpen('parallel')].map(({ message }) => message);
+  const faults = [truncated('if'), truncated('parallel'), leftOpen('parallel'), leftOpen('if')].map(
+    ({ message }) => message,
+  );
   const common = (events: readonly { readonly type: string }[]) =>
     events
       .filter((event) => !('message' in event && faults.includes(String(event.message))))
@@ -96,7 +98,7 @@ test('whatever follows is read inside of a <parallel> as behind its opening tag,
 });
 
 const inGroup = (text: string) => goneOn('<parallel id="g">', text);
-const LEFT = { type: 'parallel', id: 'g', body: 'close', left: true };
+const LEFT = { type: 'parallel', id: 'g', body: 'close', left: 'end' };
 const CLOSED = { type: 'parallel', id: 'g', body: 'close' };
 const action = (id: string, more = '', mode = '') => `<action id="${id}"${mode}>{"name":"t"${more}}</action>`;
 const tagsOf = (text: string) =>

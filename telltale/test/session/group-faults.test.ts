@@ -3,6 +3,7 @@ import type { SessionEvent } from '../../src/events/event.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { Model } from '../../src/models/model.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
+import { busyMs } from '../manifest/schema/busy-ms.ts';
 import { call, lived, seen } from './taken-up-stage.ts';
 
 const good = call('b', 'echo');
@@ -149,3 +150,54 @@ describe('a <parallel> that was never closed', () => {
     expect([completed(events), skips(events)]).toEqual([['b'], BY_GROUP]);
   });
 });
+
+describe('however many <parallel>s a turn has', () => {
+  const nested = (n: number) =>
+    '<parallel>'.repeat(n) + '<action>{"nam":1}</action>'.repeat(n) + '</parallel>'.repeat(n);
+  const bytesOf = async (turn: string) => {
+    const { events } = await lived([turn, ...AFTER], { agent });
+    return JSON.stringify(events).length;
+  };
+
+  it('its faults name each of them once', async () => {
+    expect(await bytesOf(nested(400))).toBeLessThan(2.5 * (await bytesOf(nested(200))));
+  });
+
+  it('reading it takes time in proportion', async () => {
+    const started = busyMs();
+    await bytesOf(nested(2_000));
+    await bytesOf('<parallel></parallel>'.repeat(20_000));
+    expect(busyMs() - started).toBeLessThan(5_000); // it took up to a minute
+  });
+});
+
+it('the id of one around a <foreach> that made nothing is taken', async () => {
+  const none = defineTool({ name: 'none', run: () => [] });
+  const late = defineTool({ name: 'late', start: 'on_turn_end', run: () => 1 });
+  const turns = [
+    '<action id="l" mode="sync">{"name":"none"}</action><parallel id="g"><foreach in="$l" as="x"><action>{"name":"none"}</action></foreach></parallel>',
+    '<parallel id="g"><action id="z">{"name":"late"}</action></parallel>',
+    ...AFTER,
+  ];
+  const { events } = await lived(turns, { agent: { tools: [none, late] } });
+  expect(events.at(-1)?.type).toBe('session.completed');
+  expect(events.flatMap((event) => (event.type === 'fault' ? [event.code] : []))).toEqual([
+    'duplicate_id',
+    'deadlock',
+  ]);
+});
+
+it.each([
+  ['sync', ['<action type="internal" mode="sync">', '']],
+  ['in a <parallel>', ['<parallel><action type="internal">', '</parallel>']],
+])(
+  'a rollback that holds up its turn, %s, does not wait for what only the rest of that could bring',
+  async (_how, [open, close]) => {
+    const now = defineTool({ name: 'now', run: () => 'now' });
+    const turn = `<action id="a" mode="sync">{"name":"now","compensate":{"name":"now","parameters":{"v":"$w"}}}</action><action id="w">{"name":"now","depends_on":["zz"]}</action>${open}{"name":"rollback","parameters":{"to":"a"}}</action>${close}Well.`;
+    const { events } = await lived([turn, ...AFTER], { agent: { tools: [now] } });
+    expect(events.at(-1)?.type).toBe('session.completed');
+    const skipped = events.find((event) => event.type === 'action.skipped' && event.id === 'undo_a');
+    expect(skipped).toMatchObject({ reason: 'deadlock' });
+  },
+);

@@ -7,7 +7,7 @@ import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
 import type { Runtime, Session, StartOptions } from '../../src/session/runtime-types.ts';
-import { scripted } from '../../src/testing/scripted.ts';
+import { hear, scripted } from '../../src/testing/scripted.ts';
 
 export const FINAL = '<response>Done.</response>';
 export const call = (id: string, name: string, mode = 'async') =>
@@ -85,14 +85,14 @@ export async function lived(turns: readonly string[] | Model, given: Lived = {})
   const events = await runtime.events(first.id);
   const behind = async (
     is: Is,
-    then: readonly string[],
+    then: readonly string[] | Model,
     during?: (session: Session) => Promise<void>,
     from = first.id,
   ) => {
     slow.calls = 0;
     const { seq } = (await runtime.events(from)).findLast(is) as SessionEvent;
     const id = await runtime.fork(from, seq);
-    const asked = scripted(then);
+    const asked = Array.isArray(then) ? scripted(then) : hear(then as Model);
     const session = await runtime.resume(id, { agent, model: asked });
     await during?.(session as Session);
     const result = await session.result;

@@ -43,7 +43,7 @@ function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void 
   const { name } = frame;
   if (ending === 'truncated') {
     if (!isGoneOn(frame)) emit(output, truncated(name), at);
-  } else if (ending === 'left_open' && !(name === 'parallel' && isGoneOn(frame)))
+  } else if (ending === 'left_open' && !isGoneOn(frame))
     emit(output, name === 'thought' ? thoughtLeftOpen() : leftOpen(name), at);
   switch (frame.name) {
     case 'thought':
@@ -57,7 +57,8 @@ function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void 
       return;
     case 'parallel': {
       const id = frame.id === undefined ? {} : { id: frame.id };
-      const left = ending !== 'closed' && frame.goneOn === true ? ({ left: true } as const) : {};
+      const isLeft = ending !== 'closed' && frame.goneOn === true;
+      const left = isLeft ? ({ left: ending === 'truncated' ? 'end' : 'passed' } as const) : {};
       emit(output, { type: 'parallel', ...id, body: 'close', ...left }, at);
       return;
     }

@@ -64,13 +64,12 @@ async function othersEnded(
   { actions }: SessionState,
   signal: AbortSignal,
 ): Promise<void> {
-  const behind = (id: string, seen: readonly string[] = []): boolean =>
-    id === own ||
-    (!seen.includes(id) &&
-      (actions.get(id)?.action.depends_on ?? []).some((before) => behind(before, [...seen, id])));
   const { mode, group } = actions.get(own)?.action ?? {};
   const holdsStream = mode === 'sync' || group !== undefined;
-  const others = () => scheduler.tracked().filter((id) => !behind(id));
+  const others = () => {
+    const known = new Map([[own, true]]);
+    return scheduler.tracked().filter((id) => !isBehind(id, actions, known));
+  };
   const moving = () => others().filter((id) => !(holdsStream && scheduler.awaitsMore(id)));
   for (let ids = moving(); ids.length > 0; ids = moving())
     await new Promise<void>((resolve, reject) => {
@@ -84,6 +83,16 @@ async function othersEnded(
     });
   const stuck = others()[0];
   if (stuck !== undefined) throw undone(`The action "${stuck}" waits for what comes behind this one`);
+}
+
+/** Whether it waits for one of those that are known to be; each is looked at once. */
+function isBehind(id: string, actions: SessionState['actions'], known: Map<string, boolean>): boolean {
+  const before = known.get(id);
+  if (before !== undefined) return before;
+  known.set(id, false); // for who comes back to it in a circle
+  const found = (actions.get(id)?.action.depends_on ?? []).some((each) => isBehind(each, actions, known));
+  known.set(id, found);
+  return found;
 }
 
 /** Something of the same turn that did not come about: nobody can have seen that when the step was said to be done. */

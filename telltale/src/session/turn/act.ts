@@ -1,12 +1,13 @@
 import { showsTag } from '../../events/shows-tag.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
+import { truncated } from '../../protocol/tags/faults.ts';
 import { badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
 import { declare, loop } from './declare.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import { createGate, holdAt } from './gate.ts';
 import { faultIn } from './group-faults.ts';
-import { closeGroup, fillGroups, openGroup } from './groups.ts';
+import { closeGroup, fillGroups, isEmpty, openGroup } from './groups.ts';
 import type { Hearing } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
 import { leftOpenIf, passBy } from './passed-faults.ts';
@@ -83,14 +84,18 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
         openGroup(hearing, event.id, context.state.turn);
         return;
       }
+      // As it would be told without the restart: what was still to come there was not heard.
+      if (event.left === 'end' && brokeOff(hearing)) tell(hearing, truncated('parallel'), consumed);
+      const wasEmpty = isEmpty(hearing);
       const group = closeGroup(hearing);
       if (group === undefined) return;
-      if (event.left === true) {
-        context.scheduler.closed(group);
+      if (event.left !== undefined) {
+        context.scheduler.closed(group, false);
         return;
       }
       // The log says that it was closed: who takes it up while it is waited for is not inside of it.
-      if (!hearing.emptyGroups.includes(group)) writeOutput(spoken, consumed);
+      if (!wasEmpty) writeOutput(spoken, consumed);
+      context.scheduler.closed(group, true);
       waitFor(hearing, group);
       return;
     }
@@ -118,8 +123,11 @@ function closeIf(hearing: Hearing, consumed: number): void {
 
 function tell(hearing: Hearing, found: Problem, consumed: number): void {
   const fault = faultIn(hearing, found);
-  writeLater(hearing.spoken, fault, consumed);
-  if (fault.groups !== undefined) hearing.context.scheduler.spoil(fault.groups);
+  if (fault.groups === undefined) writeLater(hearing.spoken, fault, consumed);
+  else {
+    record(hearing.spoken, fault, consumed); // before what it keeps from being done
+    hearing.context.scheduler.spoil(fault.groups);
+  }
 }
 
 /** Undefined where it cannot be decided: then the model is told, and a final response of its turn does not count. */
@@ -150,6 +158,14 @@ const isNewTag = (event: ParserEvent): boolean =>
   event.type === 'parallel'
     ? event.body === 'open'
     : event.type !== 'text' && event.type !== 'delta' && event.type !== 'close' && event.type !== 'fault';
+
+/** Whether the model's stream has ended, and did not come to its own end. */
+function brokeOff({ streamed, cutFor }: Hearing): boolean {
+  if (streamed === undefined) return false;
+  const { ended } = streamed;
+  if (!ended.ok) return cutFor === undefined;
+  return cutFor === 'turn_too_long' || cutFor === 'buffer_full' || ended.value.finish === 'length';
+}
 
 /** Holds back what follows until the action or group has ended. */
 function waitFor(hearing: Hearing, id: string): void {

@@ -3,7 +3,7 @@ import type { ParserEvent } from '../../protocol/intents.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { type Branches, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
-import { decideIf } from './decide-if.ts';
+import { createDeciding, type Deciding } from './decide-if.ts';
 import { asksFor } from './groups.ts';
 import { groupsOf, type Inside, ifsOf } from './inside.ts';
 import { insideOf } from './inside-of.ts';
@@ -11,17 +11,21 @@ import { createTagTurnParser, endLine } from './turn-parser.ts';
 
 /**
  * How many characters of the turn in hand stand where it is cut short, if not all do: those up to a branch that does not
- * hold, to a tag, an action or code that was not finished, to a `<foreach>`, which is done at its end, or to a `<parallel>`
- * in which nothing was asked for, answered or declared yet. Nothing of what was said there has come to anything, but for
+ * hold, to a tag, an action or code that was not finished, to a `<foreach>`, which is done at its end, to a response that was
+ * not closed, in which others quote what must not act, or to a `<parallel>` in which nothing was asked for, answered or
+ * declared yet. Nothing of what was said there has come to anything, but for
  * prose. A model that goes on word for word says it again, and it is read whole; one that begins anew is outside, and all
  * that it says counts.
  */
-export function cutBack(context: SessionContext, inside = insideOf(context)): { readonly kept?: number } {
-  const kept = whatStands(context, inside);
+export function cutBack(
+  context: SessionContext,
+  deciding = createDeciding(context),
+): { readonly kept?: number } {
+  const kept = whatStands(context, insideOf(context), deciding);
   return kept < (context.state.turns.at(-1)?.output.length ?? 0) ? { kept } : {};
 }
 
-function whatStands(context: SessionContext, inside: Inside): number {
+function whatStands(context: SessionContext, inside: Inside, deciding: Deciding): number {
   const { state, calls } = context;
   const output = state.turns.at(-1)?.output ?? '';
   if (calls !== undefined) return output.length;
@@ -35,12 +39,16 @@ function whatStands(context: SessionContext, inside: Inside): number {
   let tagAt = 0;
   let foreachAt = 0;
   let codeAt = 0;
+  /** Of a response that is open: where it began, unless something in it has acted. */
+  let responseAt: number | undefined;
   let open = parser.unfinished();
   const read = (events: readonly ParserEvent[]) => {
     for (const event of events) {
       if (event.type === 'parallel' && event.body === 'open') parallels.push({ at: tagAt, isEmpty: true });
       else if (event.type === 'parallel') parallels.pop();
       else if (counts(event) && branches.branchHolds) for (const group of parallels) group.isEmpty = false;
+      if (event.type === 'open' && event.tag === 'response') responseAt = tagAt;
+      else if (counts(event)) responseAt = undefined;
       if (event.type !== 'if') continue;
       if (event.body === 'close') {
         began.pop();
@@ -57,9 +65,10 @@ function whatStands(context: SessionContext, inside: Inside): number {
   };
   let asked = 0;
   const decide = (test: string): boolean | undefined => {
-    const known = state.signs.ifs[asked++];
+    const nth = asked++;
+    const known = state.signs.ifs[nth];
     if (known !== undefined) return known ?? undefined;
-    const { held, problem } = decideIf(context, test);
+    const { held, problem } = deciding(nth, test);
     return problem === undefined ? held : undefined;
   };
   for (const { index: at, 0: piece } of output.matchAll(PIECE)) {
@@ -76,6 +85,7 @@ function whatStands(context: SessionContext, inside: Inside): number {
   return Math.min(
     began[dead] ?? output.length,
     parallels.find(({ isEmpty }) => isEmpty)?.at ?? output.length,
+    responseAt ?? output.length,
     foreach ? foreachAt : output.length,
     code ? codeAt : output.length,
     tag ? tagAt : output.length,

@@ -9,14 +9,17 @@ export type FaultBody = Extract<EventBody, { readonly type: 'fault' }>;
 const ENDED_BY_ANOTHER = leftOpen('parallel').message;
 
 /**
- * The event of a fault, with the `<parallel>`s that it stands in where it kept something from acting. Who depends on one of
- * them means all that was asked for there, and must not begin because the rest succeeded.
+ * The event of a fault, with the `<parallel>`s that it stands in where it kept something from acting and none before it did.
+ * Who depends on one of them means all that was asked for there, and must not begin because the rest succeeded.
  */
 export function faultIn(
-  { groups }: Pick<Groups, 'groups'>,
+  within: Pick<Groups, 'groups' | 'spoilt'>,
   { code, message }: { readonly code: string; readonly message: string },
 ): FaultBody {
+  const { groups, spoilt } = within;
   const isWhole =
-    groups.length === 0 || message === ENDED_BY_ANOTHER || keptFromActing([{ code }]).length === 0;
-  return isWhole ? { type: 'fault', code, message } : { type: 'fault', code, message, groups: [...groups] };
+    groups.length === spoilt || message === ENDED_BY_ANOTHER || keptFromActing([{ code }]).length === 0;
+  if (isWhole) return { type: 'fault', code, message };
+  within.spoilt = groups.length;
+  return { type: 'fault', code, message, groups: groups.slice(spoilt) };
 }

@@ -10,16 +10,26 @@ export interface Groups {
   groups: readonly string[];
   /** How many of them, from the outermost on, were opened in the turn that this one goes on with. */
   goneOn: number;
+  /** How many of them, from the outermost on, a fault has named already: whatever they are part of is told once. */
+  spoilt: number;
   parallels: number;
-  /** Those in which nothing was asked for. The log knows of a group by its actions: of these it does not. */
-  emptyGroups: readonly string[];
+  /**
+   * Those in which nothing was asked for. The log knows of a group by its actions: of these it does not. Made for the first;
+   * of those without an id only the open ones, as nobody can depend on another.
+   */
+  emptyGroups: Set<string> | undefined;
 }
+
+export const createGroups = (): Groups => ({
+  ...{ groups: NONE, goneOn: 0, spoilt: 0, parallels: 0, emptyGroups: undefined },
+});
 
 export function renewGroups(groups: Groups): void {
   groups.groups = NONE;
   groups.goneOn = 0;
+  groups.spoilt = 0;
   groups.parallels = 0;
-  groups.emptyGroups = NONE;
+  groups.emptyGroups = undefined;
 }
 
 /** For a turn that goes on with one that was cut short inside of some. */
@@ -28,32 +38,42 @@ export function goOnInGroups(groups: Groups, inside: Inside): void {
   groups.groups = groupsOf(inside);
   groups.goneOn = groups.groups.length;
   groups.parallels = inside.parallels;
-  groups.emptyGroups = inside.emptyGroups;
+  groups.emptyGroups = new Set(inside.emptyGroups);
 }
 
 /** Whether the innermost was opened in the turn that this one goes on with. */
 export const isGoneOn = ({ groups, goneOn }: Groups): boolean => groups.length > 0 && groups.length <= goneOn;
 
+const unnamed = (turn: number, nth: number): string => `parallel:${turn}.${nth}`;
+const isUnnamed = (group: string): boolean => group.includes(':');
+
 export function openGroup(groups: Groups, id: string | undefined, turn: number): void {
   groups.parallels++;
-  const group = id ?? `parallel:${turn}.${groups.parallels}`;
+  const group = id ?? unnamed(turn, groups.parallels);
   groups.groups = added(groups.groups, group);
-  groups.emptyGroups = added(groups.emptyGroups, group);
+  groups.emptyGroups ??= new Set();
+  groups.emptyGroups.add(group);
 }
+
+/** Whether nothing was asked for in the innermost. */
+export const isEmpty = ({ groups, emptyGroups }: Groups): boolean =>
+  emptyGroups?.has(groups.at(-1) ?? '') === true;
 
 /** The one that is closed. */
 export function closeGroup(groups: Groups): string | undefined {
   const group = groups.groups.at(-1);
   groups.groups = withoutLast(groups.groups);
   groups.goneOn = Math.min(groups.goneOn, groups.groups.length);
+  groups.spoilt = Math.min(groups.spoilt, groups.groups.length);
+  if (group !== undefined && isUnnamed(group)) groups.emptyGroups?.delete(group);
   return group;
 }
 
 /** Something was asked for, be it in vain: who waits for the groups that are open must not begin as if nothing had been. */
-export function fillGroups(groups: Groups): void {
-  const { emptyGroups, groups: open } = groups;
-  if (emptyGroups.length > 0 && open.length > 0)
-    groups.emptyGroups = emptyGroups.filter((id) => !open.includes(id));
+export function fillGroups({ groups, emptyGroups }: Groups): void {
+  if (emptyGroups === undefined) return;
+  // What is around one that is not empty is not, either.
+  for (let at = groups.length - 1; at >= 0 && emptyGroups.delete(groups[at] ?? ''); at--);
 }
 
 /** The same for an event of a turn that is read again. */
@@ -72,7 +92,7 @@ export const asksFor = (event: ParserEvent): boolean =>
 /** All of nothing has succeeded: empty groups are not waited for. */
 export function withoutEmpty({ emptyGroups }: Groups, action: DeclaredAction): DeclaredAction {
   const { depends_on: needs } = action;
-  if (emptyGroups.length === 0 || needs === undefined || !needs.some((id) => emptyGroups.includes(id)))
+  if (emptyGroups === undefined || needs === undefined || !needs.some((id) => emptyGroups.has(id)))
     return action;
-  return { ...action, depends_on: needs.filter((id) => !emptyGroups.includes(id)) };
+  return { ...action, depends_on: needs.filter((id) => !emptyGroups.has(id)) };
 }

@@ -1,13 +1,13 @@
 import { wasCutShort } from '../../events/fold-turns.ts';
 import type { TurnRecord } from '../../events/turn-record.ts';
-import { NONE } from '../../kernel/grow.ts';
+import { NOBODY, NONE } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import { openElements } from '../../protocol/tags/open-elements.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { type Branches, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
 import { loopNotMade } from './declare.ts';
-import { followGroups, type Groups, goOnInGroups } from './groups.ts';
+import { createGroups, followGroups, goOnInGroups } from './groups.ts';
 import { groupsOf, type Inside, ifsOf, OUTSIDE } from './inside.ts';
 import { createTagTurnParser, endLine } from './turn-parser.ts';
 
@@ -68,7 +68,7 @@ function insideBehind(
   const events: readonly ParserEvent[] = [...parser.push(turn.output), ...endLine(parser)];
   const branches: Branches = { branchHolds: true, openIfs: NONE };
   goOnInside(branches, ifsOf(before));
-  const groups: Groups = { groups: NONE, goneOn: 0, parallels: 0, emptyGroups: NONE };
+  const groups = createGroups();
   goOnInGroups(groups, before);
   const closed: string[] = [];
   const asked: Asked[] = [];
@@ -76,7 +76,7 @@ function insideBehind(
   for (const event of events) {
     if (event.type !== 'if') {
       if (!branches.branchHolds) continue;
-      if (event.type === 'parallel' && event.body === 'close' && event.left !== true)
+      if (event.type === 'parallel' && event.body === 'close' && event.left === undefined)
         closed.push(...groups.groups.slice(-1));
       followGroups(groups, event, turn.turn);
       if (event.type === 'action' || event.type === 'foreach') asked.push(event);
@@ -85,7 +85,7 @@ function insideBehind(
     else openBranch(branches, () => ifs?.[decided++] ?? undefined);
   }
   const book = parser.book();
-  for (const id of neverBegun(context, asked)) book.ids.delete(id);
+  for (const id of neverBegun(context, asked, turn.turn)) book.ids.delete(id);
   const held = [...branches.openIfs];
   const open = [...groups.groups];
   const elements = openElements(events, before.elements).map((element) => {
@@ -98,14 +98,14 @@ function insideBehind(
     const branch = held.shift();
     return { name, test, inElse, live: branch?.live === true, other: branch?.other === true };
   });
-  const { emptyGroups, parallels } = groups;
+  const { emptyGroups = NOBODY, parallels } = groups;
   return { elements, doubt: parser.inDoubt(), emptyGroups, parallels, book, closed };
 }
 
 /** The ids of what the process died before it could begin: the model is told, and may ask for it again under any. */
-function neverBegun(context: SessionContext, asked: readonly Asked[]): readonly string[] {
+function neverBegun(context: SessionContext, asked: readonly Asked[], turn: number): readonly string[] {
   const { toAction } = context.edges.prepared;
-  const taken = takenIds(context.state);
+  const taken = takenIds(context.state, turn + 1); // what goes on with it may have asked for it again
   return asked.flatMap((event) => {
     const actions = event.type === 'action' ? [event] : event.actions;
     const made = actions.map((action) => toAction(action, NONE));

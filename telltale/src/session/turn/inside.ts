@@ -1,4 +1,4 @@
-import { NONE } from '../../kernel/grow.ts';
+import { NOBODY, NONE } from '../../kernel/grow.ts';
 import type { IdBook } from '../../protocol/envelope/id-book.ts';
 import type { OpenElement } from '../../protocol/tags/open-elements.ts';
 
@@ -14,7 +14,7 @@ export interface Inside {
   /** Whether the rest of that turn may be quotation. */
   readonly doubt: boolean;
   /** Its `<parallel>`s in which nothing was asked for: nobody waits for them. */
-  readonly emptyGroups: readonly string[];
+  readonly emptyGroups: ReadonlySet<string>;
   /** How many `<parallel>`s it had: those without an id are told apart by it. */
   readonly parallels: number;
   /** The ids that it gave out: also those of which nothing came, as in a branch that does not hold. */
@@ -27,7 +27,7 @@ export interface Inside {
 export const OUTSIDE: Inside = {
   elements: NONE,
   doubt: false,
-  emptyGroups: NONE,
+  emptyGroups: NOBODY,
   parallels: 0,
   book: undefined,
   closed: NONE,

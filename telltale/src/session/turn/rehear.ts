@@ -5,10 +5,9 @@ import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { isTag } from './act.ts';
 import { type Branches, badTest, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
-import { cutBack } from './cut-back.ts';
-import { decideIf } from './decide-if.ts';
+import type { Deciding } from './decide-if.ts';
 import { type FaultBody, faultIn } from './group-faults.ts';
-import { followGroups, type Groups, goOnInGroups } from './groups.ts';
+import { createGroups, followGroups, goOnInGroups } from './groups.ts';
 import type { Heard } from './hearing-state.ts';
 import { ifsOf } from './inside.ts';
 import { insideOf } from './inside-of.ts';
@@ -32,8 +31,6 @@ export interface Reheard extends Heard {
   readonly final: boolean;
   /** Whether what the model goes on with may be quotation, as the rest of it was: nothing in that acts. */
   readonly doubt: boolean;
-  /** How many characters of it stand, where not all do: nothing else is looked at. */
-  readonly kept?: number;
   /** What is to be said of actions that are in its text but were not put on the log. */
   readonly lost: readonly FaultBody[];
   /** Metadata or variables with which it ends, and of which nothing is on the log. */
@@ -48,20 +45,24 @@ export interface Reheard extends Heard {
 
 /**
  * Reads the last turn's text once more after a restart, to find the responses that were still waiting for a value or
- * for a decision. Nothing is acted on: what the tests of its `<if>`s came to is on the log.
+ * for a decision. Nothing is acted on: what the tests of its `<if>`s came to is on the log. `kept`: how many characters
+ * stand, where not all do; the others are not looked at.
  */
-export function rehear(context: SessionContext): Reheard {
+export function rehear(
+  context: SessionContext,
+  cut: { readonly kept?: number },
+  deciding: Deciding,
+): Reheard {
   const { state } = context;
   const inside = insideOf(context);
   const said = state.turns.at(-1)?.output ?? '';
-  const cut = state.turnOpen ? cutBack(context, inside) : {};
   // Its own ids are given out again, the same ones.
   const parser = createTurnParser(context, takenIds(state, state.turn), inside);
   const branches: Branches & PassedFaults = {
     ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
   };
   goOnInside(branches, ifsOf(inside));
-  const groups: Groups = { groups: NONE, goneOn: 0, parallels: 0, emptyGroups: NONE };
+  const groups = createGroups();
   goOnInGroups(groups, inside);
   const faults: FaultBody[] = [];
   const decided: EventBody[] = [];
@@ -70,9 +71,10 @@ export function rehear(context: SessionContext): Reheard {
   let tests = 0;
   // A log that ends before the decision ends before all that came of it: nothing has changed since.
   const decide = (test: string): boolean | undefined => {
-    const known = state.signs.ifs[tests++];
+    const nth = tests++;
+    const known = state.signs.ifs[nth];
     if (known !== undefined) return known ?? undefined;
-    const made = decideIf(context, test);
+    const made = deciding(nth, test);
     const { held, problem } = made;
     decided.push({ type: 'if.decided', test, ...made });
     if (problem === undefined) return held;
@@ -141,6 +143,6 @@ export function rehear(context: SessionContext): Reheard {
   const doubt = !final && 'inDoubt' in parser && parser.inDoubt();
   if (doubt) faults.push(...branches.passed);
   const { responses, text, thoughts } = speech;
-  const heard = { responses, text, tagged, observed, final, doubt, ...cut };
+  const heard = { responses, text, tagged, observed, final, doubt };
   return { ...heard, lost: asked.lost, unset, faults, decided, thoughts };
 }

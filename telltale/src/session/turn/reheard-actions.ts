@@ -67,10 +67,10 @@ export function loopAgain(
 }
 
 /** Whoever depends on all of the `<parallel>`s that it was to stand in must not begin without it. */
-const notRun = (id: string, { groups }: Groups): FaultBody => ({
+const notRun = (id: string, { groups }: Pick<Groups, 'groups'>): FaultBody => ({
   type: 'fault',
   code: 'not_run',
-  message: `The action "${id}" of your last message was not run: the runtime was stopped before it could be. Ask for it again under another id if it is still needed.`,
+  message: `The action "${id}" of your last message was not run: the runtime was stopped before it could be. Ask for it again if it is still needed.`,
   ...(groups.length === 0 ? {} : { groups: [...groups] }),
 });
 

@@ -105,15 +105,16 @@ function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
   const { context } = hearing;
   const { log, scheduler, model } = context;
   const error = new RuntimeError(TURN_CUT_SHORT, CUT_SHORT, { retryable: true });
+  const goneOn = goneOnIn(context, cutBack(context));
   log.append({
     type: 'turn.failed',
     error: error.toJSON(),
     retry_in: 0,
-    ...goneOnIn(context, cutBack(context)),
+    ...goneOn,
     usage,
     cost_usd: costWith(model, usage),
   });
-  scheduler.turnEnded('cut');
+  scheduler.turnEnded('cut', goneOn.groups);
   return { kind: 'broken', error, retryInMs: 0, heard: heardIn(hearing) };
 }
 

@@ -1,3 +1,4 @@
+import { waitsForOthers } from '../../events/action.ts';
 import { wasCutShort } from '../../events/fold-turns.ts';
 import type { SessionContext } from '../context.ts';
 import type { HeardResponse } from './hearing-state.ts';
@@ -59,21 +60,36 @@ function firstEnd(
  * short, and only what goes on with it can bring what is named.
  */
 export async function responsesOut(
-  { reviews, stop, scheduler, state }: SessionContext,
+  context: SessionContext,
   responses: readonly HeardResponse[],
 ): Promise<void> {
+  const { reviews, stop, scheduler, state } = context;
   const isCut = wasCutShort(state);
+  const unfinished = () => [...scheduler.tracked(), ...scheduler.untracked()];
   for (const { stream } of responses) {
-    if (isCut) goWithoutUnsaid(stream);
+    if (isCut) goWithoutUnsaid(stream, isStuck(context, unfinished()));
     while (!isOut(stream) && stop.reason === undefined && !reviews.isSpokenTo()) {
       await reviews.untilSpokenTo((done) => {
         whenOut(stream, done);
-        return isCut ? scheduler.whenOneEnded(scheduler.tracked(), done) : undefined;
+        return isCut ? scheduler.whenOneEnded(unfinished(), done) : undefined;
       });
-      if (isCut) goWithoutUnsaid(stream); // the rounds of a `<foreach>` may wait for more
+      // The rounds of a `<foreach>` may wait for more.
+      if (isCut) goWithoutUnsaid(stream, isStuck(context, unfinished()));
     }
     if (stop.reason === undefined && reviews.isSpokenTo()) waitNoMore(stream);
   }
+}
+
+/** Whether nothing of these ends before the model has said more: they wait for that, or for those that do. */
+function isStuck({ scheduler, state }: SessionContext, unfinished: readonly string[]): boolean {
+  const moving = unfinished.filter((id) => !scheduler.awaitsMore(id));
+  return (
+    moving.length < unfinished.length &&
+    moving.every((id) => {
+      const action = state.actions.get(id)?.action;
+      return action !== undefined && waitsForOthers(action);
+    })
+  );
 }
 
 /**

@@ -71,6 +71,20 @@ describe('complete_step', () => {
     return { ...led, waits, open, call, control };
   }
 
+  it('looks once at each of those that wait for each other in many ways', async () => {
+    const { open, fold, call, waits, control } = stage();
+    fold(declared('end', STEP));
+    for (let n = 0; n < 60; n++)
+      for (const side of ['a', 'b']) {
+        fold(declared(`${side}${n}`, { depends_on: n === 0 ? [] : [`a${n - 1}`, `b${n - 1}`] }));
+        open.push(`${side}${n}`);
+      }
+    const called = call();
+    await expect.poll(() => waits[0]?.ids.length).toBe(120);
+    control.abort(new Error('enough'));
+    await expect(called).rejects.toThrow('enough');
+  });
+
   it('puts the claim on the log, with no more than was said', async () => {
     const plain = stage();
     await plain.call({ notes: `  ${NOTES}\n` });

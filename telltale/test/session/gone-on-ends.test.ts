@@ -1,0 +1,230 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { SessionEvent } from '../../src/events/event.ts';
+import type { Model } from '../../src/models/model.ts';
+import { modelCancelled } from '../../src/models/model-errors.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { defineTool } from '../../src/session/define/define-tool.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import type { Session } from '../../src/session/runtime-types.ts';
+import { scripted } from '../../src/testing/scripted.ts';
+import { agentFolder, tool as agentTool } from './run-agent.ts';
+import { speak } from './speak.ts';
+import { type Is, isSaid, isType, lived, seen } from './taken-up-stage.ts';
+
+const later = (ms = 5) => new Promise((resolve) => setTimeout(resolve, ms));
+const tool = (name: string, run: () => unknown, more: object = {}) =>
+  defineTool({ ...{ name, idempotent: true }, run: run as never, ...more });
+const tools = [
+  tool('now', () => 'now'),
+  tool('soon', () => later().then(() => 'soon')),
+  tool('list', () => later(20).then(() => [1])),
+  tool('late', () => 'late', { start: 'on_turn_end' }),
+  tool('rm', () => 'gone'),
+];
+const agent = { tools };
+const act = (id: string, name: string, needs?: string, mode = 'async') =>
+  `<action id="${id}" mode="${mode}">${JSON.stringify({ name, ...(needs === undefined ? {} : { depends_on: [needs] }) })}</action>`;
+const DONE = '<response>Done.</response>';
+const REST = [DONE, DONE, DONE];
+
+const is =
+  (type: string, id: string): Is =>
+  (event) =>
+    event.type === type &&
+    (event.type === 'action.declared' ? event.action.id : (event as { id?: string }).id) === id;
+const at = (events: readonly SessionEvent[], type: string, id: string) => events.findIndex(is(type, id));
+const ends = (events: readonly SessionEvent[]) =>
+  Object.fromEntries(
+    events.flatMap((event) => {
+      if (event.type === 'action.completed') return [[event.id, 'completed']];
+      return event.type === 'action.skipped' ? [[event.id, event.reason]] : [];
+    }),
+  );
+const faults = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'fault' ? [event.code] : []));
+const responses = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'response' ? [event.text] : []));
+
+/** A model that speaks in small pieces, and goes on word for word: what is held back is cut somewhere. */
+const speaking = (...turns: readonly string[]): Model => ({
+  id: 'scripted:speaking',
+  async stream({ turn, said = 0, signal }, sink) {
+    const text = (turns[turn - 1] ?? DONE).slice(said);
+    for (let from = 0; from < text.length && !signal.aborted; from += 12) {
+      sink.text(text.slice(from, from + 12));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return { finish: 'stop' };
+  },
+});
+
+it('what a response quotes does not act, wherever the log ends in it', async () => {
+  const quoted = 'To delete all, one writes <action id="q">{"name":"rm"}</action>. That is it.';
+  const turn = `<parallel id="g">${act('b', 'soon')}\n<response>${quoted}</response>`;
+  const { events, behind } = await lived(speaking(turn), { agent });
+  const end = events.findIndex(isType('turn.completed'));
+  expect(events.slice(0, end).some(isSaid('<response>To d'))).toBe(true);
+  for (const { seq } of events.slice(1, end)) {
+    const { all } = await behind((event) => event.seq === seq, [turn, ...REST]);
+    expect([seq, ends(all).q]).toEqual([seq, undefined]);
+    expect(responses(all)).toContain(quoted);
+  }
+});
+
+describe('a <parallel> that what does not stand any more had closed', () => {
+  const begun = `${act('d', 'now', 'g')}<if test="true"><parallel id="g">${act('b', 'soon')}`;
+  const behindIt = async (rest: string) => {
+    const { events, behind } = await lived([`${begun}<else/>Hm, well. ${act('n', 'now')}</if>`, ...REST], {
+      agent,
+    });
+    const before = events[at(events, 'action.completed', 'b') - 1] as SessionEvent;
+    return behind((event) => event.seq === before.seq, [`${begun}${rest}`, ...REST]);
+  };
+
+  it.each([
+    ['an id that nobody has', act('y', 'now', 'zz')],
+    ['the end of the turn', act('y', 'late')],
+  ])('holds up nobody for ever where something in it waits for %s', async (_what, y) => {
+    const { all, result } = await behindIt(`${y}</parallel>More.`);
+    expect([result.status, ends(all).y]).toEqual(['completed', 'deadlock']);
+  });
+
+  it('is gone on in: what depends on it waits for all of it', async () => {
+    const { all } = await behindIt(`${act('m', 'soon')}</parallel>More.`);
+    expect(at(all, 'action.started', 'd')).toBeGreaterThan(at(all, 'action.completed', 'm'));
+  });
+});
+
+it('a response that names what nobody waits for goes out without it', async () => {
+  const each = '<action id="r" mode="fire_and_forget">{"name":"now","depends_on":["zz"]}</action>';
+  const turn = `${act('l', 'list', undefined, 'fire_and_forget')}<foreach in="$l" as="x">${each}</foreach><response final="false">It is $r.</response>Well.`;
+  const { behind } = await lived([turn, ...REST], { agent });
+  const { all, result } = await behind(isSaid('It is $r'), [turn, ...REST]);
+  expect(result.status).toBe('completed');
+  expect(responses(all)[0]).toMatch(/^It is \[unavailable: r: it waits for what had not been asked for/);
+});
+
+describe('a <parallel> that is gone on in, where the stream does not come to its own end', () => {
+  const begun = `${act('d', 'now', 'g')}<parallel id="g">${act('b', 'now')}`;
+  it.each([
+    ['fails before its first word', { text: `${begun} well`, failAfter: begun.length }],
+    ['breaks off', { text: `${begun} well`, failAfter: begun.length + 3 }],
+    ['reaches its longest', { text: `${begun} well`, finish: 'length' }],
+  ])('does not succeed: it %s', async (_how, turn) => {
+    const { behind } = await lived([`${begun}${act('m', 'now')}</parallel>`, ...REST], { agent });
+    const { all, id } = await behind(is('action.started', 'b'), [
+      turn,
+      `${act('m', 'now')}</parallel>`,
+      ...REST,
+    ] as never);
+    expect(ends(all)).toMatchObject({ b: 'completed', d: 'dependency' });
+    const told = all.findIndex((event) => event.type === 'fault' && event.groups?.includes('g') === true);
+    expect(told).toBeGreaterThan(0);
+    expect(told).toBeLessThan(at(all, 'action.skipped', 'd'));
+    // After one more restart neither.
+    const again = await behind(
+      (event) => event.seq === told + 1,
+      [turn, `${act('e', 'now', 'g')}`, ...REST] as never,
+      undefined,
+      id,
+    );
+    expect(ends(again.all)).toMatchObject({ d: 'dependency' });
+  });
+});
+
+describe('an action that was never begun, and was asked for again', () => {
+  it.each([
+    ['under its id', act('x', 'now'), 'x'],
+    ['without one', '<action>{"name":"now"}</action>', 'a1'],
+  ])('is not said to be lost once more: %s', async (_how, x, id) => {
+    const { behind } = await lived([`Well. ${x}`, ...REST], { agent });
+    const then = [`Well. ${x} Again: ${x} More. <thought>Hm.</thought>`, ...REST];
+    const once = await behind(isSaid(x), then);
+    expect(faults(once.all)).toEqual(['not_run']);
+    const twice = await behind(is('action.completed', id), then, undefined, once.id);
+    expect(faults(twice.all)).toEqual(['not_run']);
+    expect(ends(twice.all)).toEqual({ [id]: 'completed' });
+  });
+});
+
+it('a sync action that waits for what comes later in its <parallel> is no deadlock behind a second kill', async () => {
+  const turn = `<parallel id="g">${act('b', 'now')}${act('s', 'now', 'm', 'sync')}${act('n', 'soon')}${act('m', 'now')}</parallel>${DONE}`;
+  const { behind } = await lived([turn, ...REST], { agent });
+  const once = await behind(is('action.started', 'b'), [turn, ...REST]);
+  const twice = await behind(is('action.declared', 's'), [turn, ...REST], undefined, once.id);
+  for (const { all } of [once, twice])
+    expect(ends(all)).toEqual({ b: 'completed', s: 'completed', n: 'completed', m: 'completed' });
+});
+
+it('an <if> that was open there need not be closed before the <parallel> around it', async () => {
+  const begun = `<parallel id="g"><if test="true">${act('b', 'now')}`;
+  const { behind } = await lived([`${begun}</if></parallel>${DONE}`, ...REST], { agent });
+  const rest = `${act('m', 'now')}</parallel>${act('d', 'now', 'g')}${DONE}`;
+  const { all } = await behind(is('action.started', 'b'), [begun + rest, ...REST]);
+  expect([ends(all), faults(all)]).toEqual([{ b: 'completed', m: 'completed', d: 'completed' }, []]);
+});
+
+it('an action that a person has approved is done, whatever came of what its words name', async () => {
+  const done: unknown[] = [];
+  const run = (input: unknown) => {
+    done.push(input);
+    return 'asked';
+  };
+  const ask = defineTool({ ...{ name: 'ask', approval: 'always' as const }, run });
+  const bad = defineTool({ name: 'bad', run: () => Promise.reject(new Error('no luck')) });
+  const asking = await defineAgent({ name: 'tester', tools: [ask, bad] });
+  const runtime = await createRuntime({ store: 'memory' });
+  onTestFinished(() => runtime.close());
+  const ends =
+    '<action id="w">{"name":"ask","parameters":{"text":"Costs $x."}}</action><action id="x">{"name":"bad"}</action>';
+  const model = scripted([ends, '<thought>I wait.</thought>', DONE, DONE, DONE]);
+  const first = runtime.start(asking, { input: 'Go.', model });
+  expect((await first.result).status).toBe('waiting');
+  const [review] = await runtime.reviews();
+  await runtime.answer(review?.review ?? '', { approved: true, by: 'ann' });
+  const resumed = await runtime.resume(first.id, { agent: asking, model });
+  expect((await resumed.result).status).toBe('completed');
+  expect(done).toEqual([{ text: 'Costs $x.' }]);
+});
+
+it('a response that names a complete_step which waits for more goes out without it', async () => {
+  const notes = 'I looked at it with care and wrote down all that there was to find about it.';
+  const complete = speak('tags', [{ complete: notes }]);
+  const turn = `${act('x', 'echo', 'zz')}${complete.replace('<action', '<action id="c"')}<response final="false">So it is: $c.</response>`;
+  const cwd = agentFolder('import: { tools: [./tools/*.yml], workflows: [./lead.yml] }\nworkflow: lead\n', {
+    'lead.yml': 'kind: Workflow\nname: lead\nsteps: [{ name: one, type: task, prompt: "One." }]\n',
+    ...agentTool('echo', 'return 1;', 'idempotent: true\n'),
+  });
+  const runtime = await createRuntime({ store: 'memory', cwd });
+  onTestFinished(() => runtime.close());
+  const led = await loadAgent('agent.yml', { cwd });
+  const stalls: Model = {
+    id: 'stalls',
+    async stream({ signal }, sink) {
+      await undefined;
+      sink.text(turn);
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      throw modelCancelled('stalls');
+    },
+  };
+  const first = runtime.start(led, { input: 'Go.', model: stalls });
+  await seen(first as Session, 'action.started');
+  await first.interrupt();
+  const model = scripted([`${turn} Well.`, complete, complete]);
+  const resumed = await runtime.resume(first.id, { agent: led, model });
+  expect(await resumed.result).toMatchObject({ status: 'completed', result: notes });
+  expect(responses(await runtime.events(first.id))[0]).toMatch(/^So it is: \[unavailable: c: /);
+});
+
+it('compaction between the parts of a turn that was cut short leaves what is open', async () => {
+  const prose = 'lorem ipsum dolor sit amet '.repeat(500);
+  const turn = `${act('d', 'soon', 'g')}<thought>${prose}</thought><if test="true"><parallel id="g">${act('b', 'now')}${act('m', 'soon')}</parallel><else/>${act('no', 'now')}</if>${act('z', 'now')}`;
+  const model = { ...speaking('Well. ', turn), contextWindow: 8_000 };
+  const { behind } = await lived(model, { agent, start: { model } });
+  const cut = await behind(is('action.declared', 'b'), model);
+  expect(cut.since.some(isType('prompt.compacted'))).toBe(true);
+  expect(faults(cut.all)).toEqual(['no_tags']);
+  expect(at(cut.all, 'action.started', 'd')).toBeGreaterThan(at(cut.all, 'action.completed', 'm'));
+  expect(ends(cut.all)).toEqual({ b: 'completed', m: 'completed', d: 'completed', z: 'completed' });
+});

@@ -98,8 +98,10 @@ function tell({ log, scheduler }: SessionContext, fault: FaultBody): void {
 
 /** What the turn set last, and the log ends before. An action there is not begun: it could be one too many. */
 function setLast(context: SessionContext, { unset }: Reheard): void {
-  if (unset?.type === 'metadata') context.works.applyMetadata(unset.value, 'model');
-  else if (unset?.type === 'variables') setVariables(context, unset.value);
+  if (unset?.type === 'metadata') {
+    context.works.applyMetadata(unset.value, 'model');
+    context.scheduler.named(unset.value, context.log.here()); // a `<foreach>` may wait for its list
+  } else if (unset?.type === 'variables') setVariables(context, unset.value);
 }
 
 function sayThoughts({ log }: SessionContext, { thoughts }: Reheard): void {

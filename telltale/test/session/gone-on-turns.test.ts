@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
+import type { Model } from '../../src/models/model.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
 import { moreRuns } from '../more-runs.ts';
 import { lived } from './taken-up-stage.ts';
@@ -105,6 +106,72 @@ const finals = (events: readonly SessionEvent[]) =>
 const saysOf = (events: readonly SessionEvent[], code: string) =>
   events.some((event) => event.type === 'fault' && event.code === code);
 
+/** Says these, one after the other, whatever it had said before. */
+const sayingAnew = (texts: readonly string[]): Model => {
+  const left = [...texts];
+  return {
+    id: 'anew',
+    async stream(_request, sink) {
+      await moment();
+      sink.text(left.shift() ?? '<response>Done.</response>');
+      return { finish: 'stop' };
+    },
+  };
+};
+
+const stray = fc.constantFrom(
+  '',
+  '</parallel>',
+  '</if>',
+  '<else/>',
+  '</thought>',
+  '<parallel id="i1">',
+  '```\n',
+  '<response>',
+);
+const wild = fc.tuple(stray, turn, stray).map((parts) => parts.join(''));
+const ENDS = ['completed', 'failed', 'skipped', 'cancelled', 'interrupted'].map((end) => `action.${end}`);
+
+it(
+  'whatever a model says where its turn was cut short, time and again, its session ends, and so does each action, once',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        turn,
+        fc.array(fc.tuple(fc.nat(), wild), { minLength: 1, maxLength: 3 }),
+        async (text, cuts) => {
+          const { events, behind, close } = await lived([text, ...AFTER], { agent });
+          let log: readonly SessionEvent[] = events;
+          let from: string | undefined;
+          for (const [place, said] of cuts) {
+            const seq = 2 + (place % (log.length - 2));
+            const { all, id, result } = await behind(
+              (event) => event.seq === seq,
+              sayingAnew([said, said]),
+              undefined,
+              from,
+            );
+            expect(['completed', 'failed', 'stalled']).toContain(result.status);
+            const declared = all.flatMap((event) =>
+              event.type === 'action.declared' ? [event.action.id] : [],
+            );
+            expect(new Set(declared).size).toBe(declared.length);
+            const ended = all.flatMap((event) =>
+              ENDS.includes(event.type) ? [(event as { id?: string }).id] : [],
+            );
+            expect(ended.sort()).toEqual(declared.sort());
+            log = all;
+            from = id;
+          }
+          await close();
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  },
+  TIMEOUT_MS,
+);
+
 it(
   'a turn that is gone on with word for word comes to what it would have come to, wherever it was cut short',
   async () => {
@@ -113,12 +180,18 @@ it(
         const turns = [text, ...AFTER];
         const { events, behind, close } = await lived(turns, { agent });
         const end = events.findIndex(({ type }) => type === 'turn.completed');
+        const whole = outcome(events);
         for (const place of where) {
           const seq = 2 + (place % (end - 1)); // from the turn's beginning on
-          const { all, result } = await behind((event) => event.seq === seq, turns);
-          expect([seq, result.status]).toEqual([seq, 'completed']);
-          if (saysOf(all, 'not_run')) continue; // between an action's text and the action, which come in one go
-          expect([seq, outcome(all)]).toEqual([seq, outcome(events)]);
+          const once = await behind((event) => event.seq === seq, turns);
+          const ended = once.all.findIndex(({ type }) => type === 'turn.completed');
+          const next = seq + 1 + (place % Math.max(1, ended - seq));
+          const twice = await behind((event) => event.seq === next, turns, undefined, once.id);
+          for (const { all, result } of [once, twice]) {
+            expect([seq, next, result.status]).toEqual([seq, next, 'completed']);
+            if (saysOf(all, 'not_run')) break; // between an action's text and the action, which come in one go
+            expect([seq, next, outcome(all)]).toEqual([seq, next, whole]);
+          }
         }
         await close();
       }),

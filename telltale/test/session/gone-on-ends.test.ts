@@ -10,7 +10,15 @@ import type { Session } from '../../src/session/runtime-types.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { agentFolder, tool as agentTool } from './run-agent.ts';
 import { speak } from './speak.ts';
-import { type Is, isSaid, isType, lived, seen } from './taken-up-stage.ts';
+import {
+  endsOf as ends,
+  type Is,
+  isSaid,
+  isType,
+  lived,
+  responsesOf as responses,
+  seen,
+} from './taken-up-stage.ts';
 
 const later = (ms = 5) => new Promise((resolve) => setTimeout(resolve, ms));
 const tool = (name: string, run: () => unknown, more: object = {}) =>
@@ -34,17 +42,8 @@ const is =
     event.type === type &&
     (event.type === 'action.declared' ? event.action.id : (event as { id?: string }).id) === id;
 const at = (events: readonly SessionEvent[], type: string, id: string) => events.findIndex(is(type, id));
-const ends = (events: readonly SessionEvent[]) =>
-  Object.fromEntries(
-    events.flatMap((event) => {
-      if (event.type === 'action.completed') return [[event.id, 'completed']];
-      return event.type === 'action.skipped' ? [[event.id, event.reason]] : [];
-    }),
-  );
 const faults = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'fault' ? [event.code] : []));
-const responses = (events: readonly SessionEvent[]) =>
-  events.flatMap((event) => (event.type === 'response' ? [event.text] : []));
 
 /** A model that speaks in small pieces, and goes on word for word: what is held back is cut somewhere. */
 const speaking = (...turns: readonly string[]): Model => ({

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SessionEvent } from '../../src/events/event.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
-import { type Is, isSaid, lived, seen } from './taken-up-stage.ts';
+import { endsOf as ends, type Is, isSaid, lived, responsesOf as responses, seen } from './taken-up-stage.ts';
 
 const moment = () => new Promise((resolve) => setImmediate(resolve));
 const agent = {
@@ -19,16 +18,6 @@ const declares =
   (id: string): Is =>
   (event) =>
     event.type === 'action.declared' && event.action.id === id;
-/** How each action ended. */
-const ends = (events: readonly SessionEvent[]) =>
-  Object.fromEntries(
-    events.flatMap((event) => {
-      if (event.type === 'action.completed') return [[event.id, 'completed']];
-      return event.type === 'action.skipped' ? [[event.id, event.reason]] : [];
-    }),
-  );
-const responses = (events: readonly SessionEvent[]) =>
-  events.flatMap((event) => (event.type === 'response' ? [event.text] : []));
 
 describe('what holds a stream up, and waits for what only that could bring, holds up no session that is taken up', () => {
   it.each([

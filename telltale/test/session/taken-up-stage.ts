@@ -24,6 +24,16 @@ export const isSaid =
     event.type === 'model.output' && event.text.includes(text);
 export const of = (events: readonly SessionEvent[], ...types: readonly string[]) =>
   events.filter(({ type }) => types.includes(type));
+/** How each action ended that completed or was skipped. */
+export const endsOf = (events: readonly SessionEvent[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    events.flatMap((event) => {
+      if (event.type === 'action.completed') return [[event.id, 'completed']];
+      return event.type === 'action.skipped' ? [[event.id, event.reason]] : [];
+    }),
+  );
+export const responsesOf = (events: readonly SessionEvent[]): readonly string[] =>
+  events.flatMap((event) => (event.type === 'response' ? [event.text] : []));
 export const seen = (session: Session, type: string) =>
   new Promise<void>((resolve) => {
     const forget = session.subscribe((event) => {

@@ -108,14 +108,18 @@ function pathFrom(first: Node, node: Node, cameFrom: ReadonlyMap<Node, Node>): r
   return path.length <= MAX_PATH ? path : [...path.slice(0, MAX_PATH - 2), '…', node.id];
 }
 
-/** Whether it cannot end before more is said: it waits for what nobody has declared, for a `<parallel>` that is open, or for the turn's end. */
-export function awaitsMore(graph: Graph, from: Node): boolean {
-  const { unseen, unnamed, unsealed, held } = graph;
-  const waits = (unseen?.size ?? 0) + (unnamed?.size ?? 0) + (unsealed?.size ?? 0) + (held?.size ?? 0);
-  if (waits === 0) return false;
+/** What only the rest of the turn, or its end, can end: what waits for what nobody has declared, `<parallel>`s that are open. */
+function endsOfTurn({ unseen, unnamed, unsealed, held }: Graph): Set<Node> {
   const ends = new Set<Node>([...(unsealed ?? []), ...(held ?? [])]);
   for (const waiting of [unseen, unnamed])
     for (const nodes of waiting?.values() ?? []) for (const node of nodes) ends.add(node);
+  return ends;
+}
+
+/** Whether it cannot end before more is said: it waits for what nobody has declared, for a `<parallel>` that is open, or for the turn's end. */
+export function awaitsMore(graph: Graph, from: Node): boolean {
+  const ends = endsOfTurn(graph);
+  if (ends.size === 0) return false;
   const seen = new Set<Node>([from]);
   // A Set is walked in the order of insertion, with what is added on the way.
   for (const node of seen) {
@@ -123,4 +127,11 @@ export function awaitsMore(graph: Graph, from: Node): boolean {
     for (const next of above(node)) if (isPending(next)) seen.add(next);
   }
   return false;
+}
+
+/** The actions that can end before more is said, of all at once. */
+export function movingIn(graph: Graph): readonly string[] {
+  const waiting = endsOfTurn(graph);
+  for (const node of waiting) for (const next of below(node)) if (isPending(next)) waiting.add(next);
+  return [...graph.nodes.values()].flatMap((node) => (waiting.has(node) ? [] : [node.id]));
 }

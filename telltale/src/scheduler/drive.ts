@@ -9,7 +9,7 @@ import { ask, askForEach } from './ask.ts';
 import { isAtRest } from './at-rest.ts';
 import { ring } from './bell.ts';
 import type { TurnEnding } from './core.ts';
-import { awaitsMore as awaits } from './cycles.ts';
+import { awaitsMore as awaits, movingIn } from './cycles.ts';
 import type { SchedulerEdges } from './edges.ts';
 import { endOfGroup, endOfTurn, openGroupAgain } from './end-of-turn.ts';
 import { revived } from './failures.ts';
@@ -46,6 +46,7 @@ const METHODS = {
   closed,
   spoil,
   awaitsMore,
+  moving,
   tracked,
   untracked,
   atRest,
@@ -182,6 +183,10 @@ function awaitsMore(this: Works, id: string): boolean {
   const { graph } = this;
   const node = graph.nodes.get(id) ?? graph.gates?.get(id);
   return node !== undefined && awaits(graph, node);
+}
+
+function moving(this: Works): readonly string[] {
+  return movingIn(this.graph);
 }
 
 function tracked(this: Works): readonly string[] {

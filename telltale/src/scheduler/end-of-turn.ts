@@ -1,6 +1,5 @@
 import { endTurn, type TurnEnding } from './core.ts';
 import { closeParallel, seal, unseal } from './gates.ts';
-import { giveUpUndoing } from './give-up-undoing.ts';
 import { isClosed } from './graph.ts';
 import { seek } from './named.ts';
 import { apply } from './record.ts';
@@ -22,7 +21,6 @@ export function endOfGroup(works: Works, group: string, holdsStream: boolean): v
   if (gate?.of !== 'parallel') return;
   if (holdsStream && graph.unnamed !== undefined) seek(works);
   apply(works, holdsStream ? closeParallel(graph, gate) : seal(graph, gate), undefined);
-  if (holdsStream && works.undoing !== undefined) giveUpUndoing(works);
 }
 
 /** One that was closed by what does not stand any more: it may get members, and holds nothing up. */

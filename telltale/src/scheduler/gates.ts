@@ -110,6 +110,10 @@ export function freeStream(graph: Graph, changes: Change[] = [], moved?: readonl
 
 /** The actions that a stream waits for. A gate that has failed is still open for as long as one of its members is. */
 function waitingIn(holder: Node): readonly ActionNode[] {
-  if (holder.kind === 'action') return [holder];
-  return [...holder.open].flatMap((member) => (member.kind === 'action' ? member : waitingIn(member)));
+  // One that runs and waits for others is a rollback: those it waits for can be ended.
+  if (holder.kind === 'action') return holder.phase === 'ready' ? undoingFor(holder) : [holder];
+  return [...holder.open].flatMap(waitingIn);
 }
+
+const undoingFor = ({ waitsFor }: ActionNode): readonly ActionNode[] =>
+  waitsFor.flatMap((node) => (node.kind === 'action' && node.phase === 'waiting' ? [node] : []));

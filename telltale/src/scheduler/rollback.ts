@@ -1,11 +1,11 @@
 import type { Cause } from '../events/event.ts';
 import { NOBODY } from '../kernel/grow.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
-import { giveUpUndoing } from './give-up-undoing.ts';
 import type { RolledBack } from './scheduler.ts';
 import { stop, whenIdle } from './stop.ts';
 import { isTaken, take } from './take.ts';
 import { declaredAfter, undoAction, undoId, undone, undoneBy, undoPlan } from './undo.ts';
+import { waitForUndo } from './wait-for-undo.ts';
 import { whenEnded } from './when-ended.ts';
 import type { Works } from './works.ts';
 
@@ -58,7 +58,7 @@ async function undoAll(
   const spared = asking?.sparesLater === true ? later : NOBODY;
   for (const id of undoPlan(works, works.completed, to, spared)) {
     if (isShut(works) || asking?.signal?.aborted === true) break;
-    await undoOne(works, id, cause, later);
+    await undoOne(works, id, cause, later, asking?.by);
     (state.actions.get(id)?.status === 'compensated' ? ids : left).push(id);
   }
   return { undone: ids, left };
@@ -73,6 +73,7 @@ async function undoOne(
   id: string,
   cause: Cause | undefined,
   own: ReadonlySet<string>,
+  asker: string | undefined,
 ): Promise<void> {
   const { state } = works;
   const known = state.actions.get(id);
@@ -82,12 +83,13 @@ async function undoOne(
     const tried = state.actions.get(by);
     if (tried === undefined && !isTaken(works, by)) {
       take(works, undoAction(works, by, known), cause, { turn: 'well', undoes: id });
-      giveUpUndoing(works);
+      waitForUndo(works, asker, by);
       works.goOn();
       await ended(works, [by]);
       return;
     }
     if (tried === undefined || undone(state, tried.action) !== id) continue;
+    waitForUndo(works, asker, by);
     await ended(works, [by]);
     if (isShut(works)) return;
     // Nobody knows whether an interrupted one did its work: doing it twice may be worse than not at all.

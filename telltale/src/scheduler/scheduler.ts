@@ -52,6 +52,8 @@ export interface Scheduler {
   spoil(groups: readonly string[]): void;
   /** Whether it cannot end before the model has said more, or has ended its turn. */
   awaitsMore(id: string): boolean;
+  /** All unfinished actions of which that is not so. */
+  moving(): readonly string[];
   /** Unfinished actions of any turn that are not `fire_and_forget`. */
   tracked(): readonly string[];
   /** Whether all that is unfinished waits for leave to start, or for what does (`rests`): nothing will move by itself. */

@@ -111,18 +111,31 @@ it('one that a kill left empty is still taken by whoever starts under its id', a
   expect(await started.result).toMatchObject({ status: 'completed' });
 });
 
+const TEAM = 'permissions: { sandbox: "off" }\nimport: { agents: [./team/*.yml] }\n';
+const HELPER = {
+  'team/helper.yml':
+    'kind: Agent\nname: helper\nmodel: scripted:./helper.json\npermissions: { sandbox: "off" }\nimport: { tools: ["../tools/*.yml"] }\n',
+  'team/helper.json': JSON.stringify({
+    turns: ['<action id="d">{"name":"deploy"}</action>', '<response>done</response>'],
+  }),
+  ...tool('deploy', 'return 1;', 'approval: always\n'),
+};
+
+it("a sub-agent's for which nobody waits any more ends at once", async () => {
+  const { runtime, agent } = await stageOf(TEAM, HELPER);
+  const model = says(call('a1', 'helper'), '<response>Done.</response>');
+  const session = runtime.start(agent, { input: 'Go.', model, onWaiting: 'release' });
+  expect((await session.result).status).toBe('waiting');
+  const without = await loadAgent('agent.yml', { cwd: agentFolder('permissions: { sandbox: "off" }\n', {}) });
+  const again = await runtime.resume(session.id, { agent: without, acceptChanges: true, model: hanging });
+  await thinks(again as Session);
+  await again.interrupt();
+  await runtime.cancel(`${session.id}.a1`);
+  expect(await ends(runtime, `${session.id}.a1`)).toEqual(['session.cancelled']);
+});
+
 it("a sub-agent's ends with its caller, which goes on for it", async () => {
-  const { runtime, agent } = await stageOf(
-    'permissions: { sandbox: "off" }\nimport: { agents: [./team/*.yml] }\n',
-    {
-      'team/helper.yml':
-        'kind: Agent\nname: helper\nmodel: scripted:./helper.json\npermissions: { sandbox: "off" }\nimport: { tools: ["../tools/*.yml"] }\n',
-      'team/helper.json': JSON.stringify({
-        turns: ['<action id="d">{"name":"deploy"}</action>', '<response>done</response>'],
-      }),
-      ...tool('deploy', 'return 1;', 'approval: always\n'),
-    },
-  );
+  const { runtime, agent } = await stageOf(TEAM, HELPER);
   const model = says(call('a1', 'helper'), '<response>Done.</response>', '<response>Done.</response>');
   const session = runtime.start(agent, { input: 'Go.', model, onWaiting: 'release' });
   expect((await session.result).status).toBe('waiting');

@@ -8,6 +8,7 @@ import { defineTool } from '../../src/session/define/define-tool.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Session } from '../../src/session/runtime-types.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { busyMs } from '../manifest/schema/busy-ms.ts';
 import { agentFolder, tool as agentTool } from './run-agent.ts';
 import { speak } from './speak.ts';
 import {
@@ -55,6 +56,17 @@ const speaking = (...turns: readonly string[]): Model => ({
       await new Promise((resolve) => setImmediate(resolve));
     }
     return { finish: 'stop' };
+  },
+});
+
+/** Says this, and then nothing more until it is stopped. */
+const stalling = (text: string): Model => ({
+  id: 'stalling',
+  async stream({ signal }, sink) {
+    await undefined;
+    sink.text(text);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    throw modelCancelled('stalling');
   },
 });
 
@@ -198,16 +210,7 @@ it('a response that names a complete_step which waits for more goes out without 
   const runtime = await createRuntime({ store: 'memory', cwd });
   onTestFinished(() => runtime.close());
   const led = await loadAgent('agent.yml', { cwd });
-  const stalls: Model = {
-    id: 'stalls',
-    async stream({ signal }, sink) {
-      await undefined;
-      sink.text(turn);
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-      throw modelCancelled('stalls');
-    },
-  };
-  const first = runtime.start(led, { input: 'Go.', model: stalls });
+  const first = runtime.start(led, { input: 'Go.', model: stalling(turn) });
   await seen(first as Session, 'action.started');
   await first.interrupt();
   const model = scripted([`${turn} Well.`, complete, complete]);
@@ -226,4 +229,82 @@ it('compaction between the parts of a turn that was cut short leaves what is ope
   expect(faults(cut.all)).toEqual(['no_tags']);
   expect(at(cut.all, 'action.started', 'd')).toBeGreaterThan(at(cut.all, 'action.completed', 'm'));
   expect(ends(cut.all)).toEqual({ b: 'completed', m: 'completed', d: 'completed', z: 'completed' });
+});
+
+it('what stands in place of an end tag is held back whole where a message cuts its turn short', async () => {
+  const deploy = defineTool({ ...{ name: 'deploy', approval: 'always' as const }, run: () => 'out' });
+  const chunks = [`<parallel id="g">${act('a', 'deploy')}`, '\n<response>Hi there.</response>'];
+  const asked: string[] = [];
+  const model: Model = {
+    id: 'chunks',
+    async stream({ messages }, sink) {
+      asked.push(JSON.stringify(messages));
+      await undefined;
+      if (asked.length > 1) sink.text('<thought>Well.</thought>');
+      else for (const chunk of chunks) sink.text(chunk);
+      return { finish: 'stop' };
+    },
+  };
+  const { events } = await lived(model, {
+    agent: { tools: [deploy] },
+    start: { onWaiting: 'hold' },
+    async during(session) {
+      await seen(session, 'session.waiting');
+      await session.steer('And?');
+      await expect.poll(() => asked.length).toBeGreaterThan(1);
+      await session.interrupt();
+    },
+  });
+  expect(events.filter(isSaid('Hi there.'))).toEqual([]);
+  expect(asked[1]).not.toContain('Hi there.'); // it has not answered, and does not see that it had
+  expect(events.find(isType('turn.failed'))).toMatchObject({ groups: ['g'] });
+});
+
+it('a <parallel> in which nothing was asked for goes with the response that closed it', async () => {
+  const tester = await defineAgent({ name: 'tester', ...agent });
+  const runtime = await createRuntime({ store: 'memory' });
+  onTestFinished(() => runtime.close());
+  const begun = 'Well. <thought>Hm.</thought><parallel id="g">\n<response final="false">Hel';
+  const first = runtime.start(tester, { input: 'Go.', model: stalling(begun) });
+  await seen(first as Session, 'response.delta');
+  await first.cancel(); // which writes what was said so far
+  const said = (await runtime.events(first.id)).findLast(isSaid('Hel'));
+  const id = await runtime.fork(first.id, said?.seq ?? 0);
+  const model = scripted([`${begun.slice(0, begun.indexOf('<parallel'))}${act('d', 'now')}${DONE}`]);
+  const resumed = await runtime.resume(id, { agent: tester, model });
+  expect(await resumed.result).toMatchObject({ status: 'completed', result: 'Done.' });
+  const events = await runtime.events(id);
+  const cut = events.find((event) => event.type === 'turn.failed');
+  expect(cut).toMatchObject({ kept: begun.indexOf('<parallel') });
+  expect(cut).not.toHaveProperty('groups');
+});
+
+it('a response in which something has acted goes out as far as it went', async () => {
+  const manifest = { ...agent, protocol: { actions_in: ['outside', 'thought', 'response'] } } as const;
+  const turn = `<response>Hello ${act('a', 'soon')}there</response>`;
+  const { behind } = await lived([turn, ...REST], { agent: manifest });
+  const { all } = await behind(is('action.started', 'a'), [turn, ...REST]);
+  expect(responses(all)[0]).toBe('Hello ');
+  expect(ends(all)).toEqual({ a: 'completed' });
+});
+
+it('a <parallel> that is opened again is read to its end tag, however the stream ends', async () => {
+  const begun = `<parallel id="o"><parallel id="g">${act('b', 'now')}`;
+  const { behind } = await lived([`${begun}</parallel></parallel>`, ...REST], { agent });
+  const rest = `${act('s', 'soon', undefined, 'sync')}<parallel id="o">${act('m', 'now')}</parallel>${act('d', 'now', 'o')}`;
+  const { all } = await behind(is('action.started', 'b'), [
+    { text: begun + rest, finish: 'length' },
+    ...REST,
+  ] as never);
+  expect(ends(all)).toMatchObject({ m: 'completed', d: 'completed' });
+});
+
+it('a response behind a kill costs no look at everything for each action that ends', async () => {
+  const waiting = Array.from({ length: 1_600 }, (_, n) => act(`w${n}`, 'now', 'zz')).join('');
+  const running = Array.from({ length: 100 }, (_, n) => act(`r${n}`, 'soon')).join('');
+  const turn = `${waiting}${running}<response final="false">It is $r99.</response>Well.`;
+  const { behind } = await lived([turn, ...REST], { agent });
+  const started = busyMs();
+  await behind(isSaid('It is $r99'), [turn, ...REST]);
+  expect(busyMs() - started).toBeLessThan(3_000); // it took four seconds, and four times as much for twice as many
 });

@@ -4,7 +4,7 @@ import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { Model } from '../../src/models/model.ts';
 import { defineTool } from '../../src/session/define/define-tool.ts';
 import { busyMs } from '../manifest/schema/busy-ms.ts';
-import { call, lived, seen } from './taken-up-stage.ts';
+import { call, endsOf, lived, seen } from './taken-up-stage.ts';
 
 const good = call('b', 'echo');
 const after = '<action id="d">{"name":"echo","depends_on":["g"]}</action>';
@@ -187,17 +187,41 @@ it('the id of one around a <foreach> that made nothing is taken', async () => {
   ]);
 });
 
-it.each([
-  ['sync', ['<action type="internal" mode="sync">', '']],
-  ['in a <parallel>', ['<parallel><action type="internal">', '</parallel>']],
-])(
-  'a rollback that holds up its turn, %s, does not wait for what only the rest of that could bring',
-  async (_how, [open, close]) => {
-    const now = defineTool({ name: 'now', run: () => 'now' });
-    const turn = `<action id="a" mode="sync">{"name":"now","compensate":{"name":"now","parameters":{"v":"$w"}}}</action><action id="w">{"name":"now","depends_on":["zz"]}</action>${open}{"name":"rollback","parameters":{"to":"a"}}</action>${close}Well.`;
-    const { events } = await lived([turn, ...AFTER], { agent: { tools: [now] } });
-    expect(events.at(-1)?.type).toBe('session.completed');
-    const skipped = events.find((event) => event.type === 'action.skipped' && event.id === 'undo_a');
-    expect(skipped).toMatchObject({ reason: 'deadlock' });
-  },
-);
+describe('a rollback does not wait for ever', () => {
+  const now = defineTool({ name: 'now', idempotent: true, run: () => 'now' });
+  const list = defineTool({
+    ...{ name: 'list', idempotent: true },
+    run: () => new Promise((resolve) => setTimeout(resolve, 20, [1])) as never,
+  });
+  const y = '<action id="y">{"name":"now","depends_on":["zz"]}</action>';
+  const a = (needs: string) =>
+    `<action id="a" mode="sync">{"name":"now","compensate":{"name":"now","parameters":{"v":"$${needs}"}}}</action>`;
+  const r = (mode: string) =>
+    `<action type="internal" id="r" mode="${mode}">{"name":"rollback","parameters":{"to":"a"}}</action>`;
+  const behindIt = '<action id="x" mode="sync">{"name":"now","depends_on":["r"]}</action>';
+  const loop =
+    '<action id="l">{"name":"list"}</action><foreach in="$l" as="i"><action id="y">{"name":"now","depends_on":["zz"]}</action></foreach>';
+
+  it.each([
+    ['holds up its turn', `${y}${a('y')}${r('sync')}Well.`, { undo_a: 'deadlock' }],
+    [
+      'holds it up in a <parallel>',
+      `${y}${a('y')}<parallel id="g">${r('async')}</parallel>Well.`,
+      { undo_a: 'deadlock' },
+    ],
+    ['is waited for by what does', `${y}${a('y')}${r('async')}${behindIt}Well.`, { x: 'deadlock' }],
+    ['undoes with rounds that come later', `${loop}${a('y')}${r('sync')}Well.`, { undo_a: 'deadlock' }],
+    ['undoes with its own result', `${a('r')}${r('async')}${REST}`, { undo_a: 'deadlock' }],
+  ])(
+    'for what only the rest of the turn, or itself, could bring: it %s, also behind a kill',
+    async (_how, turn, skipped) => {
+      const { events, behind } = await lived([turn, ...AFTER], { agent: { tools: [now, list] } });
+      const ends = endsOf(events);
+      expect(ends).toMatchObject({ ...skipped, r: 'completed' });
+      const undo = events.find((event) => event.type === 'action.declared' && event.action.id === 'undo_a');
+      const { all, result } = await behind((event) => event.seq === undo?.seq, [turn, ...AFTER]);
+      expect(result.status).toBe('completed');
+      expect(endsOf(all)).toMatchObject({ ...skipped, r: 'completed' });
+    },
+  );
+});

@@ -54,7 +54,7 @@ export function openAgain(turn: Turn, id: string, at: number): boolean {
   const index = goneOnIndex(turn.elements, id);
   const frame = frameAt(turn.elements, index);
   if (frame?.name !== 'parallel') return false;
-  closeAbove(turn, index, 'truncated', at);
+  closeAbove(turn, index, 'left_open', at);
   frame.goneOn = false;
   return true;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
+import { openChildren } from '../children/child-id.ts';
 import { leadRun } from '../guide/lead-run.ts';
 import { readSession, sessionEmpty, sessionUnknown } from '../read-session.ts';
 import { sendToSession } from '../send-to-session.ts';
@@ -38,7 +39,7 @@ export async function cancelSession(store: Store, session: string, given: Cancel
     if (info.head === 0) throw sessionEmpty(session);
     const { owner, status } = info;
     if (owner === undefined && hasEnded(status)) return { kind: 'ended_before', status };
-    const isCalled = owner === undefined && (await hasCaller(store, info));
+    const isCalled = owner === undefined && given.force !== true && (await hasCaller(store, info));
     if (owner !== undefined || isCalled || look > 1) {
       await sendToSession(store, session, { kind: 'cancel', from: given.by, body: given.reason });
       return isCalled ? { kind: 'kept' } : { kind: 'told', pid: owner?.pid };
@@ -50,10 +51,11 @@ export async function cancelSession(store: Store, session: string, given: Cancel
   }
 }
 
-/** Whether one that called it is alive: it goes on with that one, and its end is that one's to hear of. */
-async function hasCaller(store: Store, { parent }: StreamInfo): Promise<boolean> {
+/** Whether one that called it is alive and waits for it: it goes on with that one, and its end is that one's to hear of. */
+async function hasCaller(store: Store, { stream, parent }: StreamInfo): Promise<boolean> {
   const caller = parent === undefined ? undefined : await store.info(parent);
-  return caller !== undefined && caller.head > 0 && !hasEnded(caller.status);
+  if (caller === undefined || caller.head === 0 || hasEnded(caller.status)) return false;
+  return caller.kind === 'run' || openChildren(await readSession(store, caller.stream)).includes(stream);
 }
 
 /** The run that leads it, where one does, ends before it. */

@@ -6,7 +6,7 @@ import { decideIf } from './decide-if.ts';
 import { declare, loop } from './declare.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import { createGate, holdAt } from './gate.ts';
-import { faultIn } from './group-faults.ts';
+import { endsWithoutTag, faultIn } from './group-faults.ts';
 import { closeGroup, fillGroups, isEmpty, openGroup } from './groups.ts';
 import type { Hearing } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
@@ -93,14 +93,17 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
         context.scheduler.closed(group, false);
         return;
       }
-      // The log says that it was closed: who takes it up while it is waited for is not inside of it.
-      if (!wasEmpty) writeOutput(spoken, consumed);
+      // The log says that it was closed: who takes it up while it is waited for is not inside of it. But what follows in
+      // place of an end tag is held back, and is on the log when it is acted on.
+      if (!wasEmpty && !hearing.endsUntagged) writeOutput(spoken, consumed);
+      hearing.endsUntagged = false;
       context.scheduler.closed(group, true);
       waitFor(hearing, group);
       return;
     }
     case 'fault':
       if (keptFromActing([event]).length > 0) fillGroups(hearing);
+      hearing.endsUntagged = endsWithoutTag(event);
       tell(hearing, event, consumed);
       return;
   }

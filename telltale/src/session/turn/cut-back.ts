@@ -21,13 +21,19 @@ export function cutBack(
   context: SessionContext,
   deciding = createDeciding(context),
 ): { readonly kept?: number } {
-  const kept = whatStands(context, insideOf(context), deciding);
-  return kept < (context.state.turns.at(-1)?.output.length ?? 0) ? { kept } : {};
+  const inside = insideOf(context);
+  const output = context.state.turns.at(-1)?.output ?? '';
+  let kept = output.length;
+  // What is cut away may have closed something: that stands open again, and may have to go as well.
+  for (let left = -1; left !== kept; ) {
+    left = kept;
+    kept = whatStands(context, inside, deciding, output.slice(0, kept));
+  }
+  return kept < output.length ? { kept } : {};
 }
 
-function whatStands(context: SessionContext, inside: Inside, deciding: Deciding): number {
+function whatStands(context: SessionContext, inside: Inside, deciding: Deciding, output: string): number {
   const { state, calls } = context;
-  const output = state.turns.at(-1)?.output ?? '';
   if (calls !== undefined) return output.length;
   const parser = createTagTurnParser(context, takenIds(state, state.turn), inside);
   const branches: Branches = { branchHolds: true, openIfs: NONE };
@@ -48,7 +54,7 @@ function whatStands(context: SessionContext, inside: Inside, deciding: Deciding)
       else if (event.type === 'parallel') parallels.pop();
       else if (counts(event) && branches.branchHolds) for (const group of parallels) group.isEmpty = false;
       if (event.type === 'open' && event.tag === 'response') responseAt = tagAt;
-      else if (counts(event)) responseAt = undefined;
+      else if (event.type === 'close' || (counts(event) && branches.branchHolds)) responseAt = undefined;
       if (event.type !== 'if') continue;
       if (event.body === 'close') {
         began.pop();

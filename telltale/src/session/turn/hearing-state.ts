@@ -76,6 +76,8 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedF
   tagged: boolean;
   afterFinal: boolean;
   observed: string | undefined;
+  /** Whether the `<parallel>` that is closed next has no end tag. */
+  endsUntagged: boolean;
   /** Whether the step in hand was said to be done: no action that follows is begun. */
   completed: boolean;
   afterStep: boolean;

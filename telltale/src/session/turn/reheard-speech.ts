@@ -72,7 +72,8 @@ export function recloses(
   const meant = (event.final ?? open.final) && event.truncated !== true;
   const final = meant && context.guide === undefined;
   endResponse(stream);
-  if (isUnsaid(speech) && event.truncated !== true) {
+  // One that was not closed stands only where something in it has acted: it is said as far as it went.
+  if (isUnsaid(speech)) {
     speech.responses.push({ stream, final, ...(meant && !final ? { inVain: true as const } : {}) });
     if (!final) writeOnceOut(context, stream);
   }

@@ -110,12 +110,12 @@ export function waitNoMore(stream: ResponseStream): void {
 
 /**
  * Passes by each `$name` that it waits at and of which the value cannot come before the model has said more; the model is
- * asked once this is out. `isStuck`: nothing at all can.
+ * asked once this is out. `isStuck`: whether nothing at all can.
  */
-export function goWithoutUnsaid(stream: ResponseStream, isStuck: boolean): void {
+export function goWithoutUnsaid(stream: ResponseStream, isStuck: () => boolean): void {
   for (let piece = next(stream); stream.held && piece?.kind === 'reference'; piece = next(stream)) {
     const found = stream.scheduler.resolve(piece.source);
-    if (found.state !== 'pending' || !(isStuck || stream.scheduler.awaitsMore(found.id))) return;
+    if (found.state !== 'pending' || !(stream.scheduler.awaitsMore(found.id) || isStuck())) return;
     fill(stream, `[unavailable: ${found.id}: ${UNSAID}]`, found.rest);
     stream.at++;
     goOn(stream);

@@ -65,32 +65,35 @@ export async function responsesOut(
 ): Promise<void> {
   const { reviews, stop, scheduler, state } = context;
   const isCut = wasCutShort(state);
-  const unfinished = () => [...scheduler.tracked(), ...scheduler.untracked()];
+  const stuck = () => isStuck(context);
   for (const { stream } of responses) {
-    if (isCut) goWithoutUnsaid(stream, isStuck(context, unfinished()));
+    if (isCut) goWithoutUnsaid(stream, stuck);
     while (!isOut(stream) && stop.reason === undefined && !reviews.isSpokenTo()) {
       await reviews.untilSpokenTo((done) => {
         whenOut(stream, done);
-        return isCut ? scheduler.whenOneEnded(unfinished(), done) : undefined;
+        return isCut ? scheduler.whenOneEnded(unfinished(scheduler), done) : undefined;
       });
       // The rounds of a `<foreach>` may wait for more.
-      if (isCut) goWithoutUnsaid(stream, isStuck(context, unfinished()));
+      if (isCut) goWithoutUnsaid(stream, stuck);
     }
     if (stop.reason === undefined && reviews.isSpokenTo()) waitNoMore(stream);
   }
 }
 
-/** Whether nothing of these ends before the model has said more: they wait for that, or for those that do. */
-function isStuck({ scheduler, state }: SessionContext, unfinished: readonly string[]): boolean {
-  const moving = unfinished.filter((id) => !scheduler.awaitsMore(id));
-  return (
-    moving.length < unfinished.length &&
-    moving.every((id) => {
-      const action = state.actions.get(id)?.action;
-      return action !== undefined && waitsForOthers(action);
-    })
-  );
+/** Whether nothing ends before the model has said more: all that is unfinished waits for that, or for what does. */
+function isStuck({ scheduler, state }: SessionContext): boolean {
+  const moving = scheduler.moving();
+  const isWaiting = (id: string) => {
+    const action = state.actions.get(id)?.action;
+    return action !== undefined && waitsForOthers(action);
+  };
+  return moving.every(isWaiting) && unfinished(scheduler).length > moving.length;
 }
+
+const unfinished = (scheduler: SessionContext['scheduler']): readonly string[] => [
+  ...scheduler.tracked(),
+  ...scheduler.untracked(),
+];
 
 /**
  * Waits until no tracked action is left, those that ended ones set off included; unless the agent is spoken to while all

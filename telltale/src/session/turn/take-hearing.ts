@@ -58,6 +58,7 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
       tagged: false,
       afterFinal: false,
       observed: undefined,
+      endsUntagged: false,
       completed: false,
       afterStep: false,
       unused: NONE,
@@ -87,6 +88,7 @@ function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parse
   hearing.tagged = false;
   hearing.afterFinal = false;
   hearing.observed = undefined;
+  hearing.endsUntagged = false;
   hearing.completed = false;
   hearing.afterStep = false;
   hearing.unused = NONE;

@@ -35,7 +35,8 @@ type Step =
     }
   | { readonly do: 'end'; readonly which: number; readonly how: 'well' | 'badly' }
   | { readonly do: 'advance'; readonly ms: number }
-  | { readonly do: 'close_group' }
+  /** A `</parallel>`; `holdsStream`: the stream waits for its actions. */
+  | { readonly do: 'close_group'; readonly holdsStream: boolean }
   | { readonly do: 'end_turn'; readonly how: 'well' | 'broken' }
   | { readonly do: 'cancel'; readonly back: number | 'group' }
   | { readonly do: 'cancel_all' }
@@ -88,7 +89,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.constantFrom(100, 1000, 12_000) }),
   },
-  { weight: 1, arbitrary: fc.constant({ do: 'close_group' } as const) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('close_group' as const), holdsStream: fc.boolean() }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -222,9 +226,12 @@ async function play(
       case 'advance':
         await s.clock.advance(at.ms);
         break;
-      case 'close_group':
-        watch(`g${groups++}`);
+      case 'close_group': {
+        const group = `g${groups++}`;
+        s.scheduler.closed(group, at.holdsStream);
+        watch(group);
         break;
+      }
       case 'end_turn':
         endTurn(at.how);
         break;

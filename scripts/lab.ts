@@ -1,5 +1,7 @@
-// `npm run lab [-- fleet|sqlite|sessions|workflows] [--seed N] …`: the crash laboratory. `--help` says the rest. The tests
-// do the same, with fewer faults.
+// `npm run lab [-- fleet|sqlite|sessions|workflows|properties] [--seed N] …`: longer searches for defects than the tests
+// have time for. `--help` says the rest. The tests do the same, with fewer faults.
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { LabRound } from '../telltale/test/lab/lab-round.ts';
 import type { HomeKind } from '../telltale/test/lab/plan-faults.ts';
@@ -7,6 +9,7 @@ import { spendFaults, spentText } from '../telltale/test/lab/spend-faults.ts';
 import { survivesCrash, undisturbedRun } from '../telltale/test/recovery/crash-run.ts';
 import { killUntil } from '../telltale/test/recovery/kill-run.ts';
 import { killWorkflowsUntil } from '../telltale/test/recovery/workflow-kill-run.ts';
+import { filesWithProperties, runPropertyTests, searchSeeds } from './lab/properties.ts';
 
 const HELP = `npm run lab -- [WHAT] [options]
 
@@ -14,12 +17,14 @@ const HELP = `npm run lab -- [WHAT] [options]
   sqlite      processes on one SQLite file: killed, stopped, their clocks set, the disk full, the file locked
   sessions    one session a process, killed again and again
   workflows   one run a process, killed again and again
-              without WHAT: all of them, 800 faults, about ten minutes
+              without WHAT: all of the above, 800 faults, about ten minutes
+  properties  every random test, with one seed after the other; words behind it name test files: properties scheduler
 
   --seed N      plans the same faults again; drawn by chance, and printed, where it is not given
   --faults N    of fleet and sqlite
   --workers N   of fleet and sqlite: processes at once
   --kills N     of sessions and workflows
+  --seconds N   of properties: begin no round after this time (600)
   --points      sessions kill themselves at every named point of the runtime instead
   --quiet       no line for each fault
 
@@ -34,7 +39,7 @@ const WORKERS = 3;
 
 const {
   values,
-  positionals: [only],
+  positionals: [only, ...filters],
 } = parseArgs({
   allowPositionals: true,
   options: {
@@ -42,6 +47,7 @@ const {
     faults: { type: 'string' },
     workers: { type: 'string', default: String(WORKERS) },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    seconds: { type: 'string', default: '600' },
     points: { type: 'boolean', default: false },
     quiet: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -116,6 +122,23 @@ async function killAtPoints(): Promise<void> {
   if (wrong > 0) process.exitCode = 1;
 }
 
+async function tryProperties(): Promise<void> {
+  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  const seed = wholeNumber('seed', values.seed);
+  const seconds = wholeNumber('seconds', values.seconds);
+  const files = filesWithProperties(root, filters);
+  if (files.length === 0) throw new Error(`No test file with properties matches ${filters.join(' ')}.`);
+  console.log(`properties: ${files.length} test files, ${seconds} s, first seed ${seed}`);
+  const { failed } = await searchSeeds({
+    seed,
+    seconds,
+    now: () => performance.now(),
+    print: (line) => console.log(line),
+    runWith: (each) => runPropertyTests(root, files, each),
+  });
+  if (failed > 0) process.exitCode = 1;
+}
+
 /** The rounds that were gone through, of all homes. */
 const rounds: LabRound[] = [];
 
@@ -137,8 +160,10 @@ async function giveFaults(home: HomeKind): Promise<void> {
 }
 
 function wholeNumber(option: string, value: string): number {
-  if (!/^\d{1,9}$/.test(value)) throw new Error(`--${option} is "${value}": it has to be a whole number.`);
-  return Number(value);
+  const number = /^-?\d{1,10}$/.test(value) ? Number(value) : Number.NaN;
+  if (Number.isNaN(number) || (number < 0 && option !== 'seed'))
+    throw new Error(`--${option} is "${value}". It must be a whole number.`);
+  return number;
 }
 
 const PARTS = new Map<string, () => Promise<void>>([
@@ -146,7 +171,10 @@ const PARTS = new Map<string, () => Promise<void>>([
   ['workflows', killWorkflows],
   ['sqlite', () => giveFaults('sqlite')],
   ['fleet', () => giveFaults('postgres')],
+  ['properties', tryProperties],
 ]);
+/** What runs where nothing is named. */
+const CRASH_PARTS: ReadonlySet<string> = new Set(['sessions', 'workflows', 'sqlite', 'fleet']);
 
 // Processes, servers and disks that the lab has started watch it, and end when it does.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
@@ -157,7 +185,11 @@ try {
     if (only !== undefined && !PARTS.has(only))
       throw new Error(`There is no "${only}" here: ${[...PARTS.keys()].join(', ')}. See --help.`);
     for (const [name, part] of PARTS)
-      if (only === name || (only === undefined && (!values.points || name === 'sessions'))) await part();
+      if (
+        only === name ||
+        (only === undefined && CRASH_PARTS.has(name) && (!values.points || name === 'sessions'))
+      )
+        await part();
     if (rounds.length > 0) console.log(spentText(rounds));
   }
 } catch (thrown) {

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { StageResult } from '../check/stage-result.ts';
+import { filesWithProperties, runPropertyTests, searchSeeds } from '../lab/properties.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** Each round takes ten seconds. */
+async function search(seconds: number, resultFor: (round: number) => StageResult) {
+  let time = 0;
+  const lines: string[] = [];
+  const seeds: number[] = [];
+  const found = await searchSeeds({
+    seed: 7,
+    seconds,
+    now: () => time,
+    print: (line) => lines.push(line),
+    runWith: async (seed) => {
+      seeds.push(seed);
+      time += 10_000;
+      return resultFor(seeds.length);
+    },
+  });
+  return { found, lines, seeds };
+}
+
+const passed: StageResult = { passed: 3, failures: [], output: '' };
+
+describe('the search for failing seeds', () => {
+  test('begins with the given seed, uses another one each round, and stops when the time is up', async () => {
+    const { found, seeds } = await search(35, () => passed);
+    expect(found).toEqual({ rounds: 4, passed: 12, failed: 0 });
+    expect(seeds[0]).toBe(7);
+    expect(new Set(seeds).size).toBe(4);
+    for (const seed of seeds) expect(seed | 0).toBe(seed);
+  });
+
+  test('prints the counterexample of a failure and the command that repeats it, and goes on', async () => {
+    const failed: StageResult = {
+      passed: 2,
+      failures: ['telltale/test/kernel/ids.test.ts > ids > sort by time'],
+      output: 'Error: Property failed after 5 tests\n{ seed: 7, path: "4:0" }\nCounterexample: [1]\n',
+    };
+    const { found, lines } = await search(15, (round) => (round === 1 ? failed : passed));
+    expect(found).toEqual({ rounds: 2, passed: 5, failed: 1 });
+    expect(lines).toEqual([
+      'round 1, seed 7: 2 passed, 1 failed, 10 s',
+      '  ✗ telltale/test/kernel/ids.test.ts > ids > sort by time\n    npm test -- --seed 7 --only unit telltale/test/kernel/ids.test.ts',
+      '    { seed: 7, path: "4:0" }',
+      '    Counterexample: [1]',
+      expect.stringMatching(/^round 2, seed -?\d+: 3 passed, 0 failed, 10 s$/),
+      '2 seeds, 5 tests passed, 1 failed.',
+    ]);
+  });
+
+  test('runs the test files that use fast-check and match a filter', async () => {
+    const files = filesWithProperties(ROOT, ['kernel/ids', 'no such file']);
+    expect(files).toEqual(['telltale/test/kernel/ids.test.ts']);
+    expect(filesWithProperties(ROOT, []).length).toBeGreaterThan(files.length);
+    const result = await runPropertyTests(ROOT, files, 7);
+    expect(result.failures).toEqual([]);
+    expect(result.passed).toBeGreaterThan(0);
+  });
+});

@@ -1,7 +1,5 @@
 // `npm test`: every stage runs, whatever the ones before it found. scripts/launch.js has installed all it needs.
-import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HELP, readArguments } from './check/check-arguments.ts';
 import { seedOf } from './check/seed.ts';
@@ -13,7 +11,7 @@ import {
   type StageResult,
   strict as strictly,
 } from './check/stage-result.ts';
-import { type CheckContext, STAGES } from './check/stages.ts';
+import { type CheckContext, createScratch, STAGES } from './check/stages.ts';
 import { compilePackage } from './launch/build.js';
 import { createProgress } from './launch/progress.js';
 import { runCaptured } from './launch/run-captured.js';
@@ -66,13 +64,6 @@ async function check(names: readonly string[], strict: boolean, context: CheckCo
 async function commitHere(): Promise<string> {
   const { code, output } = await runCaptured('git', ['rev-parse', 'HEAD'], { cwd: root });
   return code === 0 ? output : '';
-}
-
-function createScratch(): string {
-  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-check-')));
-  chmodSync(scratch, 0o711); // PostgreSQL does not run as root: as another user it has to get to its data
-  process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
-  return scratch;
 }
 
 async function main(): Promise<number> {

@@ -9,7 +9,8 @@ import { spendFaults, spentText } from '../telltale/test/lab/spend-faults.ts';
 import { survivesCrash, undisturbedRun } from '../telltale/test/recovery/crash-run.ts';
 import { killUntil } from '../telltale/test/recovery/kill-run.ts';
 import { killWorkflowsUntil } from '../telltale/test/recovery/workflow-kill-run.ts';
-import { filesWithProperties, runPropertyTests, searchSeeds } from './lab/properties.ts';
+import { createScratch, runTests } from './check/stages.ts';
+import { filesWithProperties, searchSeeds } from './lab/properties.ts';
 
 const HELP = `npm run lab -- [WHAT] [options]
 
@@ -128,13 +129,14 @@ async function tryProperties(): Promise<void> {
   const seconds = wholeNumber('seconds', values.seconds);
   const files = filesWithProperties(root, filters);
   if (files.length === 0) throw new Error(`No test file with properties matches ${filters.join(' ')}.`);
+  const scratch = createScratch();
   console.log(`properties: ${files.length} test files, ${seconds} s, first seed ${seed}`);
   const { failed } = await searchSeeds({
     seed,
     seconds,
     now: () => performance.now(),
     print: (line) => console.log(line),
-    runWith: (each) => runPropertyTests(root, files, each),
+    runWith: (each) => runTests({ root, scratch, update: false, seed: each, filters: files }, 'unit'),
   });
   if (failed > 0) process.exitCode = 1;
 }
@@ -160,10 +162,8 @@ async function giveFaults(home: HomeKind): Promise<void> {
 }
 
 function wholeNumber(option: string, value: string): number {
-  const number = /^-?\d{1,10}$/.test(value) ? Number(value) : Number.NaN;
-  if (Number.isNaN(number) || (number < 0 && option !== 'seed'))
-    throw new Error(`--${option} is "${value}". It must be a whole number.`);
-  return number;
+  if (!/^\d{1,9}$/.test(value)) throw new Error(`--${option} is "${value}". It must be a whole number.`);
+  return Number(value);
 }
 
 const PARTS = new Map<string, () => Promise<void>>([

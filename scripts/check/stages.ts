@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { bundleConsole, bundlePackage, compile } from '../launch/build.js';
 import { runCaptured } from '../launch/run-captured.js';
@@ -15,6 +16,14 @@ export interface CheckContext {
   /** Of random tests. */
   readonly seed: number;
   readonly filters: readonly string[];
+}
+
+/** A temporary folder that is deleted when this process ends. */
+export function createScratch(): string {
+  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-check-')));
+  chmodSync(scratch, 0o711); // PostgreSQL does not run as root: as another user it has to get to its data
+  process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+  return scratch;
 }
 
 interface Stage {
@@ -95,7 +104,8 @@ async function runExamples(context: CheckContext): Promise<StageResult> {
   return failures.length > 0 ? pairing : { passed: 0, failures, output: '', note: 'there are none yet' };
 }
 
-async function runTests(context: CheckContext, project: string): Promise<StageResult> {
+/** Runs the tests of a vitest project that match the filters. */
+export async function runTests(context: CheckContext, project: string): Promise<StageResult> {
   const report = join(mkdtempSync(join(context.scratch, 'report-')), 'vitest.json');
   const run = await runTool(context, 'vitest/vitest.mjs', ...vitestArguments(project, report, context));
   return readVitestReport(readJson(report), run, context.root);

@@ -1,15 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { delimiter, join, relative } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import type { StageResult } from '../check/stage-result.ts';
-import { vitestArguments } from '../check/vitest-arguments.ts';
-import { readVitestReport } from '../check/vitest-report.ts';
-import { runCaptured } from '../launch/run-captured.js';
 
 /** Random tests may live in these folders. Browser tests have none. */
 const TEST_FOLDERS = ['telltale/test', 'scripts/test'];
 /** The seeds of neighboring rounds differ in many bits, so that they have no cases in common. */
 const SEED_STEP = 0x9e37_79b9;
+/** Seeds have 31 bits: fast-check takes no larger ones, and a negative one looks like an option. */
+const SEEDS = 2 ** 31;
 
 export interface SeedSearch {
   /** The seed of the first round. */
@@ -34,7 +32,7 @@ export async function searchSeeds(options: SeedSearch): Promise<SeedSearchResult
   const deadline = now() + seconds * 1000;
   let [rounds, passed, failed] = [0, 0, 0];
   do {
-    const seed = (options.seed + rounds * SEED_STEP) | 0;
+    const seed = (options.seed + rounds * SEED_STEP) % SEEDS;
     const started = now();
     const result = await runWith(seed);
     rounds++;
@@ -51,10 +49,10 @@ export async function searchSeeds(options: SeedSearch): Promise<SeedSearchResult
   return { rounds, passed, failed };
 }
 
-/** A failure reads `FILE > GROUP > TEST`. */
+/** Every failure names its test file. */
 function repeatCommand(seed: number, failure: string): string {
-  const [file = ''] = failure.split(' > ');
-  return `npm test -- --seed ${seed} --only unit ${file}`;
+  const file = /\S+\.test\.ts/.exec(failure)?.[0] ?? '';
+  return `npm test -- --seed ${seed} --only unit ${file}`.trimEnd();
 }
 
 /** What fast-check prints of a property that failed. */
@@ -73,45 +71,4 @@ export function filesWithProperties(root: string, filters: readonly string[]): r
     .map((path) => relative(root, path))
     .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
     .sort();
-}
-
-/** Runs these test files once, with one seed for all random tests in them. */
-export async function runPropertyTests(
-  root: string,
-  files: readonly string[],
-  seed: number,
-): Promise<StageResult> {
-  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-properties-')));
-  try {
-    const report = join(scratch, 'vitest.json');
-    const bin = join(root, 'node_modules', '.bin');
-    const run = await runCaptured(
-      process.execPath,
-      [
-        join(root, 'node_modules', 'vitest/vitest.mjs'),
-        ...vitestArguments('unit', report, { update: false, filters: files }),
-      ],
-      {
-        cwd: root,
-        env: {
-          ...process.env,
-          NO_COLOR: '1',
-          TMPDIR: scratch,
-          CHECK_SEED: String(seed),
-          PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
-        },
-      },
-    );
-    return readVitestReport(readReport(report), run, root);
-  } finally {
-    rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-  }
-}
-
-function readReport(path: string) {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return undefined; // vitest did not get as far as a report: its exit code and output say why
-  }
 }

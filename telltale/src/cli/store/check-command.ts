@@ -37,6 +37,9 @@ export function checkCommand(options: UpkeepOptions, context: CommandContext): P
 const progressText = ({ streams, events }: CheckProgress): string =>
   `Checking: ${countText(streams, 'session or run', 'sessions and runs')}, ${countText(events, 'event')}`;
 
+const uncoveredText = (uncovered: number): string =>
+  `${countText(uncovered, 'event')} of an older version ${uncovered === 1 ? 'has' : 'have'} no checksum: a changed byte there may go unnoticed.`;
+
 function reportText(
   report: CheckReport,
   isSound: boolean,
@@ -44,7 +47,7 @@ function reportText(
   { stdout }: Pick<Io, 'stdout'>,
 ): string {
   const { green, red, yellow, cyan, bold } = paletteFor(stdout);
-  const { streams, events, snapshots, messages, rows, entries, faults, more } = report;
+  const { streams, events, snapshots, messages, rows, entries, uncovered, faults, more } = report;
   const shown = ({ grade, stream, seq, found, hint }: Fault): readonly string[] => {
     const place = [stream, seq === undefined ? undefined : `event ${seq}`].filter(
       (part) => part !== undefined,
@@ -64,6 +67,7 @@ function reportText(
   const wrong = faults.filter(({ grade }) => grade === 'damage').length + more;
   const lines = [
     ...faults.flatMap(shown),
+    ...(uncovered > 0 ? [uncoveredText(uncovered)] : []),
     ...(more > 0 ? [`… and ${more.toLocaleString('en')} more`] : []),
     isSound
       ? `${green('✓')} ${location} is in order: ${counts}.`

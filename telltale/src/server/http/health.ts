@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Readiness } from '../../client/api.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
@@ -7,7 +8,11 @@ import type { Tables } from '../../store/store.ts';
 const FRESH_MS = 1_000;
 /** A store that takes longer is as good as none: whoever probes waits for no database to come back. */
 const PATIENCE_MS = 2_000;
-const NOTHING = { table: 'server.ready', key: 'ready', value: undefined };
+const TABLE = 'server.ready';
+/** A full disk may still take a few bytes, and a journal that is used again needs no new ones. */
+const ROOM_BYTES = 48 * 1024;
+/** Compressed it would need no room. */
+const ROOM = randomBytes(ROOM_BYTES).toString('base64');
 
 export interface ReadinessEdges {
   readonly tables: Pick<Tables, 'exchange'>;
@@ -16,7 +21,7 @@ export interface ReadinessEdges {
   readonly reason: () => string | undefined;
 }
 
-/** Whether requests that do something should come here: not while the server starts, closes or has lost its store. */
+/** Whether requests that do something should come here: not while the server starts or closes, or cannot write its store. */
 export function createReadiness({ tables, clock, reason }: ReadinessEdges): () => Promise<Readiness> {
   let looked: { readonly atMs: number; readonly failure: string | undefined } | undefined;
 
@@ -40,12 +45,17 @@ export function createReadiness({ tables, clock, reason }: ReadinessEdges): () =
         cancel();
         resolve(failure);
       };
-      // A transaction that changes nothing: a file that can only be read is as good as none.
-      tables.exchange([NOTHING], []).then(
+      write().then(
         () => answer(undefined),
         (thrown: unknown) => answer(toRuntimeError(thrown).code),
       );
     });
+
+  /** Two transactions: SQLite would never write what the same one takes out again. */
+  const write = async () => {
+    await tables.exchange([], [{ table: TABLE, key: 'room', value: ROOM }]);
+    await tables.exchange([], [{ table: TABLE, key: 'room', value: undefined }]);
+  };
 
   return async () => {
     const own = reason() ?? (await storeFailure());

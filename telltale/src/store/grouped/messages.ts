@@ -123,6 +123,7 @@ export type ReadRequest =
     }
   | { readonly op: 'lists'; readonly after: string; readonly limit: number }
   | { readonly op: 'examine' }
+  | { readonly op: 'uncovered' }
   /** Not in a transaction. */
   | { readonly op: 'compact' };
 
@@ -196,6 +197,7 @@ export interface Results {
   readonly rows: readonly StoredRow[];
   readonly lists: readonly string[];
   readonly examine: readonly Fault[];
+  readonly uncovered: number;
   readonly compact: Compacted;
   readonly read: ReadChunk;
   readonly snapshots: readonly { readonly seq: number; readonly body: string }[];

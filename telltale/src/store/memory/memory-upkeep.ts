@@ -120,6 +120,10 @@ export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
       refuse();
       return [];
     },
+    async uncovered() {
+      refuse();
+      return 0; // nothing can change its bytes
+    },
     async compact() {
       refuse();
       return { beforeBytes: 0, afterBytes: 0, left: 'by_itself' };

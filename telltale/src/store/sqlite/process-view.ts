@@ -53,6 +53,9 @@ export function createProcessView(options: ProcessViewOptions, proc = '/proc'): 
   };
 }
 
+/** The same of a process of this machine. */
+export const processStartedAt = (pid: number): number | undefined => startTicks('/proc', pid);
+
 /** When a process began, in ticks since the boot; undefined if it is gone, or a zombie, or there is no /proc. */
 function startTicks(proc: string, pid: number): number | undefined {
   const stat = readQuietly(() => readFileSync(`${proc}/${pid}/stat`, 'utf8'));

@@ -1,8 +1,9 @@
 import type { Described, Results } from '../../grouped/messages.ts';
 import { streamUnknown } from '../../store-errors.ts';
 import { fromBackup } from '../../upkeep/from-backup.ts';
-import type { Compacted, Fault } from '../../upkeep/upkeep.ts';
+import { type Compacted, changedEvent, type Fault } from '../../upkeep/upkeep.ts';
 import type { AskPrepared, Row } from '../ask.ts';
+import { CHECKSUM, CHECKSUM_DIGITS } from '../schema/checksums.ts';
 import { MIGRATIONS } from '../schema/migrations.ts';
 import { AGE_MS } from '../schema/stream-writes.ts';
 
@@ -12,6 +13,7 @@ export interface UpkeepReads {
   rows(after: readonly [string, string] | null, limit: number, now: number): Promise<Results['rows']>;
   lists(after: string, limit: number): Promise<readonly string[]>;
   examine(): Promise<readonly Fault[]>;
+  uncovered(): Promise<number>;
   compact(): Promise<Compacted>;
 }
 
@@ -105,6 +107,11 @@ export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadEdges): 
         }
       return faults;
     },
+    async uncovered() {
+      const sql = `SELECT coalesce(sum(count), 0) FROM ${S}.log WHERE sums IS NULL`;
+      const [row] = await ask('uncovered', sql, []);
+      return Number(row?.[0]);
+    },
     async compact() {
       // A message that came in the moment in which its stream was taken out.
       const sql = `DELETE FROM ${S}.inbox i WHERE NOT EXISTS (SELECT 1 FROM ${S}.streams s WHERE s.id = i.stream)`;
@@ -152,6 +159,14 @@ const questions = (S: string): Readonly<Record<string, Question>> => ({
       ...{ stream: String(stream), seq: Number(first) },
       found: `${count} events were written from ${first} on, and others are there.`,
     }),
+  },
+  changed: {
+    sql: `SELECT s.stream, l.first + e.n - 1 FROM ${S}.log l JOIN ${S}.streams s ON s.id = l.stream,
+        unnest(string_to_array(l.body, chr(10))) WITH ORDINALITY AS e(line, n)
+      WHERE l.sums IS NOT NULL
+        AND substr(l.sums, ((e.n - 1) * ${CHECKSUM_DIGITS} + 1)::integer, ${CHECKSUM_DIGITS}) <> ${CHECKSUM}
+      ORDER BY s.id, l.first, e.n`,
+    fault: ([stream, seq]) => changedEvent(String(stream), Number(seq)),
   },
   stray_log: {
     sql: `SELECT l.stream, count(*) FROM ${S}.log l LEFT JOIN ${S}.streams s ON s.id = l.stream

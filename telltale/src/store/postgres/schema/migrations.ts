@@ -1,3 +1,4 @@
+import { CHECKSUMS } from './checksums.ts';
 import { DEATHS } from './deaths.ts';
 import { FLEET_QUERIES } from './fleet-queries.ts';
 import { LEASES } from './leases.ts';
@@ -27,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { sql: `${DEATHS}${LEASES}`, compatible: 1 },
   { sql: EXACT_COUNTS, compatible: 1 },
+  { sql: CHECKSUMS, compatible: 1 },
 ];
 
 /** What marks a schema as ours. */

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { AppendOp } from '../../grouped/messages.ts';
 import { streamLost, streamMoved } from '../../store-errors.ts';
+import { checksumsOf } from './checksums.ts';
 import { MARK_EVERY } from './read-stream.ts';
 import type { TableRows } from './table-rows.ts';
 
@@ -34,7 +35,7 @@ export function createAppendRows(db: DatabaseSync, tables: TableRows): AppendRow
     'UPDATE heads SET head = ?, last = ?, rows = ?, updated_at = ?, status = ?, due_at = ? WHERE id = ? AND epoch = ? AND head = ?',
   );
   const insert = db.prepare(
-    'INSERT INTO log (id, stream, first, count, prev, body) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO log (id, stream, first, count, prev, body, sums) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
   const mark = db.prepare('INSERT INTO marks (stream, first, prev) VALUES (?, ?, ?)');
   const consume = db.prepare('DELETE FROM inbox WHERE id = ? AND stream = ?');
@@ -79,7 +80,7 @@ export function createAppendRows(db: DatabaseSync, tables: TableRows): AppendRow
       if (changes !== 1) return refusal(stream, epoch, expectedSeq);
       if (count > 0) {
         row = id;
-        insert.run(id, stream, expectedSeq + 1, count, tail.last, body);
+        insert.run(id, stream, expectedSeq + 1, count, tail.last, body, checksumsOf(body, count));
         if (tail.rows > 0 && tail.rows % MARK_EVERY === 0) mark.run(stream, expectedSeq + 1, tail.last);
         tail.last = id;
         tail.rows = rows;

@@ -93,5 +93,8 @@ CREATE INDEX streams_by_parent ON streams (parent, id) WHERE parent IS NOT NULL;
 /** When a stream that waits is to be worked on again: so that nobody has to read its log to know. */
 const DUE = 'ALTER TABLE heads ADD COLUMN due_at INTEGER;';
 
+/** Checksums of a row's events (`checksums.ts`). Null in rows of versions that wrote none. */
+const SUMS = 'ALTER TABLE log ADD COLUMN sums TEXT;';
+
 /** The n-th brings a store from version n to n + 1. Only ever add to the end. */
-export const MIGRATIONS: readonly string[] = [FIRST, LISTS, DUE];
+export const MIGRATIONS: readonly string[] = [FIRST, LISTS, DUE, SUMS];

@@ -16,6 +16,7 @@ export interface Rows {
   readonly readStream: ReadStream;
   readonly upkeep: UpkeepRows;
   readonly examine: () => Results['examine'];
+  readonly uncovered: () => number;
   /** The owner of a stream that got a message; he is woken after the commit. */
   readonly messaged: (owner: number) => void;
 }
@@ -136,6 +137,8 @@ function read(rows: Rows, request: ReadRequest, now: number): Results[ReadReques
       return upkeep.lists(request.after, request.limit);
     case 'examine':
       return rows.examine();
+    case 'uncovered':
+      return rows.uncovered();
     case 'compact':
       return upkeep.compact();
   }

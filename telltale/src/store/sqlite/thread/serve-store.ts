@@ -7,7 +7,7 @@ import { createAttention } from './attention.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { describeFailure } from './describe-failure.ts';
 import { createDoorbell } from './doorbell.ts';
-import { examineFile } from './examine-file.ts';
+import { countUncovered, examineFile } from './examine-file.ts';
 import { identityOf, isSameFile } from './is-in-place.ts';
 import { createListStreams } from './list-streams.ts';
 import { openDatabase } from './open-database.ts';
@@ -50,7 +50,7 @@ function open(
 ): (message: ToBackend) => void {
   const { db, mustBeAsFound } = openDatabase(settings);
   const file = identityOf(settings.path);
-  const bell = createDoorbell();
+  const bell = createDoorbell(settings);
   const ownership = createOwnership(db, settings, bell);
   const tables = createTableRows(db);
   const appends = createAppendRows(db, tables);
@@ -66,11 +66,13 @@ function open(
     readStream: createReadStream(db, settings.path),
     upkeep: createUpkeepRows(db, ownership),
     examine: () => examineFile(db),
+    uncovered: () => countUncovered(db),
     messaged(owner) {
       const path = owner === ownership.id ? undefined : ownership.doorbellOf(owner);
       if (path !== undefined) toRing.add(path);
     },
   };
+  bell.sweep();
   const runGroup = createRunGroup({
     db,
     appends,

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const CLI = `const { start } = await import(${JSON.stringify(new URL('../../src/cli/start.ts', import.meta.url).href)});
+process.exit(await start(process.argv.slice(1)));`;
+
+let folder: string;
+let children: ChildProcess[];
+beforeEach(() => {
+  // Short: a socket's path has a hundred bytes at most.
+  folder = mkdtempSync(join(tmpdir(), 'tts-'));
+  children = [];
+  writeFileSync(join(folder, 'agent.yml'), 'kind: Agent\nname: slow\nmodel: scripted:turns.yml\n');
+  writeFileSync(
+    join(folder, 'turns.yml'),
+    'tokens_per_second: 1\nturns:\n  - <thought>One two three four five six seven eight nine ten.</thought>\n',
+  );
+});
+afterEach(async () => {
+  await Promise.all(children.map((child) => killed(child, 'SIGKILL')));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const sockets = () => readdirSync(folder).filter((name) => name.endsWith('.sock'));
+
+function start(...argv: string[]): ChildProcess {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', CLI, '--', ...argv], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  children.push(child);
+  return child;
+}
+
+function killed(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill(signal);
+  });
+}
+
+const ended = (child: ChildProcess): Promise<number | null> =>
+  new Promise((resolve) => child.once('exit', (code) => resolve(code)));
+
+/** A session that is at work, on a store of its own. */
+async function working(store: string): Promise<{ readonly child: ChildProcess; readonly socket: string }> {
+  const before = new Set(sockets());
+  const child = start('run', 'agent.yml', 'Think.', '--store', store);
+  await expect.poll(() => sockets().filter((name) => !before.has(name)).length).toBe(1);
+  return { child, socket: sockets().find((name) => !before.has(name)) ?? '' };
+}
+
+it('clears away the socket of a process that was killed, when any store is opened next', async () => {
+  const { child } = await working('a.db');
+  await killed(child, 'SIGKILL');
+  expect(sockets()).toHaveLength(1);
+  expect(await ended(start('sessions', '--store', 'a.db'))).toBe(0);
+  expect(sockets()).toEqual([]);
+});
+
+it('clears it away although the store that the process worked on is never opened again', async () => {
+  const { child } = await working('a.db');
+  await killed(child, 'SIGKILL');
+  writeFileSync(join(folder, 'turns.yml'), 'turns: [<response>Done.</response>]\n');
+  expect(await ended(start('run', 'agent.yml', 'Think.', '--quiet', '--store', 'other.db'))).toBe(0);
+  expect(sockets()).toEqual([]);
+});
+
+it('leaves the socket of a process that is alive', async () => {
+  const alive = await working('a.db');
+  const dead = await working('b.db');
+  await killed(dead.child, 'SIGKILL');
+  expect(await ended(start('sessions', '--store', 'a.db'))).toBe(0);
+  expect(sockets()).toEqual([alive.socket]);
+});
+
+it('takes another process with the pid of a dead one for what it is', async () => {
+  const { child, socket } = await working('a.db');
+  await killed(child, 'SIGKILL');
+  const [, , startedAt = '', ...rest] = socket.split('-');
+  // The same socket, as if its process had had the pid that this one has now.
+  renameSync(join(folder, socket), join(folder, ['telltale', process.pid, startedAt, ...rest].join('-')));
+  expect(await ended(start('sessions', '--store', 'a.db'))).toBe(0);
+  expect(sockets()).toEqual([]);
+});
+
+it('leaves what is no socket, and what is called otherwise', async () => {
+  const { child, socket } = await working('a.db');
+  await killed(child, 'SIGKILL');
+  renameSync(join(folder, socket), join(folder, 'postgres.sock'));
+  writeFileSync(join(folder, socket), 'a file');
+  expect(await ended(start('sessions', '--store', 'b.db'))).not.toBe(null);
+  expect(sockets().sort()).toEqual(['postgres.sock', socket].sort());
+  expect(readFileSync(join(folder, socket), 'utf8')).toBe('a file');
+});
+
+it('leaves no socket when a process is stopped in order', async () => {
+  const { child } = await working('a.db');
+  await killed(child, 'SIGTERM');
+  expect(sockets()).toEqual([]);
+});

@@ -15,7 +15,7 @@ interface Fault {
 }
 interface Report {
   readonly ok: boolean;
-  readonly uncovered: number;
+  readonly uncovered?: number;
   readonly events: number;
   readonly faults: readonly Fault[];
 }
@@ -64,7 +64,7 @@ describe('A byte that has changed in an event of a SQLite store', () => {
   it('is found by the check, with the stream and the seq, and by nothing that looks sound', async () => {
     const path = folder.path('a.db');
     const { session, seq } = await paid(path);
-    expect(await check(path, 0)).toMatchObject({ ok: true, faults: [], uncovered: 0 });
+    expect(await check(path, 0)).toMatchObject({ ok: true, faults: [] });
     meddle(path, `UPDATE log SET body = replace(body, 'Paid 12 euros.', 'Paid 92 euros.')`);
     const { ok, faults } = await check(path, 1);
     expect(ok).toBe(false);
@@ -121,7 +121,7 @@ describe('A row that has changed in the log of a PostgreSQL store', () => {
 
   it('is found by the check, with the stream and the seq', async () => {
     const { session, seq } = await paid(database.url);
-    expect(await check(database.url, 0)).toMatchObject({ ok: true, faults: [], uncovered: 0 });
+    expect(await check(database.url, 0)).toMatchObject({ ok: true, faults: [] });
     await meddle(`UPDATE telltale.log SET body = replace(body, 'Paid 12 euros.', 'Paid 92 euros.')`);
     expect((await check(database.url, 1)).faults).toContainEqual(changedAt(session, seq));
   });

@@ -87,7 +87,7 @@ test('whoever becomes an owner clears away the dead ones, whatever they owned', 
   await eventually(() => expect(existsSync(path)).toBe(true));
   await open().create('other', HEAD);
   await eventually(() => expect(existsSync(path)).toBe(false));
-  expect(meddle('SELECT pid FROM owners')).toEqual([{ pid: process.pid }]);
+  await eventually(() => expect(meddle('SELECT pid FROM owners')).toEqual([{ pid: process.pid }]));
 });
 
 test('a message wakes the owner through his socket, before he would look for it', PATIENT, async () => {

@@ -47,7 +47,7 @@ function reportText(
   { stdout }: Pick<Io, 'stdout'>,
 ): string {
   const { green, red, yellow, cyan, bold } = paletteFor(stdout);
-  const { streams, events, snapshots, messages, rows, entries, uncovered, faults, more } = report;
+  const { streams, events, snapshots, messages, rows, entries, uncovered = 0, faults, more } = report;
   const shown = ({ grade, stream, seq, found, hint }: Fault): readonly string[] => {
     const place = [stream, seq === undefined ? undefined : `event ${seq}`].filter(
       (part) => part !== undefined,

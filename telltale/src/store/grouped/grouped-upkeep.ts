@@ -67,7 +67,7 @@ export function createGroupedUpkeep({ queue, view, acquire }: GroupedUpkeepEdges
       await queue.write({ op: 'enter', list, first, entries: encoded });
     },
     examine: () => queue.read({ op: 'examine' }),
-    uncovered: () => queue.read({ op: 'uncovered' }),
+    checksums: () => queue.read({ op: 'checksums' }),
     async compact() {
       const { owners, bytes } = await queue.read({ op: 'describe' });
       const isShared = owners.some(({ owner }) => owner.pid !== view.self.pid && view.isAlive(owner));

@@ -1,6 +1,6 @@
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { StreamHead } from '../store.ts';
-import type { Compacted, Fault, StoreDescription } from '../upkeep/upkeep.ts';
+import type { ChecksumReport, Compacted, Fault, StoreDescription } from '../upkeep/upkeep.ts';
 
 /** What passes between a store and what keeps it: the thread that has a file open, or the connections of a database. */
 
@@ -123,7 +123,7 @@ export type ReadRequest =
     }
   | { readonly op: 'lists'; readonly after: string; readonly limit: number }
   | { readonly op: 'examine' }
-  | { readonly op: 'uncovered' }
+  | { readonly op: 'checksums' }
   /** Not in a transaction. */
   | { readonly op: 'compact' };
 
@@ -197,7 +197,7 @@ export interface Results {
   readonly rows: readonly StoredRow[];
   readonly lists: readonly string[];
   readonly examine: readonly Fault[];
-  readonly uncovered: number;
+  readonly checksums: ChecksumReport;
   readonly compact: Compacted;
   readonly read: ReadChunk;
   readonly snapshots: readonly { readonly seq: number; readonly body: string }[];

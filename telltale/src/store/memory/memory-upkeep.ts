@@ -120,9 +120,9 @@ export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
       refuse();
       return [];
     },
-    async uncovered() {
+    async checksums() {
       refuse();
-      return 0; // nothing can change its bytes
+      return { changed: [], uncovered: 0 }; // it has no bytes that could change
     },
     async compact() {
       refuse();

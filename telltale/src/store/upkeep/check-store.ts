@@ -25,8 +25,8 @@ export interface CheckReport {
   readonly messages: number;
   readonly rows: number;
   readonly entries: number;
-  /** Events without a checksum, from a version that wrote none: a changed byte in them may go unnoticed. */
-  readonly uncovered: number;
+  /** Events without a checksum, where there are any: a changed byte in them may go unnoticed. */
+  readonly uncovered?: number;
   /** The first `MAX_FAULTS`. */
   readonly faults: readonly Fault[];
   /** Those that are left out of the list. */
@@ -62,11 +62,11 @@ export async function checkStore(
   for (const { pid, alive, streams } of (await store.upkeep.describe()).owners)
     if (!alive) report(deadOwner(pid, streams));
 
-  const uncovered = await store.upkeep.uncovered();
+  const { changed, uncovered } = await readChecksums(store, report);
 
   for await (const page of listPages(store, {}, signal))
     for (const info of page) {
-      const found = await checkStream(store, info, signal, (events) => {
+      const found = await checkStream(store, info, changed.get(info.stream) ?? NONE, signal, (events) => {
         counts.events += events;
         onProgress(counts);
       });
@@ -79,7 +79,7 @@ export async function checkStore(
       onProgress(counts);
     }
   await checkTables(store, counts, report, signal);
-  return { ...counts, uncovered, faults, more };
+  return { ...counts, ...(uncovered > 0 ? { uncovered } : {}), faults, more };
 }
 
 interface CheckedStream {
@@ -93,6 +93,8 @@ interface CheckedStream {
 async function checkStream(
   store: Store,
   info: StreamInfo,
+  /** Its events that do not fit their checksums. */
+  changed: ReadonlySet<number>,
   signal: AbortSignal | undefined,
   counted: (events: number) => void,
 ): Promise<CheckedStream> {
@@ -105,13 +107,14 @@ async function checkStream(
   if (status === RESTORING)
     faults.push((await isHalfFork(store, info)) ? halfForked(stream) : halfRestored(stream));
   else if (head === 0 && owner === undefined) faults.push(withoutEvents(stream));
+  const verifier = createStreamVerifier(info);
   try {
     const snapshots = (await store.snapshots(stream)).filter(({ seq }) => seq <= head);
-    const verifier = createStreamVerifier(info);
     let next = 0;
     for await (const page of eventPages(store, stream, { through: head, signal })) {
       for (const line of page) {
-        add(verifier.event(line));
+        const flaw = verifier.event(line);
+        add(flaw ?? (changed.has(verifier.seq) ? changedAt(verifier.seq) : undefined));
         for (; snapshots[next]?.seq === verifier.seq; next++)
           add(verifier.snapshot(verifier.seq, snapshots[next]?.body ?? ''), REFOLD);
       }
@@ -125,10 +128,39 @@ async function checkStream(
     return { snapshots: snapshots.length, messages: messages.length, faults };
   } catch (thrown) {
     signal?.throwIfAborted();
+    for (const seq of changed) if (seq > verifier.seq) add(changedAt(seq));
     // Taken out since it was listed.
     if ((await store.info(stream).catch(() => info)) === undefined)
       return { snapshots: 0, messages: 0, faults: [] };
     return { snapshots: 0, messages: 0, faults, unread: toRuntimeError(thrown) };
+  }
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+const changedAt = (seq: number): StreamFlaw => ({
+  seq,
+  found: 'The event was changed after it was written: it does not fit its checksum.',
+});
+
+/** By stream, the events that do not fit their checksums. */
+async function readChecksums(store: Store, report: (fault: Fault) => void) {
+  const changed = new Map<string, Set<number>>();
+  try {
+    const found = await store.upkeep.checksums();
+    for (const { stream, seq } of found.changed) {
+      const seqs = changed.get(stream) ?? new Set();
+      changed.set(stream, seqs.add(seq));
+    }
+    return { changed, uncovered: found.uncovered };
+  } catch (thrown) {
+    const { message } = toRuntimeError(thrown);
+    report({
+      grade: 'damage',
+      found: `The checksums cannot be read: ${message}`,
+      hint: 'Restore the store from a backup. What can still be read is saved by: telltale store export',
+    });
+    return { changed, uncovered: 0 };
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Json } from '../../kernel/json.ts';
 import type { InboxMessage, StreamOwner, StreamWriter } from '../stream.ts';
-import { fromBackup } from './from-backup.ts';
 
 /**
  * The status of a stream that is being put into a store from elsewhere, until `settle` gives it its own. Nobody but who
@@ -38,8 +37,8 @@ export interface Upkeep {
   enter(list: string, first: number, entries: readonly Omit<ListEntry, 'n'>[]): Promise<void>;
   /** What is wrong with how the home keeps things, whether or not reading a stream would show it. */
   examine(): Promise<readonly Fault[]>;
-  /** How many events have no checksum, since a version wrote them that knew none: `examine` sees no change in them. */
-  uncovered(): Promise<number>;
+  /** Compares each event with the checksum that was written with it. */
+  checksums(): Promise<ChecksumReport>;
   /** Gives back the space of what was taken out, where nobody else is at work and there is enough of it. */
   compact(): Promise<Compacted>;
 }
@@ -111,14 +110,12 @@ export interface Fault {
   readonly hint: string;
 }
 
-/** An event that is not what was written. */
-export const changedEvent = (stream: string, seq: number): Fault => ({
-  grade: 'damage',
-  stream,
-  seq,
-  found: 'The event was changed after it was written: it does not fit its checksum.',
-  hint: fromBackup(stream),
-});
+export interface ChecksumReport {
+  /** Events that are not what was written; the first of them where there are many. */
+  readonly changed: readonly { readonly stream: string; readonly seq: number }[];
+  /** Events without a checksum, from a version that wrote none. */
+  readonly uncovered: number;
+}
 
 export interface Compacted {
   readonly beforeBytes: number;

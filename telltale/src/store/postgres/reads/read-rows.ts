@@ -120,8 +120,8 @@ export function createReadRows({ ask, askLong, schema, place, hasGraphs }: ReadE
         return upkeep.lists(request.after, request.limit);
       case 'examine':
         return upkeep.examine();
-      case 'uncovered':
-        return upkeep.uncovered();
+      case 'checksums':
+        return upkeep.checksums();
       case 'compact':
         return upkeep.compact();
     }

@@ -1,7 +1,7 @@
 import type { Described, Results } from '../../grouped/messages.ts';
 import { streamUnknown } from '../../store-errors.ts';
 import { fromBackup } from '../../upkeep/from-backup.ts';
-import { type Compacted, changedEvent, type Fault } from '../../upkeep/upkeep.ts';
+import type { ChecksumReport, Compacted, Fault } from '../../upkeep/upkeep.ts';
 import type { AskPrepared, Row } from '../ask.ts';
 import { CHECKSUM, CHECKSUM_DIGITS } from '../schema/checksums.ts';
 import { MIGRATIONS } from '../schema/migrations.ts';
@@ -13,7 +13,7 @@ export interface UpkeepReads {
   rows(after: readonly [string, string] | null, limit: number, now: number): Promise<Results['rows']>;
   lists(after: string, limit: number): Promise<readonly string[]>;
   examine(): Promise<readonly Fault[]>;
-  uncovered(): Promise<number>;
+  checksums(): Promise<ChecksumReport>;
   compact(): Promise<Compacted>;
 }
 
@@ -26,6 +26,8 @@ export interface UpkeepReadEdges {
 const CHUNK_BYTES = 1024 * 1024;
 /** Of one kind; whoever has more has to begin with these. */
 const MOST = 50;
+/** Changed events that are named. */
+const MOST_CHANGED = 1_000;
 const RESTORE =
   'Restore the database from a backup. What can still be read is saved by: telltale store export';
 
@@ -107,10 +109,25 @@ export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadEdges): 
         }
       return faults;
     },
-    async uncovered() {
-      const sql = `SELECT coalesce(sum(count), 0) FROM ${S}.log WHERE sums IS NULL`;
-      const [row] = await ask('uncovered', sql, []);
-      return Number(row?.[0]);
+    async checksums() {
+      const [sum] = await ask(
+        'uncovered',
+        `SELECT coalesce(sum(count), 0) FROM ${S}.log WHERE sums IS NULL`,
+        [],
+      );
+      const changed = await ask(
+        'changed',
+        `SELECT s.stream, l.first + e.n - 1 FROM ${S}.log l JOIN ${S}.streams s ON s.id = l.stream,
+            unnest(string_to_array(l.body, chr(10))) WITH ORDINALITY AS e(line, n)
+          WHERE l.sums IS NOT NULL
+            AND substr(l.sums, ((e.n - 1) * ${CHECKSUM_DIGITS} + 1)::integer, ${CHECKSUM_DIGITS}) <> ${CHECKSUM}
+          ORDER BY s.id, l.first, e.n LIMIT ${MOST_CHANGED}`,
+        [],
+      );
+      return {
+        changed: changed.map(([stream, seq]) => ({ stream: String(stream), seq: Number(seq) })),
+        uncovered: Number(sum?.[0]),
+      };
     },
     async compact() {
       // A message that came in the moment in which its stream was taken out.
@@ -159,14 +176,6 @@ const questions = (S: string): Readonly<Record<string, Question>> => ({
       ...{ stream: String(stream), seq: Number(first) },
       found: `${count} events were written from ${first} on, and others are there.`,
     }),
-  },
-  changed: {
-    sql: `SELECT s.stream, l.first + e.n - 1 FROM ${S}.log l JOIN ${S}.streams s ON s.id = l.stream,
-        unnest(string_to_array(l.body, chr(10))) WITH ORDINALITY AS e(line, n)
-      WHERE l.sums IS NOT NULL
-        AND substr(l.sums, ((e.n - 1) * ${CHECKSUM_DIGITS} + 1)::integer, ${CHECKSUM_DIGITS}) <> ${CHECKSUM}
-      ORDER BY s.id, l.first, e.n`,
-    fault: ([stream, seq]) => changedEvent(String(stream), Number(seq)),
   },
   stray_log: {
     sql: `SELECT l.stream, count(*) FROM ${S}.log l LEFT JOIN ${S}.streams s ON s.id = l.stream

@@ -1,7 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { fromBackup } from '../../upkeep/from-backup.ts';
-import { changedEvent, type Fault } from '../../upkeep/upkeep.ts';
-import { changedEvents } from './checksums.ts';
+import type { Fault } from '../../upkeep/upkeep.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -124,31 +123,5 @@ export function examineFile(db: DatabaseSync): readonly Fault[] {
     damage(`The file is damaged: ${found}.`, FROM_BACKUP),
   );
   for (const { sql, fault } of QUESTIONS) ask(sql, fault);
-  try {
-    faults.push(...changedIn(db));
-  } catch (thrown) {
-    if (!(thrown instanceof Error && 'errcode' in thrown)) throw thrown;
-    faults.push(damage(`The log cannot be read: ${thrown.message}.`, FROM_BACKUP));
-  }
   return faults;
-}
-
-/** Events that are not what was written. */
-function changedIn(db: DatabaseSync): readonly Fault[] {
-  const faults: Fault[] = [];
-  const rows = db.prepare(
-    `SELECT s.stream, l.first, l.body, l.sums FROM log l JOIN streams s ON s.id = l.stream
-      WHERE l.sums IS NOT NULL ORDER BY l.id`,
-  );
-  for (const { stream, first, body, sums } of rows.iterate())
-    for (const place of changedEvents(String(body), String(sums))) {
-      faults.push(changedEvent(String(stream), Number(first) + place));
-      if (faults.length >= MOST) return faults;
-    }
-  return faults;
-}
-
-/** How many events were written by a version without checksums. */
-export function countUncovered(db: DatabaseSync): number {
-  return Number(db.prepare('SELECT coalesce(sum(count), 0) AS n FROM log WHERE sums IS NULL').get()?.n);
 }

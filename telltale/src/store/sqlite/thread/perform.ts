@@ -16,7 +16,7 @@ export interface Rows {
   readonly readStream: ReadStream;
   readonly upkeep: UpkeepRows;
   readonly examine: () => Results['examine'];
-  readonly uncovered: () => number;
+  readonly checksums: () => Results['checksums'];
   /** The owner of a stream that got a message; he is woken after the commit. */
   readonly messaged: (owner: number) => void;
 }
@@ -137,8 +137,8 @@ function read(rows: Rows, request: ReadRequest, now: number): Results[ReadReques
       return upkeep.lists(request.after, request.limit);
     case 'examine':
       return rows.examine();
-    case 'uncovered':
-      return rows.uncovered();
+    case 'checksums':
+      return rows.checksums();
     case 'compact':
       return upkeep.compact();
   }

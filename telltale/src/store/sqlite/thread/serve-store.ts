@@ -5,9 +5,10 @@ import type { ThreadSettings } from '../thread-settings.ts';
 import { createAppendRows } from './append-rows.ts';
 import { createAttention } from './attention.ts';
 import { createCheckpoints } from './checkpoints.ts';
+import { compareChecksums } from './checksums.ts';
 import { describeFailure } from './describe-failure.ts';
 import { createDoorbell } from './doorbell.ts';
-import { countUncovered, examineFile } from './examine-file.ts';
+import { examineFile } from './examine-file.ts';
 import { identityOf, isSameFile } from './is-in-place.ts';
 import { createListStreams } from './list-streams.ts';
 import { openDatabase } from './open-database.ts';
@@ -66,7 +67,7 @@ function open(
     readStream: createReadStream(db, settings.path),
     upkeep: createUpkeepRows(db, ownership),
     examine: () => examineFile(db),
-    uncovered: () => countUncovered(db),
+    checksums: () => compareChecksums(db),
     messaged(owner) {
       const path = owner === ownership.id ? undefined : ownership.doorbellOf(owner);
       if (path !== undefined) toRing.add(path);

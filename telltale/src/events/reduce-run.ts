@@ -24,6 +24,9 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       delete state.waiting;
       delete state.error;
       break;
+    case 'workflow.changed':
+      change(state, event);
+      break;
     case 'workflow.waiting':
       state.status = 'waiting';
       state.waiting = { for: event.for, ...(event.due === undefined ? {} : { due: event.due }) };
@@ -88,6 +91,10 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         status: 'skipped',
         reason: event.reason,
       });
+      if (event.output_of !== undefined) {
+        const output = state.steps.get(event.output_of)?.output;
+        if (output !== undefined) state.outputs.set(stepName(event.step), output);
+      }
       break;
     case 'step.cancelled':
       settle(state, event.step, (step) => {
@@ -100,6 +107,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.interrupted':
       settle(state, event.step, (step) => {
         step.status = 'interrupted';
+        if (event.again === true) beginAgain(state, step, event.at);
       });
       break;
     case 'step.compensating':
@@ -202,6 +210,7 @@ function begin(state: RunState, event: RunEventOf<'workflow.started'>): void {
   state.started = placeOf(event);
   for (const [name, value] of Object.entries(vars)) state.variables.set(name, value);
   if (balance !== undefined) state.balance = balance;
+  if (event.steps !== undefined) state.pinned = event.steps;
   if (event.kept !== undefined) state.kept = event.kept;
   if (event.model !== undefined) state.model = event.model;
 }
@@ -226,9 +235,32 @@ function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
   step.triedAt = event.at;
   step.cause = placeOf(event);
   delete step.due;
+  delete step.again;
   delete step.guided; // another attempt begins anew
   if (event.input !== undefined) step.input = event.input;
   if (before === undefined) state.steps.set(event.step, step);
+}
+
+function change(state: RunState, event: RunEventOf<'workflow.changed'>): void {
+  state.manifest = event.manifest;
+  state.pinned = event.steps;
+  state.change = {
+    seq: event.seq,
+    replaced: new Map([...(state.change?.replaced ?? []), ...Object.entries(event.replaced)]),
+    decided: new Map(Object.entries(event.decided)),
+    runNew: new Set([...(state.change?.runNew ?? []), ...event.run_new]),
+    ...(event.fails === undefined ? {} : { fails: event.fails }),
+  };
+}
+
+/** Its next try is due at once. What an earlier definition was given, and what it called or waited for, stays behind. */
+function beginAgain(state: RunState, step: StepState, at: number): void {
+  step.status = 'retrying';
+  step.due = at;
+  step.again = true;
+  step.retries = (step.retries ?? 0) + 1;
+  delete step.input;
+  state.timers.delete(step.step);
 }
 
 function settle(state: RunState, address: string, change: (step: StepState) => void): void {

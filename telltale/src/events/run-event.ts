@@ -40,6 +40,19 @@ interface Wait {
   readonly due?: number;
 }
 
+/** A step of the workflow definition that a run is pinned to. */
+export interface PinnedStep {
+  /** The names of the states and steps around it, then its own: `files/show`. */
+  readonly at: string;
+  /** `command` stands for a `script` step that runs a program. */
+  readonly type: string;
+  /** Covers what the step does. Its name, its place, and how its failure is handled are not part of it. */
+  readonly hash: string;
+}
+
+/** What becomes of a step that a changed workflow leaves in doubt. */
+export type StepDecision = 'rerun' | 'skip' | 'fail';
+
 /** A question to a person: the run goes on with their answer. */
 export interface ApprovalRequest {
   readonly review: string;
@@ -144,8 +157,30 @@ export type RunEventBody =
       readonly kept?: Readonly<Record<string, string>>;
       /** What decision artifacts see as balance, where the agent has a budget. */
       readonly balance?: number;
+      /** The steps of the workflow, in order. Absent in runs that began before they were recorded. */
+      readonly steps?: readonly PinnedStep[];
     }
   | { readonly type: 'workflow.resumed'; readonly by: string }
+  /** Somebody accepted a changed definition. From here on the run is pinned to it. */
+  | {
+      readonly type: 'workflow.changed';
+      readonly by: string;
+      readonly manifest: {
+        readonly path: string;
+        readonly hash: string;
+        readonly agent: string;
+        readonly code?: true;
+      };
+      readonly steps: readonly PinnedStep[];
+      /** New steps, each with the step whose place it takes. Both are written as in `steps`. */
+      readonly replaced: Readonly<Record<string, string>>;
+      /** What becomes of steps that had begun and not ended, by address. */
+      readonly decided: Readonly<Record<string, { readonly as: StepDecision; readonly output?: Json }>>;
+      /** New steps that run although their place has passed. */
+      readonly run_new: readonly string[];
+      /** Set when the run fails because of this step, which the workflow no longer has. */
+      readonly fails?: string;
+    }
   /** Nothing is to be done until a timer, an event or a person: no process holds it meanwhile. */
   | { readonly type: 'workflow.waiting'; readonly for: string; readonly due?: number }
   /** Somebody wants it ended: what runs is stopped, and what was done is undone where it can be. */
@@ -263,12 +298,23 @@ export type RunEventBody =
   | {
       readonly type: 'step.skipped';
       readonly step: string;
-      readonly reason: 'if' | 'condition' | 'needs' | 'race' | 'goto';
+      /** `changed`: the step is new, and the run was past its place when the change was accepted. */
+      readonly reason: 'if' | 'condition' | 'needs' | 'race' | 'goto' | 'changed';
       readonly because?: string;
+      /** The step whose place it takes, and whose output counts as its own. */
+      readonly output_of?: string;
     }
   | { readonly type: 'step.cancelled'; readonly step: string; readonly reason: string }
-  /** A crash left it in doubt, and it is not one to do twice. `step.failed` with code `interrupted` follows. */
-  | { readonly type: 'step.interrupted'; readonly step: string; readonly attempt: number }
+  /**
+   * A crash left it in doubt, and it is not one to do twice. `step.failed` with code `interrupted` follows, or what was
+   * decided when a changed workflow was accepted. `again`: it begins anew, as the workflow defines it now.
+   */
+  | {
+      readonly type: 'step.interrupted';
+      readonly step: string;
+      readonly attempt: number;
+      readonly again?: true;
+    }
   /** A completed step is about to be undone; not `repeatable`: what a crash leaves in doubt then is not done again. */
   | { readonly type: 'step.compensating'; readonly step: string; readonly repeatable: boolean }
   /** What undoes a completed step was done, or failed. */

@@ -7,9 +7,11 @@ import type {
   ApprovalRequest,
   ClientClaim,
   ClientQuestion,
+  PinnedStep,
   PlannedAction,
   RunEventBody,
   RunOrigin,
+  StepDecision,
   VerifyRecord,
 } from './run-event.ts';
 
@@ -53,6 +55,19 @@ export interface StepState {
   reason?: string;
   /** Of a task or plan, of its current attempt. */
   guided?: GuidedState;
+  /** It begins anew as the changed workflow defines it: its recorded input counts no longer. */
+  again?: true;
+}
+
+/** The last change of the workflow that was accepted for a run. */
+export interface AcceptedChange {
+  /** Where it stands on the log: steps that began after it are not concerned. */
+  readonly seq: number;
+  /** New steps by path, each with the path of the step whose place it takes; those of earlier changes too. */
+  readonly replaced: ReadonlyMap<string, string>;
+  readonly decided: ReadonlyMap<string, { readonly as: StepDecision; readonly output?: Json }>;
+  readonly runNew: ReadonlySet<string>;
+  readonly fails?: string;
 }
 
 type Body<Type extends RunEventBody['type']> = Omit<Extract<RunEventBody, { readonly type: Type }>, 'type'>;
@@ -99,6 +114,9 @@ export interface RunState {
   id: string;
   workflow: string;
   manifest: { readonly path: string; readonly hash: string; readonly agent: string; readonly code?: true };
+  /** The steps of that definition, where they were recorded. */
+  pinned?: readonly PinnedStep[];
+  change?: AcceptedChange;
   model?: string;
   input: JsonObject;
   origin: RunOrigin;

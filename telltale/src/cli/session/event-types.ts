@@ -75,6 +75,7 @@ const TYPES: Readonly<Record<EventType, true>> = {
 const RUN_TYPES: Readonly<Record<RunEventType, true>> = {
   'workflow.started': true,
   'workflow.resumed': true,
+  'workflow.changed': true,
   'workflow.waiting': true,
   'workflow.cancelling': true,
   'workflow.completed': true,

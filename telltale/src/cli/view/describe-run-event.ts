@@ -18,6 +18,8 @@ function said(event: RunEvent, room: number): string {
       return `${safe(event.workflow)} in the name of ${safe(event.manifest.agent)}${originText(event)} ${briefFields(event.input, room)}`;
     case 'workflow.resumed':
       return `by ${safe(event.by)}`;
+    case 'workflow.changed':
+      return `the workflow, accepted by ${safe(event.by)}${decidedText(event.decided)}`;
     case 'workflow.waiting':
       return `for ${safe(waitingText(event))}`;
     case 'workflow.completed':
@@ -119,6 +121,7 @@ export const SKIPPED: Readonly<Record<RunEventOf<'step.skipped'>['reason'], stri
   needs: 'what it needs did not succeed',
   race: 'another branch was first',
   goto: 'a jump left it out',
+  changed: 'it is new, and its place has passed',
 };
 
 const triesText = (attempts: number): string => (attempts > 1 ? ` and ${attempts} tries` : '');
@@ -135,4 +138,10 @@ function originText({ origin }: RunEventOf<'workflow.started'>): string {
 export function waitingText(waiting: { readonly for: string; readonly due?: number }): string {
   const { for: what, due } = shownWait(waiting);
   return due === undefined ? what : `${what}, until ${timeText(due)}`;
+}
+
+/** `: charge skip, ship rerun`. */
+function decidedText(decided: RunEventOf<'workflow.changed'>['decided']): string {
+  const all = Object.entries(decided).map(([step, { as }]) => `${safe(step)} ${as}`);
+  return all.length === 0 ? '' : `: ${all.join(', ')}`;
 }

@@ -26,6 +26,8 @@ export function runNote(
       );
     case 'workflow.resumed':
       return paint.dim(told('resumed '));
+    case 'workflow.changed':
+      return paint.yellow(told('changed '));
     case 'workflow.waiting':
       return paint.yellow(told('waits '));
     case 'workflow.cancelling':

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { handGate } from '../outside/hand-gate.ts';
 import type { Turns } from '../outside/turns.ts';
+import { acceptRunChanges } from './accept-changes.ts';
 import { clientRefusal } from './client-refusal.ts';
 import { settleRun } from './client-settle.ts';
 import { standingOf } from './client-standing.ts';
@@ -36,10 +37,11 @@ export function createClientRuns(
     const known = agents.find(
       (each) => each.path === path && each.manifest.name === agent && (acceptChanges || each.hash === hash),
     );
-    if (acceptChanges) entry.acceptChanges = true;
     entry.lingers = true;
     if (known !== undefined) entry.ground ??= { agent: known, model: state.model };
-    entry.ground ??= await readGround(state, edges, acceptChanges);
+    entry.ground ??= await readGround(state, edges, acceptChanges ? 'any' : 'pinned');
+    if (acceptChanges && entry.ground.agent.hash !== hash)
+      await acceptRunChanges(edges, state, entry.ground.agent, true, 'mcp');
   };
 
   return {

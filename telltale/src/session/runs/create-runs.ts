@@ -8,6 +8,7 @@ import { findCircle } from '../outside/find-circle.ts';
 import { wakeForTurn } from '../outside/leave-turns.ts';
 import { listen } from '../outside/listen.ts';
 import { createTurns } from '../outside/turns.ts';
+import { acceptRunChanges, planRunChanges } from './accept-changes.ts';
 import { beginAsked } from './begin-asked.ts';
 import { beginTriggered, type TriggeredRun } from './begin-triggered.ts';
 import { createBeginnings } from './beginnings.ts';
@@ -20,11 +21,11 @@ import { groupOfRun } from './group-of-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { watchWaiting } from './parked-runs.ts';
 import { readInput } from './read-input.ts';
-import type { Ground } from './realm.ts';
+import { type Ground, readGround } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { isOver } from './run-end.ts';
-import { runEnded, runLeads, runOfOther } from './run-errors.ts';
+import { runChangedInCode, runEnded, runLeads, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
 import type { Listening, Workflows } from './run-types.ts';
 import { workOnRun } from './work-on-run.ts';
@@ -136,16 +137,33 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       const input = readInput(agent, manifest, (options?.input ?? {}) as JsonObject);
       return beginAsked(edges, workflow, { ...options, input }).run;
     },
-    async resume(run, { workflow, acceptChanges, onWaiting, signal } = {}) {
+    async changes(run, { workflow, acceptChanges, signal } = {}) {
+      const state = await readRun(store, run, undefined, signal);
+      if (isOver(state.status)) throw runEnded(run, state.status);
+      const agent = workflow?.agent ?? (await readGround(state, edges, 'any')).agent;
+      return (await planRunChanges(edges, state, agent, acceptChanges)).changes;
+    },
+    async resume(run, { workflow, acceptChanges = false, by = 'user', onWaiting, signal } = {}) {
       signal?.throwIfAborted();
       const state = await readRun(store, run, undefined, signal);
       if (isOver(state.status)) throw runEnded(run, state.status);
       if (state.origin.parent !== undefined) throw runOfOther(run, state.origin.parent.run);
       if (state.origin.leads === true) throw runLeads(run, state.origin.session?.id ?? '');
+      const accepts = acceptChanges !== false;
+      // A run of this process that others work on is refused below, and a changed manifest need not be read for that.
+      const ground =
+        workflow !== undefined
+          ? { agent: workflow.agent, model: state.model }
+          : accepts
+            ? await readGround(state, edges, 'any')
+            : undefined;
+      if (ground !== undefined && ground.agent.hash !== state.manifest.hash && !accepts)
+        throw runChangedInCode(run, state.manifest.path);
+      if (ground !== undefined && accepts)
+        await acceptRunChanges(edges, state, ground.agent, acceptChanges, by);
       const entry = board.entry(run);
       board.unpark(entry); // it may have been parked for what its log does not say: an agent that it called
-      if (workflow !== undefined) entry.ground = { agent: workflow.agent, model: state.model };
-      if (acceptChanges !== undefined) entry.acceptChanges = acceptChanges;
+      if (ground !== undefined) entry.ground = ground;
       const place = async () => void engine.place('run', run, 'here');
       return createLiveRun(edges, run, place(), { onWaiting, signal });
     },

@@ -19,13 +19,8 @@ export async function endCalled(
   workflow: WorkflowManifest,
 ): Promise<void> {
   let types: ReadonlyMap<string, string> | undefined;
-  const end = async (called: string): Promise<void> => {
-    const info = await store.info(called);
-    if (info === undefined || !ALIVE.has(info.status) || info.owner !== undefined) return;
-    const message = { kind: RUN_CANCEL, from: state.id, body: 'The run that called it has ended.' };
-    if (info.kind === 'run') await engine.signal('run', called, message);
-    else await store.send(called, message);
-  };
+  const end = (called: string) =>
+    endIfLeft({ store, engine }, called, state.id, 'The run that called it has ended.');
   for (const known of state.steps.values()) {
     if (known.status !== 'cancelled') continue;
     types ??= new Map(allSteps(workflow).map(({ name, type }) => [name, type]));
@@ -41,3 +36,17 @@ export async function endCalled(
 
 /** What an action of a plan calls has one of these; which of them, the plan alone does not say. */
 const PREFIXES = ['run', 'ses'] as const;
+
+/** Ends a run or a session that is there and that nobody works on. */
+export async function endIfLeft(
+  { store, engine }: Pick<RunsEdges, 'store' | 'engine'>,
+  called: string,
+  by: string,
+  reason: string,
+): Promise<void> {
+  const info = await store.info(called);
+  if (info === undefined || !ALIVE.has(info.status) || info.owner !== undefined) return;
+  const message = { kind: RUN_CANCEL, from: by, body: reason };
+  if (info.kind === 'run') await engine.signal('run', called, message);
+  else await store.send(called, message);
+}

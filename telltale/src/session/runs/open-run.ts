@@ -9,6 +9,7 @@ import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest, WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { mayBeLost } from '../../store/may-be-lost.ts';
 import type { StreamHead, StreamWriter } from '../../store/store.ts';
+import { pinSteps } from '../../workflows/changes/pinned-steps.ts';
 import { takeEmptyStream, titleOf } from '../begin-stream.ts';
 import { isInCode } from '../define/agent-code.ts';
 import { classOf } from '../variables/declared-variables.ts';
@@ -137,6 +138,7 @@ function firstEvent({
     },
     ...(kept === undefined ? {} : { kept: kept.scopes }),
     ...(balance === undefined ? {} : { balance }),
+    steps: pinSteps(workflow),
   };
 }
 

@@ -1,12 +1,11 @@
 import type { RunState } from '../../events/run-state.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Model } from '../../models/model.ts';
 import type { AgentShelf } from '../agent-shelf.ts';
 import { loadAgent } from '../load-agent.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
-import { runChanged, runInCode } from './run-errors.ts';
+import { runChanged, runInCode, workflowGone } from './run-errors.ts';
 
 /** In whose name a run works: found in this process, or read again from where its manifest was read. */
 export interface Ground {
@@ -35,10 +34,11 @@ export interface GroundEdges {
   readonly agents?: (() => readonly LoadedAgent<unknown>[]) | undefined;
 }
 
+/** Reads it again. Refused where it is not what the run is pinned to, unless that is `any` definition of today. */
 export async function readGround(
   { id, manifest, model }: RunState,
   { env, cwd, agents }: GroundEdges,
-  acceptChanges = false,
+  which: 'pinned' | 'any' = 'pinned',
 ): Promise<Ground> {
   if (manifest.code === true) throw runInCode(id, manifest.path);
   // On another machine the same manifest may lie elsewhere.
@@ -47,7 +47,7 @@ export async function readGround(
   );
   if (known !== undefined) return { agent: known, model };
   const agent = await loadAgent(manifest.path, { env, cwd, name: manifest.agent });
-  if (agent.hash !== manifest.hash && !acceptChanges) throw runChanged(id, manifest.path);
+  if (agent.hash !== manifest.hash && which === 'pinned') throw runChanged(id, manifest.path);
   return { agent, model };
 }
 
@@ -61,8 +61,3 @@ export async function enterRealm(edges: RealmEdges, ground: Ground, workflow: st
   edges.shelf.release(prepared);
   throw workflowGone(workflow, agent);
 }
-
-const workflowGone = (workflow: string, { manifest: { name }, path }: LoadedAgent<unknown>) =>
-  new RuntimeError('no_workflow', `The agent "${name}" (${path}) no longer has the workflow "${workflow}".`, {
-    hint: 'Import it again, or cancel the run.',
-  });

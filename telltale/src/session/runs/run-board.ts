@@ -13,8 +13,6 @@ export interface BoardEntry {
   isGroundRead?: boolean;
   /** Its stream, where it was just made or taken and nobody works on it yet. */
   fresh?: HeldRun | undefined;
-  /** Goes on although the manifest is another one. */
-  acceptChanges?: boolean;
   /** Whether it is held for a while when it waits for its client: a server of such clients works on it. */
   lingers?: boolean;
   /** While it is worked on: ends it. */

@@ -1,5 +1,6 @@
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 
 export const runEnded = (run: string, status: string) =>
   new RuntimeError('run_ended', `${run} has ended (${status}): there is nothing left to resume.`, {
@@ -9,6 +10,17 @@ export const runEnded = (run: string, status: string) =>
 export const runChanged = (run: string, path: string) =>
   new RuntimeError('manifest_changed', `The manifest ${path} is not the one that ${run} started with.`, {
     hint: `Put it back as it was, start a new run, or accept the changes: telltale workflow resume ${run} --accept-changes`,
+  });
+
+/** The same in a program, which gives the workflow itself. */
+export const runChangedInCode = (run: string, path: string) =>
+  new RuntimeError('manifest_changed', `The workflow given for ${run} (${path}) is not the one it started with.`, {
+    hint: `Give the one it started with, or accept the changes: runtime.workflows.resume("${run}", { workflow, acceptChanges: true })`,
+  });
+
+export const workflowGone = (workflow: string, { manifest: { name }, path }: LoadedAgent<unknown>) =>
+  new RuntimeError('no_workflow', `The agent "${name}" (${path}) no longer has the workflow "${workflow}".`, {
+    hint: 'Import it again, or cancel the run.',
   });
 
 export const runInCode = (run: string, path: string) =>

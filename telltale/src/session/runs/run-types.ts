@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
+import type { AcceptChanges, WorkflowChanges } from './accept-changes.ts';
 
 /** A workflow that can be run: in the name of an agent, with its tools, models and permissions. Its runs take `Input`. */
 export interface LoadedWorkflow<Input = JsonObject> {
@@ -33,7 +34,10 @@ export interface RunOptions<Input = JsonObject> {
 export interface ResumeRunOptions {
   /** Needed where parts of the agent were written in code; else the manifest is read again. */
   readonly workflow?: LoadedWorkflow<unknown>;
-  readonly acceptChanges?: boolean;
+  /** Goes on with the workflow as it is now. What is in doubt has to be decided; `changes` says what it would mean. */
+  readonly acceptChanges?: AcceptChanges;
+  /** Who accepts the changes, for the log (default: user). */
+  readonly by?: string;
   readonly onWaiting?: 'release' | 'hold';
   readonly signal?: AbortSignal;
 }
@@ -118,6 +122,11 @@ export interface Workflows {
   start<Input>(workflow: LoadedWorkflow<Input>, options?: RunOptions<NoInfer<Input>>): WorkflowRun;
   /** Takes a run over and goes on. Refused while another process works on it. */
   resume(run: string, options?: ResumeRunOptions): Promise<WorkflowRun>;
+  /** What the workflow as it is now would mean for a run. Writes nothing. */
+  changes(
+    run: string,
+    options?: Pick<ResumeRunOptions, 'workflow' | 'acceptChanges' | 'signal'>,
+  ): Promise<WorkflowChanges>;
   /** Something came for what a run has called: it is worked on, by any process that has room, unless one does. */
   goOn(run: string): void;
   /** Through the inbox: works from any process. */

@@ -2,10 +2,12 @@ import { takeSlotFor } from '../../engine/slots.ts';
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
+import { closeChangedSteps } from '../../workflows/changes/follow-change.ts';
 import { createScope } from '../../workflows/create-scope.ts';
 import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
 import { runContext } from '../../workflows/decisions/run-context.ts';
 import type { Leaves } from '../../workflows/leaf.ts';
+import { endOnLog } from '../../workflows/machine/outcome.ts';
 import { runMachine } from '../../workflows/machine/run-machine.ts';
 import { ownExpressions } from '../../workflows/own-expressions.ts';
 import type { ReadTemplates } from '../../workflows/read-templates.ts';
@@ -26,7 +28,7 @@ import { createLinger } from './client-linger.ts';
 import { createClientWorkers } from './client-worker.ts';
 import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
-import { endCalled } from './end-called.ts';
+import { endCalled, endIfLeft } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import { groupOfRun } from './group-of-run.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
@@ -159,8 +161,20 @@ function walkRun(
     });
     return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, hasEnded());
   };
+  /** What an accepted change has left open ends before the walk: its questions, and what it called. */
+  const closeChanged = async (): Promise<void> => {
+    if (state.change === undefined) return;
+    const left = closeChangedSteps(journal, workflow, clock.now());
+    for (const { review, step, answer } of state.reviews) {
+      const asker = state.steps.get(step);
+      if (answer === undefined && asker !== undefined && endOnLog(asker) !== undefined)
+        leafEdges.reviews.close(review, { ...RUN_OVER, note: 'The workflow was changed.' });
+    }
+    for (const called of left) await endIfLeft(edges, called, state.id, 'The workflow was changed.');
+  };
   return {
     async run(): Promise<RunWalkEnd> {
+      await closeChanged();
       const begunAt = state.seq; // the walk sees what is on the log by now
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },

@@ -2,6 +2,7 @@ import type { WorkEnd } from '../../engine/engine.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { handGate } from '../outside/hand-gate.ts';
 import type { Turns } from '../outside/turns.ts';
+import { followSession } from './accept-changes.ts';
 import type { DriveRun, RunWalkEnd } from './drive-run.ts';
 import { acquireRun, type HeldRun } from './open-run.ts';
 import { rest, stillWaits } from './parked-runs.ts';
@@ -110,6 +111,9 @@ async function work(
   taken();
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1) journal.append({ type: 'workflow.resumed', by: 'runtime' });
+  // Its session or its caller was resumed with a changed agent, and it goes on in that one's name.
+  if (realm.agent.hash !== state.manifest.hash)
+    journal.append(followSession(state, realm.agent, realm.workflow));
   const driven = await edges.drive({ held, realm, entry });
   const inbox = createRunInbox({
     writer,
@@ -168,7 +172,7 @@ async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Pr
   const { state } = journal;
   try {
     if (entry.ground === undefined) {
-      entry.ground = await readGround(state, edges, entry.acceptChanges);
+      entry.ground = await readGround(state, edges);
       entry.isGroundRead = true;
     }
     return await enterRealm(edges, entry.ground, state.workflow);

@@ -36,6 +36,13 @@ function runNodes(
   const needs = steps.map((step) => (step.needs ?? []).flatMap((name) => at.get(name) ?? []));
   const dependents = steps.map((): number[] => []);
   for (const [index, needed] of needs.entries()) for (const need of needed) dependents[need]?.push(index);
+  /** Whether a step that needs this one has begun, directly or through others. */
+  const isNeeded = (index: number, seen = new Set<number>()): boolean =>
+    (dependents[index] ?? []).some((next) => {
+      if (seen.has(next)) return false;
+      seen.add(next);
+      return walk.state.steps.has(place.prefix + (steps[next] as Step).name) || isNeeded(next, seen);
+    });
   const missing = needs.map(({ length }) => length);
   const outcomes: (Outcome | undefined)[] = steps.map(() => undefined);
 
@@ -44,7 +51,8 @@ function runNodes(
     const start = (index: number) => {
       running++;
       const step = steps[index] as Step;
-      const before = beforeOf(steps, index, needs[index] ?? [], outcomes);
+      const isPast = () => isNeeded(index);
+      const before = { ...beforeOf(steps, index, needs[index] ?? [], outcomes), isPast };
       const run = async () => runStep(walk, step, place.prefix + step.name, place, before);
       run().then(
         (outcome) => {
@@ -86,7 +94,7 @@ function beforeOf(
   index: number,
   needed: readonly number[],
   outcomes: readonly (Outcome | undefined)[],
-): Before {
+): Omit<Before, 'isPast'> {
   let failed: string | undefined;
   let unhandled: string | undefined;
   let reason: Before['reason'] = 'needs';

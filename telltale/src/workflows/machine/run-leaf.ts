@@ -35,8 +35,9 @@ export async function runLeaf(
   if (branch.stopped !== undefined)
     return known === undefined ? notBegun(branch) : cancel(walk, resumed(step, known), branch.stopped);
 
-  const repeatable = known?.repeatable ?? ready.repeatable;
-  const input = known?.input ?? ready.input;
+  const pinned = known?.again === true ? undefined : known;
+  const repeatable = pinned?.repeatable ?? ready.repeatable;
+  const input = pinned?.input ?? ready.input;
   let startedAt = known?.startedAt ?? walk.clock.now();
   let triedAt = known?.triedAt ?? startedAt;
   let attempts = known?.attempts ?? 1;

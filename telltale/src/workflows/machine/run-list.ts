@@ -27,7 +27,9 @@ async function inOrder(walk: Walk, steps: readonly Step[], place: Place): Promis
   for (let at = 0; at < steps.length; at++) {
     const step = steps[at] as Step;
     const address = addressOf(at, step.name);
-    const before = { unhandled: unhandled?.name, failed, reason: 'condition' } as const;
+    const isPast = () =>
+      steps.some((other, index) => index > at && walk.state.steps.has(addressOf(index, other.name)));
+    const before = { unhandled: unhandled?.name, failed, reason: 'condition', isPast } as const;
     const ending = runStep(walk, step, address, place, before);
     const outcome = ending instanceof Promise ? await ending : ending;
     seq = Math.max(seq, outcome.seq);

@@ -2,7 +2,7 @@ import type { LoopStep } from '../../manifest/schema/steps/step.ts';
 import { loopLimit } from './failures.ts';
 import type { ListOutcome } from './outcome.ts';
 import { takeTest } from './take-test.ts';
-import { notBegun, type Place, type Walk } from './walk.ts';
+import { hasBegun, notBegun, type Place, type Walk } from './walk.ts';
 
 /** Rounds until the test ends it: `while` is asked before each, `until` after each. The output is the last round's. */
 export async function runLoop(
@@ -18,7 +18,8 @@ export async function runLoop(
       return last;
     if (branch.stopped !== undefined) return notBegun(branch);
     if (round > max) return limit(inside, max, last.seq);
-    last = await walk.list(body, { ...place, prefix: `${inside}#${round}/` });
+    const isOver = hasBegun(walk, body, `${inside}#${round + 1}/`);
+    last = await walk.list(body, { ...place, prefix: `${inside}#${round}/`, ...(isOver && { isOver }) });
     if (last.kind !== 'completed') return last;
     if (until !== undefined && (await takeTest(walk, `${inside}:until#${round}`, until, locals))) return last;
     if (branch.stopped !== undefined) return notBegun(branch);

@@ -7,6 +7,7 @@ import type { Decisions } from '../decisions.ts';
 import type { Leaves } from '../leaf.ts';
 import type { Scope } from '../scope.ts';
 import { createBranch } from './branch.ts';
+import { interrupted } from './failures.ts';
 import { HELD_WAIT_MS } from './limits.ts';
 import { createOccupancy, type Waits } from './occupancy.ts';
 import { endOnLog, type ListOutcome } from './outcome.ts';
@@ -115,8 +116,11 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
   cancel?.addEventListener('abort', onCancel, { once: true });
   if (cancel?.aborted) onCancel();
   try {
+    const failing = state.change?.fails;
+    if (failing !== undefined) walk.fail(interrupted(failing).toJSON());
     const end = toEnd(await walkThrough(walk, workflow, root), fatal);
     if (walk.letGo) throw LET_GO;
+    if (end.kind === 'completed') walk.sweep('', 'the run completed without it');
     if (end.kind === 'failed' || end.kind === 'cancelled') {
       walk.sweep('', end.kind === 'failed' ? 'the run failed' : end.reason);
       await undo(walk, workflow, released);

@@ -40,11 +40,16 @@ export async function runStates(
   let output: Json = null;
   let seq = 0;
   let from: string | undefined;
-  let next: Next = { state: workflow.initial ?? '', by: 'initial' };
+  // A changed workflow may begin elsewhere; the run began where its log says.
+  let next: Next = visited[0] ?? { state: workflow.initial ?? '', by: 'initial' };
   const failed = (error: RuntimeError): ListOutcome => ({ kind: 'failed', error: error.toJSON(), seq });
 
   for (let entered = 0; ; entered++) {
-    const definition = Object.hasOwn(states, next.state) ? states[next.state] : undefined;
+    const left = visited[entered + 1];
+    // A state that the run has left may be gone since.
+    const definition = Object.hasOwn(states, next.state)
+      ? states[next.state]
+      : left && { steps: [], transitions: [], final: false };
     if (definition === undefined) return failed(stateUnknown(next.state, next.by, Object.keys(states)));
     if (entered > max) return failed(transitionLimit(next.state, max));
     const { state, by } = next;
@@ -60,14 +65,14 @@ export async function runStates(
       cause,
       prefix: `${state}@${visit}/`,
       visit: here,
+      ...(left === undefined ? {} : { isOver: true }),
     });
     if (outcome.kind !== 'completed') return outcome;
     seq = Math.max(seq, outcome.seq);
     if (outcome.seq > 0) output = outcome.output;
-    if (definition.final) return { kind: 'completed', output, seq };
-    const known = visited[entered + 1];
+    if (definition.final && left === undefined) return { kind: 'completed', output, seq };
     const chosen =
-      known ??
+      left ??
       (await leave(walk, waysFrom(workflow, definition.transitions, state), `${state}@${visit}`, here));
     if (place.branch.stopped !== undefined) return notBegun(place.branch);
     if ('tried' in chosen) return failed(noTransition(state, chosen.tried));

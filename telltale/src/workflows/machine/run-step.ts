@@ -1,5 +1,6 @@
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
+import { settleNewStep } from '../changes/follow-change.ts';
 import { isComposite } from './composite.ts';
 import { stepLimit } from './failures.ts';
 import { MAX_STEP_INSTANCES } from './limits.ts';
@@ -20,6 +21,8 @@ export interface Before {
   readonly failed?: string | undefined;
   /** What a step that does not run for it is recorded with. */
   readonly reason: Skip['reason'];
+  /** Whether a step behind it has begun: only where a changed workflow was accepted can that be. */
+  readonly isPast: () => boolean;
 }
 
 /** Brings one step of a list to its end, or takes its end from the log: then at once. */
@@ -35,6 +38,8 @@ export function runStep(
   if (ended !== undefined) return ended; // what a `transition` has chosen, its state was told before
   if (place.branch.stopped !== undefined) return notBegun(place.branch);
   if (known !== undefined) return perform(walk, step, address, place);
+  const settled = settleNewStep(walk, step, address, place, before.isPast);
+  if (settled !== undefined) return settled;
   // Most steps have no condition: what need not be waited for is not, here and below.
   if (step.condition !== undefined || step.if !== undefined)
     return tested(walk, step, address, place, before);

@@ -1,10 +1,12 @@
 import type { Cause } from '../../events/event.ts';
+import type { RunEventOf } from '../../events/run-event.ts';
 import type { Outcome } from './outcome.ts';
 import type { Walk } from './walk.ts';
 
 export interface Skip {
-  readonly reason: 'if' | 'condition' | 'needs' | 'race' | 'goto';
+  readonly reason: RunEventOf<'step.skipped'>['reason'];
   readonly because?: string;
+  readonly output_of?: string;
 }
 
 /** Records a step that does not run, where the log has nothing of it yet. */

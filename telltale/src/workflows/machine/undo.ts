@@ -4,6 +4,7 @@ import type { ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { BeginUndo, UndoPlace } from '../leaf.ts';
+import { nameOf, pathOf } from '../changes/pinned-steps.ts';
 import { attempt } from './attempt.ts';
 import { type Branch, createBranch } from './branch.ts';
 import { timedOut, undoInterrupted } from './failures.ts';
@@ -19,9 +20,13 @@ import { LET_GO, type Walk } from './walk.ts';
 export async function undo(walk: Walk, workflow: WorkflowManifest, released: Branch): Promise<void> {
   const steps = stepsByName(workflow);
   if (![...steps.values()].some(({ compensate }) => compensate !== undefined)) return;
+  // What has run under an earlier name is undone as its successor says.
+  const takers = new Map(
+    [...(walk.state.change?.replaced ?? [])].map(([taker, was]) => [was, nameOf(taker)] as const),
+  );
   const completed: { readonly known: StepState; readonly step: Step }[] = [];
   for (const known of walk.state.steps.values()) {
-    const step = steps.get(stepName(known.step));
+    const step = steps.get(stepName(known.step)) ?? steps.get(takers.get(pathOf(known.step)) ?? '');
     if (known.status === 'completed' && step?.compensate !== undefined) completed.push({ known, step });
   }
   completed.sort((a, b) => (b.known.endedSeq ?? 0) - (a.known.endedSeq ?? 0));

@@ -48,12 +48,21 @@ export interface Place {
   /** The step or state around it. */
   readonly cause: Cause | undefined;
   readonly visit: StateVisit | undefined;
+  /** The run has gone on from here by the log: what an accepted change adds to the list comes too late. */
+  readonly isOver?: boolean;
 }
 
 /** One time that a state is in hand; a `transition` step that ran has chosen. */
 export interface StateVisit {
   chosen?: { readonly state: string; readonly step: string; readonly seq: number };
 }
+
+/** Whether the log has a step of this list. */
+export const hasBegun = (
+  { state }: Pick<Walk, 'state'>,
+  steps: readonly Step[] | undefined,
+  prefix: string,
+): boolean => steps?.some(({ name }) => state.steps.has(prefix + name)) === true;
 
 /** Of a step that was not begun because what is around it was stopped. */
 export const notBegun = (branch: Branch): ListOutcome => ({

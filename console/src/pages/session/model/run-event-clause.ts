@@ -9,6 +9,8 @@ export function runEventClause(event: RunEvent): string {
       return `workflow ${event.workflow} began${originOf(event)}`;
     case 'workflow.resumed':
       return `the run was resumed by ${event.by}`;
+    case 'workflow.changed':
+      return `${event.by} accepted that the workflow had changed`;
     case 'workflow.waiting':
       return `the run waited for ${event.for}`;
     case 'workflow.cancelling':

@@ -1,0 +1,95 @@
+import type { RunJournal } from '../../engine/run-journal.ts';
+import type { StepState } from '../../events/run-state.ts';
+import type { Step } from '../../manifest/schema/steps/step.ts';
+import type { Stepped } from '../all-steps.ts';
+import { interrupted } from '../machine/failures.ts';
+import type { Outcome } from '../machine/outcome.ts';
+import { failAtOnce } from '../machine/settle-step.ts';
+import { skipStep } from '../machine/skip-step.ts';
+import type { Place, Walk } from '../machine/walk.ts';
+import { childKey } from '../steps/child-key.ts';
+import { pathOf, pinSteps, replacedBy } from './pinned-steps.ts';
+import { isOpen } from './plan-changes.ts';
+
+/**
+ * Closes what an accepted change has left behind: steps that had begun, and that were decided about or that the workflow
+ * no longer has. Gives the ids of the runs and sessions that such a step may have called, so that they can be ended.
+ * Whoever is killed halfway does the rest the next time.
+ */
+export function closeChangedSteps(journal: RunJournal, workflow: Stepped, now: number): readonly string[] {
+  const { state } = journal;
+  const { change } = state;
+  if (change === undefined) return [];
+  const paths = new Set(pinSteps(workflow).map(({ at }) => at));
+  const left: string[] = [];
+  // Inner steps began later, and end before those around them.
+  for (const known of [...state.steps.values()].reverse()) {
+    if (!isOpen(known) || known.again === true || known.cause.seq > change.seq) continue;
+    const isGone = !paths.has(pathOf(known.step));
+    const decision = change.decided.get(known.step);
+    if (decision === undefined && !isGone) continue;
+    left.push(childKey(state, known.step, 'run'), childKey(state, known.step, 'ses'));
+    close(journal, known, decision, isGone, now);
+  }
+  return left;
+}
+
+function close(
+  journal: RunJournal,
+  known: StepState,
+  decision: { readonly as: string; readonly output?: unknown } | undefined,
+  isGone: boolean,
+  now: number,
+): void {
+  const { step, attempts, cause, startedAt } = known;
+  const ms = Math.max(0, now - startedAt);
+  if (decision === undefined) {
+    journal.append({ type: 'step.cancelled', step, reason: 'the changed workflow no longer has it' }, cause);
+    return;
+  }
+  if (decision.as === 'rerun' && !isGone) {
+    journal.append({ type: 'step.interrupted', step, attempt: attempts, again: true }, cause);
+    return;
+  }
+  if (known.status !== 'interrupted')
+    journal.append({ type: 'step.interrupted', step, attempt: attempts }, cause);
+  if (decision.as === 'rerun')
+    journal.append({ type: 'step.cancelled', step, reason: 'it runs again under its new name' }, cause);
+  else if (decision.as === 'skip')
+    journal.append(
+      { type: 'step.completed', step, output: (decision.output ?? null) as never, ms, attempts },
+      cause,
+    );
+  else if (isGone)
+    journal.append(
+      { type: 'step.failed', step, error: interrupted(step).toJSON(), ms, attempts, policy: 'fail' },
+      cause,
+    );
+}
+
+/**
+ * How a step ends without being run that an accepted change has brought: it took the place of one that has run, or the
+ * run is past its place (`isPast`). Undefined where it is run like any other.
+ */
+export function settleNewStep(
+  walk: Walk,
+  step: Step,
+  address: string,
+  place: Place,
+  isPast: () => boolean,
+): Outcome | undefined {
+  const { state } = walk;
+  const { change } = state;
+  if (change === undefined || state.steps.has(address) || change.runNew.has(pathOf(address))) return undefined;
+  const before = replacedBy(state, change, address);
+  if (before !== undefined) {
+    const decision = change.decided.get(before.step)?.as;
+    if (decision === 'rerun' || before.status === 'cancelled') return undefined;
+    if (decision === 'fail')
+      return failAtOnce(walk, step, address, interrupted(before.step).toJSON(), place.cause);
+    const because = `it took the place of "${before.step}"`;
+    return skipStep(walk, address, place.cause, { reason: 'changed', because, output_of: before.step });
+  }
+  if (place.isOver !== true && !isPast()) return undefined;
+  return skipStep(walk, address, place.cause, { reason: 'changed', because: 'its place had passed' });
+}

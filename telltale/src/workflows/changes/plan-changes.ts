@@ -1,0 +1,266 @@
+import type { PinnedStep, StepDecision } from '../../events/run-event.ts';
+import type { RunState, StepState, StepStatus } from '../../events/run-state.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import { containerOf, nameOf, pathOf, pinSteps } from './pinned-steps.ts';
+
+/** What a changed workflow means for one step of a run. */
+export interface StepChange {
+  /** The path of the step; where it is in doubt, the address of the one time that it began. */
+  readonly step: string;
+  /**
+   * `kept`: the workflow still has it. `new`: it was added. `gone`: it was removed. `in_doubt`: it had begun, had not
+   * ended, and was changed, renamed or removed, so that nobody knows whether it took effect.
+   */
+  readonly change: 'kept' | 'new' | 'gone' | 'in_doubt';
+  /** How the log knows it. Absent where it has not begun. */
+  readonly status?: StepStatus;
+  /** The step that takes its place now. */
+  readonly now?: string;
+  /** What happens to it when the change is accepted. */
+  readonly then: string;
+  /** What can be decided about it. */
+  readonly choices?: readonly StepDecision[];
+  readonly decided?: StepDecision;
+  /** Whether it is a new step that `run_new` can have run although its place has passed. */
+  readonly passed?: true;
+}
+
+export interface Decision {
+  readonly as: StepDecision;
+  /** What a skipped step counts as having returned. */
+  readonly output?: Json;
+}
+
+/** The decisions of a person about a changed workflow. */
+export interface Decisions {
+  readonly decide: ReadonlyMap<string, Decision>;
+  readonly runNew: ReadonlySet<string>;
+}
+
+export interface ChangePlan {
+  readonly steps: readonly StepChange[];
+  /** Steps in doubt that nobody has decided about. */
+  readonly undecided: readonly string[];
+  /** What was decided about steps that are not in doubt, or cannot be decided so. */
+  readonly wrong: readonly string[];
+  /** Why the run cannot go on with this definition at all. */
+  readonly impossible?: string;
+  /** For the log. */
+  readonly replaced: Readonly<Record<string, string>>;
+  readonly decided: Readonly<Record<string, Decision>>;
+  readonly fails?: string;
+}
+
+const COMPOSITES: ReadonlySet<string> = new Set(['parallel', 'race', 'foreach', 'loop', 'switch', 'try']);
+/** Without effect outside the run: they can begin anew without harm. */
+const HARMLESS: ReadonlySet<string> = new Set(['wait', 'approval', 'llm', 'script', 'transition']);
+
+/** Compares the steps that a run is pinned to with those of the workflow as it is now. Decides nothing in doubt. */
+export function planChanges(
+  state: RunState,
+  workflow: WorkflowManifest,
+  { decide, runNew }: Decisions,
+): ChangePlan {
+  const now = pinSteps(workflow);
+  const nowBy = new Map(now.map((each) => [each.at, each]));
+  const begun = [...state.steps.values()];
+  const begunPaths = new Set(begun.map(({ step }) => pathOf(step)));
+  const pinned = state.pinned ?? [...begunPaths].map((at) => ({ at, type: '', hash: '' }));
+  const pinnedBy = new Map(pinned.map((each) => [each.at, each]));
+  const isKnown = state.pinned !== undefined;
+  const replaced = isKnown ? replacements(pinned, now) : new Map<string, string>();
+  const placeTaken = new Map([...replaced].map(([taker, was]) => [was, taker]));
+
+  const steps: StepChange[] = [];
+  /** Steps that take the place of one in doubt: the row of that one says so. */
+  const shownTakers = new Set<string>();
+  const undecided: string[] = [];
+  const decided: Record<string, Decision> = {};
+  const wrong: string[] = [];
+  let fails: string | undefined;
+  const used = new Set<string>();
+
+  for (const { at } of [...pinned, ...now.filter((each) => !pinnedBy.has(each.at))]) {
+    const was = pinnedBy.get(at);
+    const is = nowBy.get(at);
+    const times = begun.filter(({ step }) => pathOf(step) === at);
+    const taker = placeTaken.get(at);
+    const open = times.filter(isOpen);
+    for (const known of open) {
+      const doubt = doubtOf(state, known, was, is);
+      if (doubt === 'none' && decide.get(known.step) === undefined) continue;
+      used.add(known.step);
+      const isGone = is === undefined;
+      const choices: readonly StepDecision[] =
+        isGone && taker === undefined ? ['skip', 'fail'] : ['rerun', 'skip', 'fail'];
+      const asked = decide.get(known.step);
+      if (asked !== undefined && (!choices.includes(asked.as) || COMPOSITES.has(was?.type ?? '')))
+        wrong.push(`${known.step}=${asked.as}`);
+      const chosen = asked ?? (doubt === 'harmless' && !isGone ? { as: 'rerun' as const } : undefined);
+      if (chosen !== undefined) decided[known.step] = chosen;
+      if (chosen?.as === 'fail' && isGone && taker === undefined) fails = known.step;
+      if (chosen === undefined && doubt === 'real') undecided.push(known.step);
+      if (taker !== undefined) shownTakers.add(taker);
+      steps.push({
+        ...{ step: known.step, status: known.status },
+        change: doubt === 'harmless' ? (isGone ? 'gone' : 'kept') : 'in_doubt',
+        ...(taker === undefined ? {} : { now: taker }),
+        then: thenOf(chosen?.as, doubt, taker),
+        ...(doubt === 'real' ? { choices } : {}),
+        ...(chosen === undefined ? {} : { decided: chosen.as }),
+      });
+    }
+    if (open.some(({ step }) => used.has(step))) continue;
+    const status = times.at(-1)?.status;
+    const shown = { step: at, ...(status === undefined ? {} : { status }) };
+    if (is !== undefined && (was !== undefined || !isKnown)) {
+      const then =
+        status === undefined ? 'runs when it is its turn' : open.length > 0 ? 'goes on' : `stays ${status}`;
+      steps.push({ ...shown, change: 'kept', then });
+    } else if (is === undefined) {
+      const then = status === undefined ? 'does not run' : `stays ${status} on the log`;
+      steps.push({ ...shown, change: 'gone', then, ...(taker === undefined ? {} : { now: taker }) });
+    } else if (!shownTakers.has(at)) {
+      const isPassed = hasPassed(at, now, begun, replaced, state);
+      if (!isPassed) steps.push({ ...shown, change: 'new', then: 'runs when it is its turn' });
+      else if (runNew.has(at))
+        steps.push({ ...shown, change: 'new', then: 'runs, although its place has passed', passed: true });
+      else
+        steps.push({ ...shown, change: 'new', then: 'does not run where its place has passed', passed: true });
+    }
+  }
+  for (const [step, { as }] of decide) if (!used.has(step)) wrong.push(`${step}=${as}`);
+  for (const step of runNew)
+    if (!steps.some((each) => each.step === step && each.change === 'new')) wrong.push(step);
+  const impossible = stateGone(state, workflow);
+  return {
+    ...{ steps, undecided, wrong, decided, replaced: Object.fromEntries(replaced) },
+    ...(impossible === undefined ? {} : { impossible }),
+    ...(fails === undefined ? {} : { fails }),
+  };
+}
+
+export const isOpen = ({ status }: StepState): boolean =>
+  status === 'running' || status === 'retrying' || status === 'interrupted';
+
+/** `harmless`: it can begin anew, or end, without a question. `none`: the step goes on as it is. */
+function doubtOf(
+  { reviews }: RunState,
+  { step, status }: StepState,
+  was: PinnedStep | undefined,
+  is: PinnedStep | undefined,
+): 'real' | 'harmless' | 'none' {
+  const isKnown = was !== undefined && was.type !== '';
+  const isSame = is !== undefined && (!isKnown || (was.hash === is.hash && was.type === is.type));
+  if (isSame) return 'none';
+  const isComposite = isKnown && COMPOSITES.has(was.type);
+  if (isComposite) return is?.type === was.type ? 'none' : 'harmless';
+  // Its last try has failed, or waits for a person's leave: none of it is under way.
+  const awaitsLeave = reviews.some(
+    (each) => each.step === step && each.call !== undefined && each.choice === undefined,
+  );
+  const isHarmless = isKnown && HARMLESS.has(was.type);
+  return isHarmless || awaitsLeave || status === 'retrying' ? 'harmless' : 'real';
+}
+
+function thenOf(
+  as: StepDecision | undefined,
+  doubt: 'real' | 'harmless' | 'none',
+  taker: string | undefined,
+): string {
+  switch (as) {
+    case 'rerun':
+      return taker === undefined ? 'begins anew' : `runs again as "${taker}"`;
+    case 'skip':
+      return 'counts as done';
+    case 'fail':
+      return 'fails';
+    case undefined:
+      if (doubt === 'real') return 'decide: it may have taken effect';
+      return taker === undefined ? 'ends here' : `ends here; "${taker}" runs`;
+  }
+}
+
+/** Which new step takes the place of which that is gone, by path: renamed, moved, or found between the same neighbors. */
+function replacements(
+  was: readonly PinnedStep[],
+  now: readonly PinnedStep[],
+): ReadonlyMap<string, string> {
+  const nowPaths = new Set(now.map(({ at }) => at));
+  const wasPaths = new Set(was.map(({ at }) => at));
+  const gone = new Map(was.filter(({ at }) => !nowPaths.has(at)).map((each) => [each.at, each]));
+  const added = new Map(now.filter(({ at }) => !wasPaths.has(at)).map((each) => [each.at, each]));
+  const found = new Map<string, string>();
+  const pair = (fits: (fresh: PinnedStep, old: PinnedStep) => boolean) => {
+    for (const fresh of added.values())
+      for (const old of gone.values())
+        if (fits(fresh, old)) {
+          found.set(fresh.at, old.at);
+          added.delete(fresh.at);
+          gone.delete(old.at);
+          break;
+        }
+  };
+  /** The nearest step before or behind it in its list that both have, by the names of before. */
+  const neighbor = (list: readonly PinnedStep[], { at }: PinnedStep, by: 1 | -1, both: (path: string) => boolean) => {
+    const container = containerOf(at);
+    const siblings = list.filter((each) => containerOf(each.at) === container);
+    let index = siblings.findIndex((each) => each.at === at) + by;
+    while (siblings[index] !== undefined && !both(siblings[index]?.at ?? '')) index += by;
+    return nameOf(siblings[index]?.at ?? '');
+  };
+  const oldContainer = (at: string): string => {
+    const container = containerOf(at);
+    const around = container.slice(0, -1);
+    return found.has(around) ? `${found.get(around)}/` : container;
+  };
+  pair((fresh, old) => nameOf(fresh.at) === nameOf(old.at));
+  pair((fresh, old) => fresh.hash === old.hash && fresh.type === old.type && !COMPOSITES.has(old.type));
+  // Outer steps come first, so that inner ones find what took the place of the list around them.
+  pair(
+    (fresh, old) =>
+      isAlike(fresh, old) &&
+      oldContainer(fresh.at) === containerOf(old.at) &&
+      neighbor(now, fresh, -1, (path) => wasPaths.has(path)) ===
+        neighbor(was, old, -1, (path) => nowPaths.has(path)) &&
+      neighbor(now, fresh, 1, (path) => wasPaths.has(path)) ===
+        neighbor(was, old, 1, (path) => nowPaths.has(path)),
+  );
+  return found;
+}
+
+const isAlike = (fresh: PinnedStep, old: PinnedStep): boolean =>
+  COMPOSITES.has(fresh.type) || COMPOSITES.has(old.type) ? fresh.type === old.type : true;
+
+/** Whether the run is past the place of a new step: what stands behind it, or what stood in its place, has begun. */
+function hasPassed(
+  at: string,
+  now: readonly PinnedStep[],
+  begun: readonly StepState[],
+  replaced: ReadonlyMap<string, string>,
+  { visited }: RunState,
+): boolean {
+  const container = containerOf(at);
+  const was = replaced.get(at);
+  if (was !== undefined && begun.some(({ step, ...known }) => pathOf(step) === was && !isOpen({ step, ...known })))
+    return true;
+  const siblings = now.filter((each) => containerOf(each.at) === container).map((each) => each.at);
+  const behind = new Set(siblings.slice(siblings.indexOf(at) + 1));
+  if (begun.some(({ step }) => behind.has(pathOf(step)))) return true;
+  if (container === '') return false;
+  const around = container.slice(0, -1);
+  const times = begun.filter(({ step }) => pathOf(step) === around);
+  if (times.length > 0) return times.every((each) => !isOpen(each));
+  const isLeft = visited.some(({ state }) => state === around) && visited.at(-1)?.state !== around;
+  return isLeft || (around.includes('/') && hasPassed(around, now, begun, replaced, { visited } as RunState));
+}
+
+/** A run stands in a state, and its log names the states before: it cannot stand in one that is not there. */
+function stateGone({ visited, state }: RunState, { name, states }: WorkflowManifest): string | undefined {
+  if (visited.length === 0) return undefined;
+  if (states === undefined) return `The run stands in the state "${state}", and "${name}" has no states any more.`;
+  if (state !== undefined && !Object.hasOwn(states, state))
+    return `The run stands in the state "${state}", which "${name}" no longer has.`;
+  return undefined;
+}

@@ -31,15 +31,18 @@ export type { LiveEvent } from './events/live-event.ts';
 export type { OpenReview } from './events/open-review.ts';
 export type { ReplacedReview, ReviewAnswer, ReviewRequest } from './events/review-event.ts';
 export type { ReviewKind } from './events/review-kind.ts';
+export type { AcceptChanges, ChangeDecisions, StepChange, WorkflowChanges } from './events/run-changes.ts';
 export type {
   ApprovalRequest,
+  PinnedStep,
   RunEvent,
   RunEventBody,
   RunEventOf,
   RunEventType,
   RunOrigin,
+  StepDecision,
 } from './events/run-event.ts';
-export type { ApprovalState, RunState, RunStatus, StepState } from './events/run-state.ts';
+export type { AcceptedChange, ApprovalState, RunState, RunStatus, StepState } from './events/run-state.ts';
 export type { Review, SessionState, SessionStatus } from './events/state.ts';
 export {
   type FieldMetrics,

@@ -17,6 +17,8 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'folder_missing',
   'not_a_folder',
   'not_indexed',
+  'changes_undecided',
+  'bad_decision',
 ]);
 export const isUsage = (error: RuntimeError): boolean => USAGE_CODES.has(error.code);
 

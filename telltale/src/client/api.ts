@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../events/event.ts';
 import type { OpenReview } from '../events/open-review.ts';
+import type { AcceptChanges, WorkflowChanges } from '../events/run-changes.ts';
 import type { RunEvent } from '../events/run-event.ts';
 import type { RunSummary } from '../events/run-summary.ts';
 import type { SessionSummary } from '../events/session-summary.ts';
@@ -12,6 +13,8 @@ export type Role = 'read' | 'run' | 'admin';
 /** What every answer that is no success consists of. */
 export interface ApiError {
   readonly error: ErrorJson;
+  /** Of `changes_undecided` and `bad_decision`: what the changed workflow means for the run. */
+  readonly changes?: WorkflowChanges;
 }
 
 /** A part of a list. `next` is the `cursor` of the part behind it; absent at the end. */
@@ -182,7 +185,8 @@ export interface ResumeSession {
 }
 
 export interface ResumeRun {
-  readonly accept_changes?: boolean;
+  /** Goes on with the workflow as it is now; with decisions, where steps are in doubt. */
+  readonly accept_changes?: AcceptChanges;
 }
 
 export interface SignalRun {

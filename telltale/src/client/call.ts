@@ -85,12 +85,15 @@ export function createCaller({ url, token, fetch: given }: ClientOptions): Calle
 export async function errorOf(answer: Response): Promise<RuntimeError> {
   const text = await answer.text().catch(() => '');
   try {
-    const { error } = JSON.parse(text) as { readonly error?: Partial<ErrorJson> };
-    if (typeof error?.code === 'string' && typeof error.message === 'string')
-      return new RuntimeError(error.code, error.message, {
-        hint: error.hint,
-        retryable: error.retryable === true,
-      });
+    const { error, changes } = JSON.parse(text) as {
+      readonly error?: Partial<ErrorJson>;
+      readonly changes?: unknown;
+    };
+    if (typeof error?.code === 'string' && typeof error.message === 'string') {
+      const { hint, retryable } = error;
+      const found = new RuntimeError(error.code, error.message, { hint, retryable: retryable === true });
+      return changes === undefined ? found : Object.assign(found, { changes });
+    }
   } catch {
     // no JSON: said below
   }

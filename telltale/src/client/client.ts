@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../events/event.ts';
 import type { LiveEvent } from '../events/live-event.ts';
+import type { WorkflowChanges } from '../events/run-changes.ts';
 import type { RunEvent } from '../events/run-event.ts';
 import type { RunSummary } from '../events/run-summary.ts';
 import type { SessionSummary } from '../events/session-summary.ts';
@@ -130,6 +131,8 @@ export interface TelltaleClient {
   runEvents(id: string, query?: EventQuery, options?: CallOptions): Promise<Page<RunEvent>>;
   followRun(id: string, listener: (told: Followed<RunEvent>) => void, options?: FollowOptions): () => void;
   cancelRun(id: string, reason?: string, options?: CallOptions): Promise<void>;
+  /** What the workflow as it is now means for a run. Changes nothing. */
+  runChanges(id: string, options?: CallOptions): Promise<WorkflowChanges>;
   resumeRun(id: string, resume?: ResumeRun, options?: CallOptions): Promise<RunSummary>;
   signalRun(id: string, event: string, data?: JsonObject, options?: CallOptions): Promise<void>;
 

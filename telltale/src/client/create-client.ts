@@ -57,6 +57,7 @@ export function createClient(options: ClientOptions = {}): TelltaleClient {
       }),
     cancelRun: (id, reason, call) => tell(at`/runs/${id}/cancel`, { reason }, call),
     resumeRun: (id, resume = {}, call) => post(at`/runs/${id}/resume`, resume, call),
+    runChanges: (id, call) => get(at`/runs/${id}/changes`, undefined, call),
     signalRun: (id, event, data, call) => tell(at`/runs/${id}/signal`, { event, data }, call),
 
     followAll: (listener) => follow(edges, { path: '/events', after: 0, listener, numbered: false }),

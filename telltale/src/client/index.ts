@@ -4,6 +4,7 @@ export type { LiveEvent } from '../events/live-event.ts';
 export { fold, reduce } from '../events/reduce.ts';
 export { foldRun, reduceRun } from '../events/reduce-run.ts';
 export type { ReviewKind } from '../events/review-kind.ts';
+export type { AcceptChanges, ChangeDecisions, StepChange, WorkflowChanges } from '../events/run-changes.ts';
 export type { RunEvent, RunEventBody, RunEventOf, RunEventType } from '../events/run-event.ts';
 export { emptyRun, type RunState, type RunStatus, type StepState } from '../events/run-state.ts';
 export { emptyRunSummary, foldRunSummary, type RunSummary } from '../events/run-summary.ts';

@@ -85,17 +85,17 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       });
       forgetHooks(state, event.step);
       break;
-    case 'step.skipped':
+    case 'step.skipped': {
+      const output = event.output_of === undefined ? undefined : state.steps.get(event.output_of)?.output;
       state.steps.set(event.step, {
         ...blankStep(event),
         status: 'skipped',
         reason: event.reason,
+        ...(output === undefined ? {} : { output }),
       });
-      if (event.output_of !== undefined) {
-        const output = state.steps.get(event.output_of)?.output;
-        if (output !== undefined) state.outputs.set(stepName(event.step), output);
-      }
+      if (output !== undefined) state.outputs.set(stepName(event.step), output);
       break;
+    }
     case 'step.cancelled':
       settle(state, event.step, (step) => {
         step.status = 'cancelled';

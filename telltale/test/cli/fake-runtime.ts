@@ -280,6 +280,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
             calls.push(['workflows.start', start]);
             return workflowRun(RUN, start);
           },
+          changes: async (run: string) => ({ run, changed: false, steps: [], undecided: [] }),
           async resume(id: string, resume: unknown) {
             calls.push(['workflows.resume', id, resume]);
             return workflowRun(id, resume);

@@ -1,111 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import type { RunState } from '../../src/events/run-state.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
-import type { ResumeRunOptions, RunResult } from '../../src/session/runs/run-types.ts';
-import type { Runtime } from '../../src/session/runtime-types.ts';
-import { agentFolder, tool } from '../session/run-agent.ts';
-import { eventually } from '../store/eventually.ts';
-
-/** Writes its text down, and hangs while the file "hang" holds that text. */
-const effect = tool(
-  'effect',
-  `const { appendFileSync, readFileSync } = await import('node:fs');
-   appendFileSync(new URL('../effects.txt', import.meta.url), input.text + '\\n');
-   if (readFileSync(new URL('../hang', import.meta.url), 'utf8') === input.text)
-     await new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(new Error('stopped'))));
-   return { did: input.text };`,
-);
-
-const step = (name: string, text = name, more = '') =>
-  `{ name: ${name}, type: tool, target: effect, parameters: { text: "${text}" }${more} }`;
-
-const flow = (body: string, name = 'pay') => `kind: Workflow\nname: ${name}\n${body}\n`;
-const list = (...lines: readonly string[]) => lines.map((line) => `  - ${line}\n`).join('');
-const steps = (...lines: readonly string[]) => flow(`steps:\n${list(...lines)}`);
-
-interface Resumed {
-  readonly result: RunResult;
-  readonly events: readonly RunEvent[];
-  readonly state: RunState;
-}
-
-class Scene {
-  readonly folder: string;
-
-  constructor(workflow: string, other = flow(`steps:\n${list(step('none'))}`, 'other')) {
-    this.folder = agentFolder('import: { tools: [./tools/*.yml], workflows: [./flows/*.yml] }\n', {
-      ...effect,
-      'flows/pay.yml': workflow,
-      'flows/other.yml': other,
-      hang: 'nothing',
-    });
-  }
-
-  open(): Promise<Runtime> {
-    return createRuntime({ store: 'sqlite:runs.db', durability: 'process', cwd: this.folder });
-  }
-
-  write(workflow: string, file = 'pay'): void {
-    writeFileSync(join(this.folder, 'flows', `${file}.yml`), workflow);
-  }
-
-  effects(): readonly string[] {
-    const file = join(this.folder, 'effects.txt');
-    return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
-  }
-
-  /** Runs the workflow into the effect of this text, and leaves it there as a process that is killed does. */
-  async stopAt(text: string): Promise<void> {
-    writeFileSync(join(this.folder, 'hang'), text);
-    const runtime = await this.open();
-    const workflow = await loadWorkflow('agent.yml', { cwd: this.folder, workflow: 'pay' });
-    const run = runtime.workflows.start(workflow, { id: 'run_pay' });
-    await eventually(() => expect(this.effects()).toContain(text));
-    await run.interrupt();
-    await runtime.close();
-    writeFileSync(join(this.folder, 'hang'), 'nothing');
-  }
-
-  /** Runs the workflow until it only waits. */
-  async waitIn(): Promise<void> {
-    const runtime = await this.open();
-    const workflow = await loadWorkflow('agent.yml', { cwd: this.folder, workflow: 'pay' });
-    expect(await runtime.workflows.start(workflow, { id: 'run_pay' }).result).toMatchObject({
-      status: 'waiting',
-    });
-    await runtime.close();
-  }
-
-  async with<Result>(use: (runtime: Runtime) => Promise<Result>): Promise<Result> {
-    const runtime = await this.open();
-    try {
-      return await use(runtime);
-    } finally {
-      await runtime.close();
-    }
-  }
-
-  resume(acceptChanges?: ResumeRunOptions['acceptChanges']): Promise<Resumed> {
-    return this.with(async ({ workflows }) => {
-      const run = await workflows.resume('run_pay', acceptChanges === undefined ? {} : { acceptChanges });
-      const result = await run.result;
-      const events = await workflows.events('run_pay');
-      return { result, events, state: await workflows.state('run_pay') };
-    });
-  }
-}
-
-const stepsOf = (events: readonly RunEvent[], type: string): readonly unknown[] =>
-  events.flatMap((event) => (event.type === type && 'step' in event ? [event.step] : []));
-
-const openSteps = ({ steps: known }: RunState): readonly string[] =>
-  [...known.values()].flatMap(({ step: address, status }) =>
-    ['running', 'retrying', 'interrupted'].includes(status) ? [address] : [],
-  );
+import { flow, list, openSteps, Scene, step, steps, stepsOf } from './changes-scene.ts';
 
 describe('a run whose step in flight was renamed', () => {
   const renamed = async () => {
@@ -247,7 +141,9 @@ describe('a run whose step in flight does something else now', () => {
 
 describe('a step that was added to the workflow of a run', () => {
   const inserted = async () => {
-    const scene = new Scene(steps(step('one'), step('two'), step('three', 'three', ', on_error: continue'), step('five')));
+    const scene = new Scene(
+      steps(step('one'), step('two'), step('three', 'three', ', on_error: continue'), step('five')),
+    );
     await scene.stopAt('three');
     scene.write(
       steps(
@@ -286,7 +182,11 @@ describe('a step that was added to the workflow of a run', () => {
     const scene = new Scene(steps(step('charge'), step('ship', 'ship', ', on_error: continue')));
     await scene.stopAt('ship');
     scene.write(
-      steps(step('bill', 'charge'), step('ship', 'ship', ', on_error: continue'), step('tell', '${steps.bill.output.did}')),
+      steps(
+        step('bill', 'charge'),
+        step('ship', 'ship', ', on_error: continue'),
+        step('tell', '${steps.bill.output.did}'),
+      ),
     );
     const { result } = await scene.resume(true);
     expect(result.status).toBe('completed');
@@ -389,7 +289,10 @@ describe('what a changed workflow leaves waiting', () => {
 describe('a run that called another', () => {
   it('asks about steps in doubt of the called run, and pins both', async () => {
     const other = (name: string) => flow(`steps:\n${list(step(name, 'charge'))}`, 'other');
-    const scene = new Scene(steps('{ name: call, type: workflow, target: other }', step('ship')), other('charge'));
+    const scene = new Scene(
+      steps('{ name: call, type: workflow, target: other }', step('ship')),
+      other('charge'),
+    );
     await scene.stopAt('charge');
     scene.write(other('bill'), 'other');
     await expect(scene.resume(true)).rejects.toMatchObject({ changes: { undecided: ['call:charge'] } });
@@ -404,7 +307,11 @@ describe('an accepted change', () => {
     const scene = new Scene(steps(step('one'), step('two', 'two', ', on_error: continue'), step('four')));
     await scene.stopAt('two');
     scene.write(
-      steps(step('one'), step('two', 'two', ', on_error: continue'), '{ name: ask, type: approval, prompt: ok }'),
+      steps(
+        step('one'),
+        step('two', 'two', ', on_error: continue'),
+        '{ name: ask, type: approval, prompt: ok }',
+      ),
     );
     expect((await scene.resume(true)).result.status).toBe('waiting');
     expect((await scene.resume()).result.status).toBe('waiting');

@@ -26,6 +26,8 @@ Examples:
   $ telltale workflow list --status waiting
   $ telltale workflow signal last payment '{"amount": 12}'
   $ telltale workflow resume last
+  $ telltale workflow resume last --accept-changes --dry-run
+  $ telltale workflow resume last --accept-changes --decide charge=skip
 `;
 
 const RUN_EXAMPLES = `
@@ -111,7 +113,18 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     sub('resume', 'go on with a run', 'Goes on with a run where its log ends. Only what is new is shown.'),
   )
     .argument('<run>', RUN_HELP)
-    .option('--accept-changes', 'go on although the manifest has changed')
+    .option('--accept-changes', 'go on although the manifest has changed; shows what that means first')
+    .option('--dry-run', 'with --accept-changes: only show what it means')
+    .addOption(
+      new Option('--decide <step=what>', 'for a step in doubt: rerun, skip, skip:JSON or fail (repeatable)')
+        .argParser(collect)
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option('--run-new <step>', 'run a new step although its place has passed (repeatable)')
+        .argParser(collect)
+        .default([], 'none'),
+    )
     .action(
       context.run(async (run: string, _own: unknown, command: WithOptions) =>
         (await import('../workflow/resume-run.ts')).resumeRun(

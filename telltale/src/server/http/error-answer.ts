@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../../client/api.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { hasChanges } from '../../session/runs/accept-changes.ts';
 import { serverFailed } from './http-errors.ts';
 import { statusOf } from './status-of.ts';
 
@@ -45,7 +46,10 @@ export function errorAnswer(thrown: unknown, { newId, onError }: ErrorEdges): Er
       ...(code === 'token_refused' ? { 'www-authenticate': 'Bearer error="invalid_token"' } : {}),
       ...headersOf(error),
     },
-    body: { error: { code, message, ...(hint === undefined ? {} : { hint }), retryable } },
+    body: {
+      error: { code, message, ...(hint === undefined ? {} : { hint }), retryable },
+      ...(hasChanges(error) ? { changes: error.changes } : {}),
+    },
   };
 }
 

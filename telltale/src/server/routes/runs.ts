@@ -13,6 +13,7 @@ import { listStreams } from './list-streams.ts';
 import { addOperation } from './operation.ts';
 import { pageQuery } from './paging.ts';
 import { runEventPage } from './schemas/events.ts';
+import { workflowChanges } from './schemas/run-changes.ts';
 import { resumeRun, runPage, runStatusQuery, runSummary, signalRun, startRun } from './schemas/runs.ts';
 import { cancelled } from './schemas/sessions.ts';
 import { byId } from './schemas/wire.ts';
@@ -108,15 +109,30 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
   addOperation(
     app,
     {
+      ...{ method: 'get', path: '/runs/{id}/changes', id: 'runChanges', tag, role: 'read' },
+      summary: 'What the workflow as it is now means for a run',
+      description: 'Step by step. Nothing is changed. `POST /runs/{id}/resume` takes what is decided.',
+      ...{ params: byId, answer: workflowChanges },
+    },
+    async ({ c, params: { id } }) => {
+      c.set('about', id);
+      await findStream(store, 'run', id);
+      return workflows.changes(id);
+    },
+  );
+
+  addOperation(
+    app,
+    {
       ...{ method: 'post', path: '/runs/{id}/resume', id: 'resumeRun', tag, role: 'run' },
       summary: 'Go on with a run that was interrupted',
       ...{ params: byId, body: resumeRun, bodyOptional: true, answer: runSummary },
     },
-    async ({ c, params: { id }, body: { accept_changes } }) => {
+    async ({ c, caller, params: { id }, body: { accept_changes } }) => {
       c.set('about', id);
       const { head } = await findStream(store, 'run', id);
       const run = await workflows.resume(id, {
-        ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes }),
+        ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes, by: caller.name }),
         onWaiting: 'release',
       });
       await begun(run, head);

@@ -1,4 +1,5 @@
 import { readRun } from '../../engine/read-run.ts';
+import type { AcceptChanges, WorkflowChanges } from '../../events/run-changes.ts';
 import type { RunEventBody, StepDecision } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { Json } from '../../kernel/json.ts';
@@ -11,7 +12,6 @@ import {
   type Decision,
   type Decisions,
   planChanges,
-  type StepChange,
 } from '../../workflows/changes/plan-changes.ts';
 import { isInCode } from '../define/agent-code.ts';
 import { runsOf } from '../ending/runs-of.ts';
@@ -21,33 +21,6 @@ import type { RunsEdges } from './run-edges.ts';
 import { isOver } from './run-end.ts';
 import { workflowGone } from './run-errors.ts';
 import { workflowsOf } from './workflow-catalog.ts';
-
-/** How a run goes on with a workflow that has changed: `true` where nothing has to be decided. */
-export type AcceptChanges = boolean | ChangeDecisions;
-
-export interface ChangeDecisions {
-  /**
-   * What becomes of steps in doubt, by address. A step of a run that a step called is `CALLING_STEP:STEP`. A skipped
-   * step counts as done with `null`, or with the given output.
-   */
-  readonly decide?: Readonly<Record<string, StepDecision | { readonly skip: Json }>>;
-  /** New steps, by path, that run although their place has passed. */
-  readonly run_new?: readonly string[];
-}
-
-/** What a changed workflow means for a run. */
-export interface WorkflowChanges {
-  readonly run: string;
-  readonly workflow: string;
-  /** The manifest of the agent in whose name it runs. */
-  readonly manifest: string;
-  /** Whether it is another than the run is pinned to. */
-  readonly changed: boolean;
-  /** Steps of this run and of those that it called, in order. */
-  readonly steps: readonly StepChange[];
-  /** Steps in doubt that are not decided about. */
-  readonly undecided: readonly string[];
-}
 
 interface PlannedRun {
   readonly state: RunState;

@@ -14,9 +14,13 @@ export const runChanged = (run: string, path: string) =>
 
 /** The same in a program, which gives the workflow itself. */
 export const runChangedInCode = (run: string, path: string) =>
-  new RuntimeError('manifest_changed', `The workflow given for ${run} (${path}) is not the one it started with.`, {
-    hint: `Give the one it started with, or accept the changes: runtime.workflows.resume("${run}", { workflow, acceptChanges: true })`,
-  });
+  new RuntimeError(
+    'manifest_changed',
+    `The workflow given for ${run} (${path}) is not the one it started with.`,
+    {
+      hint: `Give the one it started with, or accept the changes: runtime.workflows.resume("${run}", { workflow, acceptChanges: true })`,
+    },
+  );
 
 export const workflowGone = (workflow: string, { manifest: { name }, path }: LoadedAgent<unknown>) =>
   new RuntimeError('no_workflow', `The agent "${name}" (${path}) no longer has the workflow "${workflow}".`, {

@@ -1,11 +1,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { AcceptChanges, WorkflowChanges } from '../../events/run-changes.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { RunState, RunStatus } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
-import type { AcceptChanges, WorkflowChanges } from './accept-changes.ts';
 
 /** A workflow that can be run: in the name of an agent, with its tools, models and permissions. Its runs take `Input`. */
 export interface LoadedWorkflow<Input = JsonObject> {

@@ -80,7 +80,8 @@ export function settleNewStep(
 ): Outcome | undefined {
   const { state } = walk;
   const { change } = state;
-  if (change === undefined || state.steps.has(address) || change.runNew.has(pathOf(address))) return undefined;
+  if (change === undefined || state.steps.has(address) || change.runNew.has(pathOf(address)))
+    return undefined;
   const before = replacedBy(state, change, address);
   if (before !== undefined) {
     const decision = change.decided.get(before.step)?.as;

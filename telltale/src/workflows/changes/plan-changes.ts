@@ -1,30 +1,9 @@
+import type { StepChange } from '../../events/run-changes.ts';
 import type { PinnedStep, StepDecision } from '../../events/run-event.ts';
-import type { RunState, StepState, StepStatus } from '../../events/run-state.ts';
+import type { RunState, StepState } from '../../events/run-state.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { containerOf, nameOf, pathOf, pinSteps } from './pinned-steps.ts';
-
-/** What a changed workflow means for one step of a run. */
-export interface StepChange {
-  /** The path of the step; where it is in doubt, the address of the one time that it began. */
-  readonly step: string;
-  /**
-   * `kept`: the workflow still has it. `new`: it was added. `gone`: it was removed. `in_doubt`: it had begun, had not
-   * ended, and was changed, renamed or removed, so that nobody knows whether it took effect.
-   */
-  readonly change: 'kept' | 'new' | 'gone' | 'in_doubt';
-  /** How the log knows it. Absent where it has not begun. */
-  readonly status?: StepStatus;
-  /** The step that takes its place now. */
-  readonly now?: string;
-  /** What happens to it when the change is accepted. */
-  readonly then: string;
-  /** What can be decided about it. */
-  readonly choices?: readonly StepDecision[];
-  readonly decided?: StepDecision;
-  /** Whether it is a new step that `run_new` can have run although its place has passed. */
-  readonly passed?: true;
-}
 
 export interface Decision {
   readonly as: StepDecision;
@@ -127,7 +106,12 @@ export function planChanges(
       else if (runNew.has(at))
         steps.push({ ...shown, change: 'new', then: 'runs, although its place has passed', passed: true });
       else
-        steps.push({ ...shown, change: 'new', then: 'does not run where its place has passed', passed: true });
+        steps.push({
+          ...shown,
+          change: 'new',
+          then: 'does not run where its place has passed',
+          passed: true,
+        });
     }
   }
   for (const [step, { as }] of decide) if (!used.has(step)) wrong.push(`${step}=${as}`);
@@ -183,10 +167,7 @@ function thenOf(
 }
 
 /** Which new step takes the place of which that is gone, by path: renamed, moved, or found between the same neighbors. */
-function replacements(
-  was: readonly PinnedStep[],
-  now: readonly PinnedStep[],
-): ReadonlyMap<string, string> {
+function replacements(was: readonly PinnedStep[], now: readonly PinnedStep[]): ReadonlyMap<string, string> {
   const nowPaths = new Set(now.map(({ at }) => at));
   const wasPaths = new Set(was.map(({ at }) => at));
   const gone = new Map(was.filter(({ at }) => !nowPaths.has(at)).map((each) => [each.at, each]));
@@ -203,7 +184,12 @@ function replacements(
         }
   };
   /** The nearest step before or behind it in its list that both have, by the names of before. */
-  const neighbor = (list: readonly PinnedStep[], { at }: PinnedStep, by: 1 | -1, both: (path: string) => boolean) => {
+  const neighbor = (
+    list: readonly PinnedStep[],
+    { at }: PinnedStep,
+    by: 1 | -1,
+    both: (path: string) => boolean,
+  ) => {
     const container = containerOf(at);
     const siblings = list.filter((each) => containerOf(each.at) === container);
     let index = siblings.findIndex((each) => each.at === at) + by;
@@ -243,7 +229,10 @@ function hasPassed(
 ): boolean {
   const container = containerOf(at);
   const was = replaced.get(at);
-  if (was !== undefined && begun.some(({ step, ...known }) => pathOf(step) === was && !isOpen({ step, ...known })))
+  if (
+    was !== undefined &&
+    begun.some(({ step, ...known }) => pathOf(step) === was && !isOpen({ step, ...known }))
+  )
     return true;
   const siblings = now.filter((each) => containerOf(each.at) === container).map((each) => each.at);
   const behind = new Set(siblings.slice(siblings.indexOf(at) + 1));
@@ -259,7 +248,8 @@ function hasPassed(
 /** A run stands in a state, and its log names the states before: it cannot stand in one that is not there. */
 function stateGone({ visited, state }: RunState, { name, states }: WorkflowManifest): string | undefined {
   if (visited.length === 0) return undefined;
-  if (states === undefined) return `The run stands in the state "${state}", and "${name}" has no states any more.`;
+  if (states === undefined)
+    return `The run stands in the state "${state}", and "${name}" has no states any more.`;
   if (state !== undefined && !Object.hasOwn(states, state))
     return `The run stands in the state "${state}", which "${name}" no longer has.`;
   return undefined;

@@ -543,6 +543,7 @@ describe('a run', () => {
         if (each.kind === 'end') resolve();
       }),
     );
+    expect(await client.runChanges(run.id)).toMatchObject({ changed: false, steps: [], undecided: [] });
     expect(await client.resumeRun(run.id)).toMatchObject({ status: 'waiting' });
     const ann = await stage.as('ann', 'run');
     await ann.signalRun(run.id, 'custom', { name: 'morning' });

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { ApiError } from '../../../client/api.ts';
 import type { ErrorJson } from '../../../kernel/runtime-error.ts';
+import { workflowChanges } from './run-changes.ts';
 import { answered, text } from './wire.ts';
 
 export const errorJson: z.ZodType<ErrorJson> = answered<ErrorJson>('Error', {
@@ -14,7 +15,7 @@ export const errorJson: z.ZodType<ErrorJson> = answered<ErrorJson>('Error', {
     .openapi({ description: 'Another error that led to it.' }) as unknown as z.ZodType<ErrorJson>,
 });
 
-const apiError = answered<ApiError>('ApiError', { error: errorJson });
+const apiError = answered<ApiError>('ApiError', { error: errorJson, changes: workflowChanges.optional() });
 
 export const openAiError = z
   .looseObject({ error: z.looseObject({ message: text, code: text }) })

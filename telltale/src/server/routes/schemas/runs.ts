@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { ResumeRun, RunSummary, SignalRun, StartRun } from '../../../client/api.ts';
 import { errorJson } from './error.ts';
+import { acceptChanges } from './run-changes.ts';
 import { answered, asked, count, jsonObject, oneOrMore, pageOf, part, text, time } from './wire.ts';
 
 const RUN_STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled'] as const;
@@ -36,7 +37,7 @@ export const startRun = asked<StartRun>('StartRun', {
   vars: jsonObject.optional(),
 });
 
-export const resumeRun = asked<ResumeRun>('ResumeRun', { accept_changes: z.boolean().optional() });
+export const resumeRun = asked<ResumeRun>('ResumeRun', { accept_changes: acceptChanges.optional() });
 
 export const signalRun = asked<SignalRun>('SignalRun', {
   event: z.string().min(1).max(200).openapi({ description: 'What its `wait` step waits for.' }),

@@ -10,6 +10,15 @@ export interface ParentRef {
   readonly agents: readonly string[];
 }
 
+/** The definition that a session is pinned to. */
+export interface ManifestPin {
+  readonly path: string;
+  readonly hash: string;
+  readonly code?: true;
+  /** Hashes of the scripts, modules and scripted models that it names, by path. A change of one is reported. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
 /** How a session begins, rests, goes on and ends. */
 export type LifeEventBody =
   | {
@@ -17,7 +26,7 @@ export type LifeEventBody =
       readonly agent: string;
       readonly input: string;
       /** Where the manifest was read, and the hash of all it consists of. `code`: parts of it are functions of a program. */
-      readonly manifest: { readonly path: string; readonly hash: string; readonly code?: true };
+      readonly manifest: ManifestPin;
       readonly model: string;
       readonly parent?: ParentRef;
       /** The session's key, where `protocol.seal` is on. */
@@ -55,6 +64,10 @@ export type LifeEventBody =
       readonly budget?: number;
       /** It goes on as a chat, whatever it was. */
       readonly chat?: true;
+      /** What it is pinned to from here on, where its manifest or a file of it has changed. */
+      readonly manifest?: ManifestPin;
+      /** Files that its manifest names and that have changed since. */
+      readonly changed_files?: readonly string[];
     }
   /** `for: 'message'`: a chat has nothing to do until somebody says something. */
   | { readonly type: 'session.waiting'; readonly for: string };

@@ -20,6 +20,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       begin(state, event);
       break;
     case 'workflow.resumed':
+      if (event.files !== undefined) state.manifest = { ...state.manifest, files: event.files };
       state.status = 'running';
       delete state.waiting;
       delete state.error;

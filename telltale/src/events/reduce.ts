@@ -65,6 +65,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       end(state, 'cancelled');
       break;
     case 'session.resumed':
+      if (event.manifest !== undefined) state.manifest = event.manifest;
       if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
       if (event.budget !== undefined) grant(state, event.budget);
       if (event.chat === true) becomeChat(state);

@@ -16,7 +16,7 @@ export interface StepChange {
   /** The step that takes its place now. */
   readonly now?: string;
   /** What happens to it when the change is accepted. */
-  readonly then: string;
+  readonly outcome: string;
   /** What can be decided about it. */
   readonly choices?: readonly StepDecision[];
   readonly decided?: StepDecision;

@@ -3,8 +3,14 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { Cause } from './event.ts';
 import type { HookRecord } from './hook-record.ts';
+import type { ManifestPin } from './life-event.ts';
 import type { ReplacedReview, ReviewAnswer } from './review-event.ts';
 import type { Usage } from './turn-event.ts';
+
+/** The agent in whose name a run works. */
+export interface RunManifest extends ManifestPin {
+  readonly agent: string;
+}
 
 /** What a run belongs to. */
 export interface RunOrigin {
@@ -141,12 +147,7 @@ export type RunEventBody =
       readonly type: 'workflow.started';
       readonly workflow: string;
       /** The agent in whose name it runs: its tools, models and permissions. Pinned by the hash. */
-      readonly manifest: {
-        readonly path: string;
-        readonly hash: string;
-        readonly agent: string;
-        readonly code?: true;
-      };
+      readonly manifest: RunManifest;
       /** The model of its prompts, where it is another than the agent's own. */
       readonly model?: string;
       readonly input: JsonObject;
@@ -160,17 +161,18 @@ export type RunEventBody =
       /** The steps of the workflow, in order. Absent in runs that began before they were recorded. */
       readonly steps?: readonly PinnedStep[];
     }
-  | { readonly type: 'workflow.resumed'; readonly by: string }
+  | {
+      readonly type: 'workflow.resumed';
+      readonly by: string;
+      /** Files that its manifest names and that have changed since, and the hashes of today. */
+      readonly changed_files?: readonly string[];
+      readonly files?: Readonly<Record<string, string>>;
+    }
   /** Somebody accepted a changed definition. From here on the run is pinned to it. */
   | {
       readonly type: 'workflow.changed';
       readonly by: string;
-      readonly manifest: {
-        readonly path: string;
-        readonly hash: string;
-        readonly agent: string;
-        readonly code?: true;
-      };
+      readonly manifest: RunManifest;
       readonly steps: readonly PinnedStep[];
       /** New steps, each with the step whose place it takes. Both are written as in `steps`. */
       readonly replaced: Readonly<Record<string, string>>;

@@ -10,6 +10,7 @@ import type {
   PinnedStep,
   PlannedAction,
   RunEventBody,
+  RunManifest,
   RunOrigin,
   StepDecision,
   VerifyRecord,
@@ -113,7 +114,7 @@ export interface ApprovalState extends ApprovalRequest {
 export interface RunState {
   id: string;
   workflow: string;
-  manifest: { readonly path: string; readonly hash: string; readonly agent: string; readonly code?: true };
+  manifest: RunManifest;
   /** The steps of that definition, where they were recorded. */
   pinned?: readonly PinnedStep[];
   change?: AcceptedChange;

@@ -4,7 +4,7 @@ import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState, ActionStatus } from './action.ts';
 import type { FeedState } from './feed-event.ts';
 import type { HookMark } from './hook-marks.ts';
-import type { ParentRef } from './life-event.ts';
+import type { ManifestPin, ParentRef } from './life-event.ts';
 import { emptyNews, type News } from './news.ts';
 import type { RunOrders, StartedRun, Timer, TriggerCount } from './reaction-state.ts';
 import type { ReviewAnswer, ReviewRequest } from './review-event.ts';
@@ -62,7 +62,7 @@ export interface ChildCursor {
 export interface SessionState {
   id: string;
   agent: string;
-  manifest: { readonly path: string; readonly hash: string; readonly code?: true };
+  manifest: ManifestPin;
   model: string;
   seal?: string;
   parent?: ParentRef;

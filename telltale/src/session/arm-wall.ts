@@ -30,7 +30,7 @@ function armed({ state, clock, stop }: Walled, wallMs: number): () => void {
       // One that fails already undoes what was done before, which has limits of its own: half of it is worse than none.
       const goesOn = state.status === 'waiting' || state.failing !== undefined;
       if (goesOn || elapsedMs(state, clock.now()) < wallMs) arm();
-      else stop.now({ kind: 'fail', error: wallReached(wallMs) });
+      else stop.now({ kind: 'fail', error: wallReached(state, wallMs) });
     });
   };
   arm();

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Cause } from '../events/event.ts';
+import type { ManifestPin } from '../events/life-event.ts';
 import { createSnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { JsonObject } from '../kernel/json.ts';
@@ -10,10 +11,11 @@ import type { Invoke } from '../targets/artifacts/invoker.ts';
 import { beginStream, titleOf } from './begin-stream.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
 import { choiceOf } from './choice-of.ts';
+import { changedFiles } from './code-files.ts';
 import { createSessionLog } from './create-session-log.ts';
 import { sessionContext } from './decision-context.ts';
 import { hasEnded } from './ending/has-ended.ts';
-import { firstEvent, writerOf } from './first-event.ts';
+import { firstEvent, pinOf, writerOf } from './first-event.ts';
 import type { Lead } from './guide/lead.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
@@ -123,6 +125,7 @@ export async function beginSession(
         ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
         ...budgetNow(begin.agent, state),
         ...(chat ? { chat } : {}),
+        ...pinnedAnew(state.manifest, prepared),
       },
       lineage?.cause,
     );
@@ -134,6 +137,13 @@ export async function beginSession(
     await writer.release();
     throw thrown;
   }
+}
+
+/** What has changed of its definition since it was last pinned to it. */
+function pinnedAnew(before: ManifestPin, prepared: PreparedAgent) {
+  const changed = changedFiles(prepared.agent, before.files);
+  if (before.hash === prepared.agent.hash && changed.length === 0) return {};
+  return { manifest: pinOf(prepared), ...(changed.length === 0 ? {} : { changed_files: changed }) };
 }
 
 /** A manifest that was accepted as it is now may have another balance than the session was started with. */

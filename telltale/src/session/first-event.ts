@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { EventBody } from '../events/event.ts';
+import type { ManifestPin } from '../events/life-event.ts';
 import type { FieldError } from '../events/value-event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store } from '../store/store.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
+import { codeFilesOf } from './code-files.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { checkGiven, classesOf, variableDefaults } from './variables/start-variables.ts';
@@ -18,6 +20,12 @@ export interface FirstEventEdges {
   readonly clock: Clock;
   /** Whose variables of `key: user` sessions have that say nothing else. */
   readonly user: string;
+}
+
+/** What a session that begins or goes on now is pinned to. */
+export function pinOf({ agent, source, model }: PreparedAgent): ManifestPin {
+  const files = codeFilesOf(agent, model.id);
+  return files === undefined ? source : { ...source, files };
 }
 
 /** A sub-agent's variables are given by the model that calls it. */
@@ -64,7 +72,7 @@ export async function firstEvent(
     type: 'session.started',
     agent: manifest.name,
     input: start.input,
-    manifest: prepared.source,
+    manifest: pinOf(prepared),
     model: prepared.model.id,
     ...(lineage === undefined ? {} : { parent: lineage.parent }),
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),

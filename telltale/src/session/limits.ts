@@ -11,22 +11,23 @@ export const elapsedMs = (state: SessionState, now: number): number =>
 /** The limit that a session has reached, so that no further turn may begin. */
 export function reachedLimit(state: SessionState, limits: Limits, now: number): RuntimeError | undefined {
   const { totals } = state;
-  if (state.balance !== undefined && state.balance <= 0) return budgetSpent();
+  if (state.balance !== undefined && state.balance <= 0) return budgetSpent(state);
   const turns = state.maxTurns ?? limits.turns;
   if (totals.turns - state.turnsBefore >= turns) return turnsReached(state, turns);
   const spent = spentLimit(state, limits);
   if (spent !== undefined) return spent;
   if (limits.wall !== undefined && elapsedMs(state, now) >= limits.wall.ms)
-    return wallReached(limits.wall.ms);
+    return wallReached(state, limits.wall.ms);
   return undefined;
 }
 
 /** The limit of what models may be asked for that is reached: none may be asked any more, for a turn or otherwise. */
-export function spentLimit({ totals }: SessionState, limits: Limits): RuntimeError | undefined {
+export function spentLimit(state: SessionState, limits: Limits): RuntimeError | undefined {
+  const { totals } = state;
   if (limits.tokens !== undefined && totals.input + totals.output >= limits.tokens)
-    return reached('tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
+    return reached(state, 'tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
   if (limits.cost_usd !== undefined && totals.cost_usd >= limits.cost_usd)
-    return reached('cost_usd', `$${limits.cost_usd} ($${totals.cost_usd.toFixed(4)} spent)`);
+    return reached(state, 'cost_usd', `$${limits.cost_usd} ($${totals.cost_usd.toFixed(4)} spent)`);
   return undefined;
 }
 
@@ -42,14 +43,20 @@ const turnsReached = ({ id, parent }: SessionState, turns: number) =>
     },
   );
 
-const reached = (limit: string, shown: string) =>
+type Limited = Pick<SessionState, 'id' | 'parent'>;
+
+const reached = (state: Limited, limit: string, shown: string) =>
   new RuntimeError(`limit_${limit}`, `The session has reached its limit of ${shown}.`, {
-    hint: `Raise "limits.${limit}" in the manifest, then resume the session with --accept-changes.`,
+    hint: raise(state, `limits.${limit}`),
   });
 
-export const wallReached = (ms: number) => reached('wall', `${ms / 1000} s`);
+export const wallReached = (state: Limited, ms: number) => reached(state, 'wall', `${ms / 1000} s`);
 
-const budgetSpent = () =>
+const budgetSpent = (state: Limited) =>
   new RuntimeError('limit_budget', 'The balance of the session is used up.', {
-    hint: 'Raise "budget.balance" in the manifest, then resume the session with --accept-changes.',
+    hint: raise(state, 'budget.balance'),
   });
+
+/** A sub-agent's session goes on with the one that called it. */
+const raise = ({ id, parent }: Limited, key: string): string =>
+  `Raise "${key}" in the manifest, then: telltale resume ${parent?.session ?? id} --accept-changes`;

@@ -9,6 +9,7 @@ import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { findStream } from '../session/find-session.ts';
 import { STREAM_HELP } from '../session/session-help.ts';
@@ -73,7 +74,7 @@ export async function cancelStream(
     const info = await ledBy(store, await find(store));
     const told = { kind: info.kind, stream: info.stream };
     const ended = await (info.kind === 'session' ? endSession(store, info, ends) : endRun(store, info, ends));
-    return ended === 'kept' ? { ...told, ...(await keptFor(store, info, options)) } : { ...told, ...ended };
+    return ended === 'kept' ? { ...told, ...(await keptFor(store, info, options, context.io)) } : { ...told, ...ended };
   });
   const outcome =
     found.isToUndo === true ? { ...found, ...(await endByWorking(found, reason, options, context)) } : found;
@@ -148,8 +149,8 @@ const endedBefore = (stream: string, status: string) =>
   ({ outcome: 'ended_before', text: `${stream} had ended already (${status}).` }) as const;
 
 /** It is its caller's to end, on which nobody works. */
-async function keptFor(store: Store, info: StreamInfo, options: CancelOptions) {
-  const resume = `${await streamToResume(store, info)}${storeFlag(options.store)}`;
+async function keptFor(store: Store, info: StreamInfo, options: CancelOptions, io: Io) {
+  const resume = `${await streamToResume(store, info, io)}${storeFlag(options.store)}`;
   const text = `${info.stream} was called by another, and ends as soon as that goes on:\n  ${resume}`;
   return { outcome: 'kept', text } as const;
 }

@@ -57,7 +57,7 @@ async function steer(
     const text = await readInput(argument, io, remedy);
     await forkingBy(runtime.steer(stream, text), stream, fork);
     const owner = (await runtime.store.info(stream))?.owner;
-    const resume = `${await streamToResume(runtime.store, info)}${storeFlag(options.store)}`;
+    const resume = `${await streamToResume(runtime.store, info, io)}${storeFlag(options.store)}`;
     await io.stdout.write(
       options.json === true
         ? jsonText({ session: stream, delivered: owner !== undefined, pid: owner?.pid ?? null }, 2)

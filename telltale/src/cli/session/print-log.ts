@@ -54,7 +54,7 @@ export async function printLog(
       const isNews = isLeft && !wasLeft && options.json !== true;
       wasLeft = isLeft;
       if (!isNews) return;
-      const resume = `${await streamToResume(store, info)}${storeFlag(options.store)}`;
+      const resume = `${await streamToResume(store, info, io)}${storeFlag(options.store)}`;
       await stderr.write(`Nobody works on ${stream} now. It goes on with: ${resume}\n`);
     };
     if (options.follow === true) {

@@ -39,7 +39,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'session.cancelled':
       return `by ${safe(event.by)}: ${safe(event.reason)}`;
     case 'session.resumed':
-      return `by ${safe(event.by)}`;
+      return `by ${safe(event.by)}${filesText(event.changed_files)}`;
     case 'session.waiting':
       return `for ${safe(event.for)}`;
     case 'turn.started':
@@ -269,3 +269,7 @@ export function customText(
   const more = Object.keys(rest).length === 0 ? '' : ` ${briefFields(rest, room)}`;
   return `notify${to === undefined ? '' : ` ${brief(to, room)}`}: ${brief(message, room)}${more}`;
 }
+
+/** Files that are not what they were when the session or run was last worked on. */
+export const filesText = (changed: readonly string[] = []): string =>
+  changed.length === 0 ? '' : `; changed since: ${changed.map((file) => safe(file)).join(', ')}`;

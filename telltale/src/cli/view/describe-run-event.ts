@@ -2,7 +2,7 @@ import { type RunEvent, type RunEventOf, shownWait } from '../../events/run-even
 import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
-import { customText, errorText, hookText, invokeText, remedy } from './describe-event.ts';
+import { customText, errorText, filesText, hookText, invokeText, remedy } from './describe-event.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine as safe } from './harmless.ts';
 
@@ -17,7 +17,7 @@ function said(event: RunEvent, room: number): string {
     case 'workflow.started':
       return `${safe(event.workflow)} in the name of ${safe(event.manifest.agent)}${originText(event)} ${briefFields(event.input, room)}`;
     case 'workflow.resumed':
-      return `by ${safe(event.by)}`;
+      return `by ${safe(event.by)}${filesText(event.changed_files)}`;
     case 'workflow.changed':
       return `the workflow, accepted by ${safe(event.by)}${decidedText(event.decided)}`;
     case 'workflow.waiting':

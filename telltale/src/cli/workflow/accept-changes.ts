@@ -107,10 +107,10 @@ export async function showChanges(changes: WorkflowChanges, output: Output): Pro
   const paint = { kept: dim, new: green, gone: red, in_doubt: yellow };
   const width = Math.max(...steps.map(({ step }) => safe(step).length));
   const states = Math.max(...steps.map(({ status = '' }) => status.length));
-  const lines = steps.map(({ step, status = '', change, now, then }) => {
+  const lines = steps.map(({ step, status = '', change, now, outcome }) => {
     const renamed = now === undefined ? '' : ` (now "${safe(now)}")`;
     return paint[change](
-      `  ${MARKS[change]} ${padded(safe(step), width)}  ${padded(status, states)}  ${change.replace('_', ' ')}${renamed}: ${safe(then)}`,
+      `  ${MARKS[change]} ${padded(safe(step), width)}  ${padded(status, states)}  ${change.replace('_', ' ')}${renamed}: ${safe(outcome)}`,
     );
   });
   await output.write(

@@ -14,7 +14,7 @@ export const EVENT_FIELDS = {
   'session.failed': ['error'],
   'session.stalled': ['error'],
   'session.cancelled': ['reason', 'by'],
-  'session.resumed': ['by', 'max_turns', 'budget', 'chat'],
+  'session.resumed': ['by', 'max_turns', 'budget', 'chat', 'manifest', 'changed_files'],
   'session.waiting': ['for'],
   'turn.started': ['prompt'],
   'turn.completed': ['usage', 'cost_usd', 'ms', 'first_token_ms', 'finish'],

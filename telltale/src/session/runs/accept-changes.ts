@@ -13,10 +13,9 @@ import {
   type Decisions,
   planChanges,
 } from '../../workflows/changes/plan-changes.ts';
-import { isInCode } from '../define/agent-code.ts';
 import { runsOf } from '../ending/runs-of.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
-import { acquireRun } from './open-run.ts';
+import { acquireRun, runPin } from './open-run.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { isOver } from './run-end.ts';
 import { workflowGone } from './run-errors.ts';
@@ -112,10 +111,7 @@ const changeEvent = (
   by: string,
 ): RunEventBody => ({
   ...{ type: 'workflow.changed', by },
-  manifest: {
-    ...{ path: agent.path, hash: agent.hash, agent: agent.manifest.name },
-    ...(isInCode(agent) ? { code: true as const } : {}),
-  },
+  manifest: runPin(agent),
   steps: pinSteps(workflow),
   ...{ replaced: plan.replaced, decided: plan.decided, run_new: runNew },
   ...(plan.fails === undefined ? {} : { fails: plan.fails }),

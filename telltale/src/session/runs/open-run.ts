@@ -2,7 +2,7 @@ import { readRunEvents } from '../../engine/read-run.ts';
 import type { RunJournal } from '../../engine/run-journal.ts';
 import { createRunLog } from '../../engine/run-log.ts';
 import { foldRun } from '../../events/reduce-run.ts';
-import type { RunEventBody } from '../../events/run-event.ts';
+import type { RunEventBody, RunManifest } from '../../events/run-event.ts';
 import { emptyRun } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -11,7 +11,9 @@ import { mayBeLost } from '../../store/may-be-lost.ts';
 import type { StreamHead, StreamWriter } from '../../store/store.ts';
 import { pinSteps } from '../../workflows/changes/pinned-steps.ts';
 import { takeEmptyStream, titleOf } from '../begin-stream.ts';
+import { codeFilesOf } from '../code-files.ts';
 import { isInCode } from '../define/agent-code.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import { classOf } from '../variables/declared-variables.ts';
 import { givenWrites, readKeptByRun } from './kept-variables.ts';
 import type { NewRun } from './new-run.ts';
@@ -123,11 +125,11 @@ function firstEvent({
   kept,
   balance,
 }: NewRun): RunEventBody {
-  const { path, hash, manifest } = agent;
+  const { manifest } = agent;
   return {
     type: 'workflow.started',
     workflow: workflow.name,
-    manifest: { path, hash, agent: manifest.name, ...(isInCode(agent) ? { code: true as const } : {}) },
+    manifest: runPin(agent),
     ...(model === undefined ? {} : { model: typeof model === 'string' ? model : model.id }),
     input,
     origin,
@@ -139,6 +141,17 @@ function firstEvent({
     ...(kept === undefined ? {} : { kept: kept.scopes }),
     ...(balance === undefined ? {} : { balance }),
     steps: pinSteps(workflow),
+  };
+}
+
+/** The definition that a run is pinned to from now on. */
+export function runPin(agent: LoadedAgent<unknown>): RunManifest {
+  const { path, hash, manifest } = agent;
+  const files = codeFilesOf(agent);
+  return {
+    ...{ path, hash, agent: manifest.name },
+    ...(isInCode(agent) ? { code: true as const } : {}),
+    ...(files === undefined ? {} : { files }),
   };
 }
 

@@ -36,10 +36,11 @@ export interface GroundEdges {
 
 /** Reads it again. Refused where it is not what the run is pinned to, unless that is `any` definition of today. */
 export async function readGround(
-  { id, manifest, model }: RunState,
+  state: RunState,
   { env, cwd, agents }: GroundEdges,
   which: 'pinned' | 'any' = 'pinned',
 ): Promise<Ground> {
+  const { id, manifest, model } = state;
   if (manifest.code === true) throw runInCode(id, manifest.path);
   // On another machine the same manifest may lie elsewhere.
   const known = agents?.().find(
@@ -47,7 +48,7 @@ export async function readGround(
   );
   if (known !== undefined) return { agent: known, model };
   const agent = await loadAgent(manifest.path, { env, cwd, name: manifest.agent });
-  if (agent.hash !== manifest.hash && which === 'pinned') throw runChanged(id, manifest.path);
+  if (agent.hash !== manifest.hash && which === 'pinned') throw runChanged(state);
   return { agent, model };
 }
 

@@ -1,5 +1,7 @@
 import type { WorkEnd } from '../../engine/engine.ts';
+import type { RunState } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { changedFiles, codeFilesOf } from '../code-files.ts';
 import { handGate } from '../outside/hand-gate.ts';
 import type { Turns } from '../outside/turns.ts';
 import { followSession } from './accept-changes.ts';
@@ -110,7 +112,8 @@ async function work(
   if ('kind' in realm) return realm;
   taken();
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
-  if (state.seq > 1) journal.append({ type: 'workflow.resumed', by: 'runtime' });
+  if (state.seq > 1)
+    journal.append({ type: 'workflow.resumed', by: 'runtime', ...filesNow(state.manifest, realm) });
   // Its session or its caller was resumed with a changed agent, and it goes on in that one's name.
   if (realm.agent.hash !== state.manifest.hash)
     journal.append(followSession(state, realm.agent, realm.workflow));
@@ -164,6 +167,14 @@ async function work(
     inbox.close();
     edges.shelf.release(realm.prepared);
   }
+}
+
+/** Files of its agent that have changed since the run was pinned to them. The log reports them. */
+function filesNow({ files: before }: RunState['manifest'], { agent }: Realm) {
+  if (before === undefined) return {};
+  const files = codeFilesOf(agent);
+  const changed = changedFiles(agent, before);
+  return changed.length === 0 ? {} : { changed_files: changed, files: { ...before, ...files } };
 }
 
 /** Where nobody waits here for a run that this process cannot go on with, its log says why, or the engine is told. */

@@ -18,7 +18,8 @@ export function definitionHash(document: Json, files: Iterable<string> = []): st
   return hash.digest('hex');
 }
 
-function fileHash(file: string): string {
+/** Of what a file holds; `unreadable` where it cannot be read. */
+export function fileHash(file: string): string {
   try {
     const { size, mtimeMs } = statSync(file);
     if (size > MAX_READ) return `${size} ${mtimeMs}`;

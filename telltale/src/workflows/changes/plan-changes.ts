@@ -85,7 +85,7 @@ export function planChanges(
         ...{ step: known.step, status: known.status },
         change: doubt === 'harmless' ? (isGone ? 'gone' : 'kept') : 'in_doubt',
         ...(taker === undefined ? {} : { now: taker }),
-        then: thenOf(chosen?.as, doubt, taker),
+        outcome: outcomeOf(chosen?.as, doubt, taker),
         ...(doubt === 'real' ? { choices } : {}),
         ...(chosen === undefined ? {} : { decided: chosen.as }),
       });
@@ -94,22 +94,22 @@ export function planChanges(
     const status = times.at(-1)?.status;
     const shown = { step: at, ...(status === undefined ? {} : { status }) };
     if (is !== undefined && (was !== undefined || !isKnown)) {
-      const then =
+      const outcome =
         status === undefined ? 'runs when it is its turn' : open.length > 0 ? 'goes on' : `stays ${status}`;
-      steps.push({ ...shown, change: 'kept', then });
+      steps.push({ ...shown, change: 'kept', outcome });
     } else if (is === undefined) {
-      const then = status === undefined ? 'does not run' : `stays ${status} on the log`;
-      steps.push({ ...shown, change: 'gone', then, ...(taker === undefined ? {} : { now: taker }) });
+      const outcome = status === undefined ? 'does not run' : `stays ${status} on the log`;
+      steps.push({ ...shown, change: 'gone', outcome, ...(taker === undefined ? {} : { now: taker }) });
     } else if (!shownTakers.has(at)) {
       const isPassed = hasPassed(at, now, begun, replaced, state);
-      if (!isPassed) steps.push({ ...shown, change: 'new', then: 'runs when it is its turn' });
+      if (!isPassed) steps.push({ ...shown, change: 'new', outcome: 'runs when it is its turn' });
       else if (runNew.has(at))
-        steps.push({ ...shown, change: 'new', then: 'runs, although its place has passed', passed: true });
+        steps.push({ ...shown, change: 'new', outcome: 'runs, although its place has passed', passed: true });
       else
         steps.push({
           ...shown,
           change: 'new',
-          then: 'does not run where its place has passed',
+          outcome: 'does not run where its place has passed',
           passed: true,
         });
     }
@@ -148,7 +148,7 @@ function doubtOf(
   return isHarmless || awaitsLeave || status === 'retrying' ? 'harmless' : 'real';
 }
 
-function thenOf(
+function outcomeOf(
   as: StepDecision | undefined,
   doubt: 'real' | 'harmless' | 'none',
   taker: string | undefined,

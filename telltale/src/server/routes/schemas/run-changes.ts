@@ -19,7 +19,7 @@ export const workflowChanges = answered<WorkflowChanges>('WorkflowChanges', {
       change: z.enum(['kept', 'new', 'gone', 'in_doubt']),
       status: stepStatus.optional(),
       now: text.optional().openapi({ description: 'The step that takes its place.' }),
-      then: text.openapi({ description: 'What happens to it.' }),
+      outcome: text.openapi({ description: 'What happens to it.' }),
       choices: z.array(decision).optional(),
       decided: decision.optional(),
       passed: z.literal(true).optional().openapi({ description: 'Only `run_new` has it run.' }),

@@ -70,8 +70,7 @@ function collect(value: unknown, folders: readonly string[], found: Set<string>)
       for (const file of commandFiles(words, resolve(folder, typeof cwd === 'string' ? cwd : '.')))
         found.add(file);
   if (typeof module === 'string')
-    for (const folder of folders)
-      for (const file of moduleFiles(resolve(folder, module))) found.add(file);
+    for (const folder of folders) for (const file of moduleFiles(resolve(folder, module))) found.add(file);
   for (const inner of Object.values(value)) collect(inner, folders, found);
 }
 

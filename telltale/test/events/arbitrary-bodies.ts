@@ -105,6 +105,8 @@ export const lifeBody: fc.Arbitrary<EventBody> = fc.oneof(
     by: fc.constant('cli'),
     max_turns: fc.nat(9),
     chat: fc.constant(true as const),
+    manifest: fc.constant({ path: 'agent.yml', hash: 'i', files: { 'count.sh': 'f' } }),
+    changed_files: fc.constant(['count.sh']),
   }),
   fc.record(
     {

@@ -44,7 +44,9 @@ describe('a file that a manifest names', () => {
     const runtime = await createRuntime({ store: 'memory', cwd: folder });
     try {
       const agent = await loadAgent('agent.yml', { cwd: folder });
-      const model = scripted(['<response>One.</response>', '<response>Two.</response>'], { id: 'scripted:test' });
+      const model = scripted(['<response>One.</response>', '<response>Two.</response>'], {
+        id: 'scripted:test',
+      });
       const session = runtime.start(agent, { input: 'Go.', model, chat: true });
       await expect.poll(async () => (await runtime.state(session.id)).idle).toBe(true);
       await session.interrupt();
@@ -52,7 +54,9 @@ describe('a file that a manifest names', () => {
       const resumed = await runtime.resume(session.id, { agent, model });
       await resumed.interrupt();
       const events = await runtime.events(session.id);
-      expect(events.filter(({ type }) => type === 'session.resumed')).toMatchObject([{ changed_files: [file] }]);
+      expect(events.filter(({ type }) => type === 'session.resumed')).toMatchObject([
+        { changed_files: [file] },
+      ]);
       const again = await runtime.resume(session.id, { agent, model });
       await again.interrupt();
       const last = (await runtime.events(session.id)).findLast(({ type }) => type === 'session.resumed');
@@ -83,7 +87,10 @@ describe('a file that a manifest names', () => {
   it('is named on the output of the command that resumes', async () => {
     const folder = scene();
     const telltale = async (...argv: readonly string[]) => {
-      const io = { ...recordedIo({ cwd: folder, env: { PATH: '/usr/bin:/bin' } }), clock: createSystemClock() };
+      const io = {
+        ...recordedIo({ cwd: folder, env: { PATH: '/usr/bin:/bin' } }),
+        clock: createSystemClock(),
+      };
       await main([...argv, '--store', 'sqlite:runs.db'], io);
       return io.out() + io.err();
     };

@@ -2,9 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Step } from '../../src/manifest/schema/steps/step.ts';
+import { closeChangedSteps } from '../../src/workflows/changes/follow-change.ts';
+import { pinSteps } from '../../src/workflows/changes/pinned-steps.ts';
+import { planChanges } from '../../src/workflows/changes/plan-changes.ts';
 import type { LeafCall } from '../../src/workflows/leaf.ts';
 import type { MachineEnd } from '../../src/workflows/machine/run-machine.ts';
-import { boom, createStage, DEAD, type Stage } from './machine-stage.ts';
+import { boom, createStage, DEAD, type Stage, step } from './machine-stage.ts';
 import { type RandomWorkflow, randomWorkflow } from './random-workflow.ts';
 
 const RUNS = 120;
@@ -73,12 +77,21 @@ interface Played {
 async function play(
   random: RandomWorkflow,
   lives: readonly { events: number; lost: number }[],
+  change?: (
+    events: readonly RunEvent[],
+    performed: readonly string[],
+  ) => {
+    readonly random: RandomWorkflow;
+    readonly events: readonly RunEvent[];
+  },
 ): Promise<Played> {
   const clock = steppingClock();
   const performed: string[] = [];
+  let workflow = random;
   let events: readonly RunEvent[] = [];
   for (let walk = 0; walk < MAX_WALKS; walk++) {
-    const stage = stageOf(random, clock, events, performed);
+    if (walk === 1 && change !== undefined) ({ random: workflow, events } = change(events, [...performed]));
+    const stage = stageOf(workflow, clock, events, performed);
     const had = new Set(
       [...stage.journal.state.steps.values()].flatMap((known) =>
         known.status === 'completed' ? [known.step] : [],
@@ -108,7 +121,11 @@ async function play(
 async function drive(stage: Stage, clock: SteppingClock): Promise<MachineEnd | 'dead'> {
   let result: MachineEnd | 'dead' | undefined;
   let broken: unknown;
-  stage.run().then(
+  const walk = async () => {
+    closeChangedSteps(stage.journal, stage.workflow, clock.now());
+    return stage.run();
+  };
+  walk().then(
     (end) => {
       result = end;
     },
@@ -213,6 +230,154 @@ describe('a walk that dies at any event and begins again from what is left of it
         const whole = await play(random, []);
         expect(end).toEqual(whole.end);
       }),
+      { numRuns: RUNS },
+    );
+  }, 60_000);
+});
+
+/** Another version of a workflow: by chance, each step stays, has another name, does something else, or is gone. */
+function edited({ manifest, leaves, wild }: RandomWorkflow, seed: number): RandomWorkflow {
+  const known = new Map(leaves);
+  const renamed = new Map<string, string>();
+  const edit = (steps: readonly Step[]): readonly Step[] =>
+    steps.flatMap((each): readonly Step[] => {
+      const chance = hash(`${seed} ${each.name}`) % 8;
+      if (chance === 0 && steps.length > 1) return [];
+      const name = chance === 1 ? `${each.name}_new` : each.name;
+      const behaviour = leaves.get(each.name);
+      if (behaviour !== undefined) known.set(name, behaviour);
+      if (name !== each.name) renamed.set(each.name, name);
+      const lists = Object.fromEntries(
+        (['body', 'catch', 'finally', 'default'] as const).flatMap((key) =>
+          key in each ? [[key, edit((each as unknown as Record<string, readonly Step[]>)[key] ?? [])]] : [],
+        ),
+      );
+      const branches = 'branches' in each ? { branches: each.branches.map(edit) } : {};
+      const cases =
+        'cases' in each ? { cases: each.cases.map((one) => ({ ...one, body: edit(one.body) })) } : {};
+      const parameters =
+        chance === 2 && behaviour !== undefined ? { parameters: { of: `${each.name}, edited` } } : {};
+      const changed = { ...each, name, ...lists, ...branches, ...cases, ...parameters } as Step;
+      if (chance !== 3) return [changed];
+      known.set(`${each.name}_more`, {
+        fails: 0,
+        delayMs: 0,
+        repeatable: true,
+        parks: false,
+        stubborn: false,
+      });
+      return [step(`${each.name}_more`), changed];
+    });
+  /** What a step refers to may be gone: then it refers to nothing. */
+  const mended = (steps: readonly Step[]): readonly Step[] => {
+    const names = new Set(steps.map(({ name }) => name));
+    const now = (name: string) => renamed.get(name) ?? name;
+    return steps.map((each) => {
+      const { needs, on_error, ...rest } = each;
+      const goto = typeof on_error === 'object' ? now(on_error.goto) : undefined;
+      return {
+        ...rest,
+        ...(needs === undefined ? {} : { needs: needs.map(now).filter((name) => names.has(name)) }),
+        ...(on_error === undefined
+          ? {}
+          : { on_error: goto === undefined ? on_error : names.has(goto) ? { goto } : 'fail' }),
+        ...Object.fromEntries(
+          (['body', 'catch', 'finally', 'default'] as const).flatMap((key) =>
+            key in rest
+              ? [[key, mended((rest as unknown as Record<string, readonly Step[]>)[key] ?? [])]]
+              : [],
+          ),
+        ),
+        ...('branches' in rest ? { branches: rest.branches.map(mended) } : {}),
+        ...('cases' in rest ? { cases: rest.cases.map((one) => ({ ...one, body: mended(one.body) })) } : {}),
+      } as Step;
+    });
+  };
+  const list = (steps: readonly Step[]) => mended(edit(steps));
+  const { steps, states } = manifest;
+  const of =
+    states === undefined
+      ? { steps: list(steps ?? []) }
+      : {
+          states: Object.fromEntries(
+            Object.entries(states).map(([name, each]) => [name, { ...each, steps: list(each.steps) }]),
+          ),
+        };
+  return { manifest: { ...manifest, ...of } as RandomWorkflow['manifest'], leaves: known, wild };
+}
+
+/** Each step does something of its own, as steps mostly do. */
+function distinct(random: RandomWorkflow): RandomWorkflow {
+  const own = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(own);
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).map(([key, inner]) => [key, own(inner)]);
+    const named = 'parameters' in value && 'name' in value ? { parameters: { of: value.name } } : {};
+    return { ...Object.fromEntries(entries), ...named };
+  };
+  return { ...random, manifest: own(random.manifest) as RandomWorkflow['manifest'] };
+}
+
+/** Accepts another version of the workflow, with a decision by chance about each step in doubt. */
+function accept(before: RandomWorkflow, events: readonly RunEvent[], seed: number) {
+  const random = edited(before, seed);
+  const [first, ...rest] = createStage(before.manifest, {}, { events }).journal.events;
+  if (first?.type !== 'workflow.started') throw new Error('the log has a first event');
+  const log = [{ ...first, steps: pinSteps(before.manifest) }, ...rest];
+  const { journal, workflow } = createStage(random.manifest, {}, { events: log });
+  const none = { decide: new Map(), runNew: new Set<string>() };
+  const { undecided, steps } = planChanges(journal.state, workflow, none);
+  const decide = new Map(
+    undecided.map((address) => {
+      const choices = steps.find((each) => each.step === address)?.choices ?? [];
+      return [address, { as: choices[hash(`${seed} ${address}`) % choices.length] ?? 'fail' }] as const;
+    }),
+  );
+  const plan = planChanges(journal.state, workflow, { ...none, decide });
+  expect(plan.undecided).toEqual([]);
+  journal.append({
+    type: 'workflow.changed',
+    by: 'user',
+    manifest: { path: 'w.yaml', hash: `h${seed}`, agent: 'a' },
+    steps: pinSteps(workflow),
+    replaced: plan.replaced,
+    decided: plan.decided,
+    run_new: [],
+    ...(plan.fails === undefined ? {} : { fails: plan.fails }),
+  });
+  return { random, events: journal.events, decided: plan.decided };
+}
+
+describe('a run that goes on with another version of its workflow after a crash', () => {
+  it('ends with no step left open, and a skipped step has no second effect under any name', async () => {
+    const life = fc.record({ events: fc.nat(12), lost: fc.nat(3) });
+    await fc.assert(
+      fc.asyncProperty(
+        randomWorkflow,
+        fc.array(life, { minLength: 1, maxLength: 6 }),
+        fc.nat(10_000),
+        async (made, lives, seed) => {
+          const random = distinct(made);
+          let accepted: ReturnType<typeof accept> | undefined;
+          let tried = 0;
+          const { end, events, performed } = await play(random, lives, (before, performedBefore) => {
+            tried = performedBefore.length;
+            accepted = accept(random, before, seed);
+            return accepted;
+          });
+          expect(['completed', 'failed']).toContain(end.kind);
+          const { state } = createStage(random.manifest, {}, { events }).journal;
+          const open = [...state.steps.values()].filter(({ status }) =>
+            ['running', 'retrying', 'interrupted'].includes(status),
+          );
+          expect(open.map(({ step: address }) => address)).toEqual([]);
+          for (const [address, { as }] of Object.entries(accepted?.decided ?? {})) {
+            if (as !== 'skip') continue;
+            const again = performed.slice(tried).map((each) => each.split(' ')[0]?.replace(/_new\b/g, ''));
+            expect(again).not.toContain(address);
+          }
+        },
+      ),
       { numRuns: RUNS },
     );
   }, 60_000);

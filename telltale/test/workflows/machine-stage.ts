@@ -95,6 +95,7 @@ export interface Scripts {
 
 export interface Stage {
   readonly clock: SimulatedClock;
+  readonly workflow: WorkflowManifest;
   readonly journal: MemoryJournal;
   /** What was performed, in order: `ADDRESS` or `ADDRESS try N`. */
   readonly performed: string[];
@@ -171,16 +172,18 @@ export function createStage(
       }),
     forTest: () => Promise.resolve({}),
   };
+  const manifest = workflowOf(
+    Array.isArray(workflow) ? { steps: workflow as Step[] } : (workflow as Partial<WorkflowManifest>),
+  );
   return {
     clock,
+    workflow: manifest,
     journal,
     performed,
     undone,
     run: (options = {}) =>
       runMachine({
-        workflow: workflowOf(
-          Array.isArray(workflow) ? { steps: workflow as Step[] } : (workflow as Partial<WorkflowManifest>),
-        ),
+        workflow: manifest,
         journal,
         leaves,
         decisions,

@@ -74,7 +74,9 @@ export async function cancelStream(
     const info = await ledBy(store, await find(store));
     const told = { kind: info.kind, stream: info.stream };
     const ended = await (info.kind === 'session' ? endSession(store, info, ends) : endRun(store, info, ends));
-    return ended === 'kept' ? { ...told, ...(await keptFor(store, info, options, context.io)) } : { ...told, ...ended };
+    return ended === 'kept'
+      ? { ...told, ...(await keptFor(store, info, options, context.io)) }
+      : { ...told, ...ended };
   });
   const outcome =
     found.isToUndo === true ? { ...found, ...(await endByWorking(found, reason, options, context)) } : found;

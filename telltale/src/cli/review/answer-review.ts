@@ -45,7 +45,9 @@ export async function answer(
     const { session, kind } = review;
     const info = await sessions.store.info(session);
     const resume =
-      info === undefined ? `telltale resume ${session}` : await streamToResume(sessions.store, info, context.io);
+      info === undefined
+        ? `telltale resume ${session}`
+        : await streamToResume(sessions.store, info, context.io);
     const json = { review: id, kind, session, answer: came, choice: choice ?? null, by, outcome };
     const became = choice === undefined ? came : `answered: ${harmlessLine(choice)}`;
     // What leads a session goes on with that, which no process stays with.

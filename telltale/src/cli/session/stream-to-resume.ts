@@ -6,12 +6,12 @@ import type { Io } from '../io.ts';
 
 /**
  * The command that has a session or a run go on: what was called by another goes on with that one. Where its manifest
- * has changed, the command accepts that.
+ * has changed, the command accepts that; nobody looks without `io`.
  */
 export async function streamToResume(
-  store: Store,
+  store: Pick<Store, 'info'>,
   info: Pick<StreamInfo, 'stream' | 'kind' | 'parent'>,
-  io: Pick<Io, 'env' | 'cwd'>,
+  io?: Pick<Io, 'env' | 'cwd'>,
 ): Promise<string> {
   const parent = info.parent === undefined ? undefined : await store.info(info.parent);
   // A run that a trigger set off has a session for a parent, and goes on without it; one that leads it does not.
@@ -21,7 +21,9 @@ export async function streamToResume(
   )
     return streamToResume(store, parent, io);
   const command = `telltale ${info.kind === 'run' ? 'workflow resume' : 'resume'} ${info.stream}`;
-  return (await hasOtherManifest(store, info, io)) ? `${command} --accept-changes` : command;
+  return io !== undefined && (await hasOtherManifest(store as Store, info, io))
+    ? `${command} --accept-changes`
+    : command;
 }
 
 /** False also where nobody can tell: whoever resumes it hears what is wrong. */

@@ -8,15 +8,23 @@ export const runEnded = (run: string, status: string) =>
     hint: 'Start another one: telltale workflow run MANIFEST WORKFLOW',
   });
 
-export const runChanged = ({ id, manifest: { path }, origin }: Pick<RunState, 'id' | 'manifest' | 'origin'>) => {
+export const runChanged = ({
+  id,
+  manifest: { path },
+  origin,
+}: Pick<RunState, 'id' | 'manifest' | 'origin'>) => {
   // A run that another called, or that leads a session, goes on with that one.
   const resumed =
     origin.leads === true && origin.session !== undefined
       ? `resume ${origin.session.id}`
       : `workflow resume ${origin.parent?.run ?? id}`;
-  return new RuntimeError('manifest_changed', `The manifest ${path} is not the one that ${id} started with.`, {
-    hint: `Put it back as it was, start a new run, or accept the changes: telltale ${resumed} --accept-changes`,
-  });
+  return new RuntimeError(
+    'manifest_changed',
+    `The manifest ${path} is not the one that ${id} started with.`,
+    {
+      hint: `Put it back as it was, start a new run, or accept the changes: telltale ${resumed} --accept-changes`,
+    },
+  );
 };
 
 /** The same in a program, which gives the workflow itself. */

@@ -48,7 +48,9 @@ export function planChanges(
   const pinned = state.pinned ?? [...begunPaths].map((at) => ({ at, type: '', hash: '' }));
   const pinnedBy = new Map(pinned.map((each) => [each.at, each]));
   const isKnown = state.pinned !== undefined;
-  const replaced = isKnown ? replacements(pinned, now) : new Map<string, string>();
+  const replaced = isKnown
+    ? replacements(pinned, now, new Set(begun.filter(isOpen).map(({ step }) => pathOf(step))))
+    : new Map<string, string>();
   const placeTaken = new Map([...replaced].map(([taker, was]) => [was, taker]));
 
   const steps: StepChange[] = [];
@@ -167,10 +169,17 @@ function outcomeOf(
 }
 
 /** Which new step takes the place of which that is gone, by path: renamed, moved, or found between the same neighbors. */
-function replacements(was: readonly PinnedStep[], now: readonly PinnedStep[]): ReadonlyMap<string, string> {
+function replacements(
+  was: readonly PinnedStep[],
+  now: readonly PinnedStep[],
+  open: ReadonlySet<string>,
+): ReadonlyMap<string, string> {
   const nowPaths = new Set(now.map(({ at }) => at));
   const wasPaths = new Set(was.map(({ at }) => at));
-  const gone = new Map(was.filter(({ at }) => !nowPaths.has(at)).map((each) => [each.at, each]));
+  // Where several may be meant, the one in flight is: a question too many does no harm.
+  const missing = was.filter(({ at }) => !nowPaths.has(at));
+  const inFlight = missing.filter(({ at }) => open.has(at));
+  const gone = new Map([...inFlight, ...missing].map((each) => [each.at, each]));
   const added = new Map(now.filter(({ at }) => !wasPaths.has(at)).map((each) => [each.at, each]));
   const found = new Map<string, string>();
   const pair = (fits: (fresh: PinnedStep, old: PinnedStep) => boolean) => {
@@ -201,23 +210,29 @@ function replacements(was: readonly PinnedStep[], now: readonly PinnedStep[]): R
     const around = container.slice(0, -1);
     return found.has(around) ? `${found.get(around)}/` : container;
   };
+  const isSame = (fresh: PinnedStep, old: PinnedStep) => fresh.hash === old.hash && fresh.type === old.type;
+  const isInSameList = (fresh: PinnedStep, old: PinnedStep) => oldContainer(fresh.at) === containerOf(old.at);
+  const isInSameGap = (fresh: PinnedStep, old: PinnedStep) =>
+    isInSameList(fresh, old) &&
+    neighbor(now, fresh, -1, (path) => wasPaths.has(path)) ===
+      neighbor(was, old, -1, (path) => nowPaths.has(path)) &&
+    neighbor(now, fresh, 1, (path) => wasPaths.has(path)) ===
+      neighbor(was, old, 1, (path) => nowPaths.has(path));
+  const isOnly = ({ hash }: PinnedStep) =>
+    [...gone.values()].filter((each) => each.hash === hash).length === 1 &&
+    [...added.values()].filter((each) => each.hash === hash).length === 1;
+
   pair((fresh, old) => nameOf(fresh.at) === nameOf(old.at));
-  pair((fresh, old) => fresh.hash === old.hash && fresh.type === old.type && !COMPOSITES.has(old.type));
-  // Outer steps come first, so that inner ones find what took the place of the list around them.
-  pair(
-    (fresh, old) =>
-      isAlike(fresh, old) &&
-      oldContainer(fresh.at) === containerOf(old.at) &&
-      neighbor(now, fresh, -1, (path) => wasPaths.has(path)) ===
-        neighbor(was, old, -1, (path) => nowPaths.has(path)) &&
-      neighbor(now, fresh, 1, (path) => wasPaths.has(path)) ===
-        neighbor(was, old, 1, (path) => nowPaths.has(path)),
-  );
+  // What holds steps comes first, and outer before inner: the others look for the list that theirs was.
+  pair((fresh, old) => COMPOSITES.has(old.type) && fresh.type === old.type && isInSameGap(fresh, old));
+  const isLeaf = (fresh: PinnedStep, old: PinnedStep) =>
+    !COMPOSITES.has(fresh.type) && !COMPOSITES.has(old.type);
+  pair((fresh, old) => isLeaf(fresh, old) && isInSameGap(fresh, old) && isSame(fresh, old));
+  pair((fresh, old) => isLeaf(fresh, old) && isInSameGap(fresh, old));
+  pair((fresh, old) => isLeaf(fresh, old) && isInSameList(fresh, old) && isSame(fresh, old));
+  pair((fresh, old) => isLeaf(fresh, old) && isSame(fresh, old) && isOnly(old));
   return found;
 }
-
-const isAlike = (fresh: PinnedStep, old: PinnedStep): boolean =>
-  COMPOSITES.has(fresh.type) || COMPOSITES.has(old.type) ? fresh.type === old.type : true;
 
 /** Whether the run is past the place of a new step: what stands behind it, or what stood in its place, has begun. */
 function hasPassed(

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { flow, list, openSteps, Scene, step, steps, stepsOf } from './changes-scene.ts';
 
@@ -325,5 +327,42 @@ describe('an accepted change', () => {
     expect(changes).toMatchObject({ changed: true, undecided: ['charge'] });
     const events = await scene.with(({ workflows }) => workflows.events('run_pay'));
     expect(events.filter(({ type }) => type === 'workflow.changed')).toEqual([]);
+  });
+});
+
+describe('a run that began before steps were recorded', () => {
+  /** The log as an older version wrote it: its first event says nothing of steps. */
+  const older = async (scene: Scene): Promise<void> => {
+    const db = new DatabaseSync(join(scene.folder, 'runs.db'));
+    const row = db
+      .prepare(
+        'SELECT l.rowid AS id, l.body FROM log l JOIN streams s ON s.id = l.stream WHERE s.stream = ? AND l.first = 1',
+      )
+      .get('run_pay') as { readonly id: number; readonly body: string };
+    const body = row.body.replace(/,"steps":\[\{"at".*?\}\](?=[,}])/, '');
+    expect(body).not.toBe(row.body);
+    db.prepare('UPDATE log SET body = ? WHERE rowid = ?').run(body, row.id);
+    db.close();
+  };
+
+  it('is in doubt about a step in flight that is gone, whatever stands there now', async () => {
+    const scene = new Scene(steps(step('pick'), step('charge'), step('ship')));
+    await scene.stopAt('charge');
+    await older(scene);
+    scene.write(steps(step('pick'), step('ship')));
+    await expect(scene.resume(true)).rejects.toMatchObject({ changes: { undecided: ['charge'] } });
+    const { result, state } = await scene.resume({ decide: { charge: 'skip' } });
+    expect(result.status).toBe('completed');
+    expect(scene.effects()).toEqual(['pick', 'charge', 'ship']);
+    expect(openSteps(state)).toEqual([]);
+  });
+
+  it('goes on without a question where nothing was in flight that is gone', async () => {
+    const scene = new Scene(steps(step('one'), '{ name: ask, type: approval, prompt: ok }'));
+    await scene.waitIn();
+    await older(scene);
+    scene.write(steps(step('zero'), step('one'), '{ name: ask, type: approval, prompt: ok }'));
+    expect((await scene.resume(true)).result.status).toBe('waiting');
+    expect(scene.effects()).toEqual(['one']);
   });
 });

@@ -8,6 +8,7 @@ import { useNow } from '../../data/use-now.ts';
 import { Button } from '../../ui/button.tsx';
 import { runPath } from '../workflows/paths.ts';
 import { CancelRunDialog } from './cancel-run-dialog.tsx';
+import { ChangesDialog } from './changes-dialog.tsx';
 import { useRunView } from './run-view.ts';
 import { SignalDialog } from './signal-dialog.tsx';
 
@@ -25,7 +26,7 @@ export function RunActions() {
   const [, navigate] = useLocation();
   const blocked = useBlocked('run');
   const now = useNow();
-  const [asks, setAsks] = useState<'cancel' | 'signal'>();
+  const [asks, setAsks] = useState<'cancel' | 'signal' | 'changes'>();
   const resume = useCall((client, options) => client.resumeRun(id, {}, options));
   const again = useCall((client, options) =>
     client.startRun({ agent: manifest.agent, workflow, input }, options),
@@ -33,11 +34,14 @@ export function RunActions() {
   const isAsked = reviews.some(({ choice }) => choice === undefined);
   const isQuiet = status === 'running' && now - state.at > QUIET_MS;
   const error = resume.error ?? again.error;
-  const onResume = async () => {
-    if ((await resume.run()) === undefined) return;
+  const onResumed = () => {
     toasts.say('done', 'The run goes on.');
     model.open();
   };
+  const onResume = async () => {
+    if ((await resume.run()) !== undefined) onResumed();
+  };
+  const isChanged = resume.error?.code === 'manifest_changed';
   const onAgain = async () => {
     const run = await again.run();
     if (run !== undefined) navigate(runPath(run.id));
@@ -82,6 +86,19 @@ export function RunActions() {
           Cancel
         </Button>
       )}
+      {isChanged ? (
+        <Button size="small" blocked={blocked} onClick={() => setAsks('changes')}>
+          Show the changes
+        </Button>
+      ) : null}
+      <ChangesDialog
+        open={asks === 'changes'}
+        onClose={() => setAsks(undefined)}
+        onResumed={() => {
+          resume.forget();
+          onResumed();
+        }}
+      />
       <CancelRunDialog open={asks === 'cancel'} onClose={() => setAsks(undefined)} />
       <SignalDialog open={asks === 'signal'} onClose={() => setAsks(undefined)} />
     </>

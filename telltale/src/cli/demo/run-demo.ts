@@ -5,7 +5,7 @@ import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { awaitRuns } from '../run/await-runs.ts';
+import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
 import { conclude } from '../run/conclude.ts';
 import { createRunView } from '../run/create-run-view.ts';
 import { type Followed, followSession } from '../run/follow-session.ts';
@@ -82,12 +82,14 @@ async function workAndShow(
   try {
     await withRuntime(context, { store: workspace.store }, async (runtime) => {
       const start = { input: INPUT, vars: { git }, ...(model === undefined ? {} : { model }) };
+      const triggered = watchTriggered(runtime);
       const session = runtime.start(agent, start);
       onBegun(session, flag);
       followed = await followSession(session, io, { view, seen: 0 });
       const { result, runs } = followed;
       if (result.status !== 'interrupted')
-        await awaitRuns(runtime, result.session, runs, io, { mode, storeFlag: flag });
+        await awaitRuns(runtime, result.session, runs, triggered, io, { mode, storeFlag: flag });
+      triggered.stop();
       byWorkflow = await changedByWorkflows(runtime, result.session);
     });
   } catch (thrown) {

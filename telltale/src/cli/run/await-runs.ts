@@ -4,6 +4,7 @@ import { displayWidth } from '../../manifest/display-width.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
+import type { Store } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
@@ -25,42 +26,109 @@ export interface AwaitRunsOptions {
 const SAID = 200;
 const DEFAULT_COLUMNS = 80;
 
+/** How often a run that another process works on is looked at; what moves it is told sooner. */
+const LOOK_MS = 500;
+
+/** Triggered runs of this process, by id with their workflows: also those that the agents of such runs trigger. */
+export interface TriggeredRuns {
+  /** Those whose end has not been seen. */
+  open(): ReadonlyMap<string, string>;
+  /** Those that were triggered from now on, ended or not, are kept in what it returns. */
+  since(): ReadonlyMap<string, string>;
+  stop(): void;
+}
+
+export function watchTriggered({ watch }: Pick<Runtime, 'watch'>): TriggeredRuns {
+  const open = new Map<string, string>();
+  const late: Map<string, string>[] = [];
+  const stop = watch((event) => {
+    if (event.type === 'trigger.fired') {
+      open.set(event.run, event.workflow);
+      for (const runs of late) runs.set(event.run, event.workflow);
+    } else if (ENDS.has(event.type) && 'run' in event) open.delete(String(event.run));
+  });
+  return {
+    open: () => new Map(open),
+    since() {
+      const runs = new Map<string, string>();
+      late.push(runs);
+      return runs;
+    },
+    stop,
+  };
+}
+
+const ENDS: ReadonlySet<string> = new Set(['workflow.completed', 'workflow.failed', 'workflow.cancelled']);
+
 /**
- * Waits for the workflows of a session that are still at work when it has ended, and says what becomes of them. Those
- * that only wait are not waited for. Ctrl-C leaves all of them to be resumed.
+ * Waits for the workflows that are still at work when a session or run has ended, here or in another process, and says
+ * what becomes of them. Those that only wait are not waited for. Ctrl-C leaves all of them to be resumed. Gives whether
+ * any was left that had work to do.
  */
 export async function awaitRuns(
   { store, workflows }: Pick<Runtime, 'store' | 'workflows'>,
-  session: string,
-  /** Those that the session set off and whose end is not on its log. */
+  /** The session or run that has ended. */
+  top: string,
+  /** Those that it triggered and whose end is not on its log. */
   runs: readonly SetOff[],
+  triggered: Pick<TriggeredRuns, 'open' | 'since'>,
   io: Io,
   { mode, storeFlag }: AwaitRunsOptions,
-): Promise<void> {
+): Promise<{ readonly isLeft: boolean }> {
   const { stdout, stderr, signal } = io;
   // The run that leads the session goes on with it, and is no other work.
-  const working = workflows.under().filter((run) => run !== leadRun(session));
+  const working = workflows.under().filter((run) => run !== leadRun(top) && run !== top);
   const all = new Map(runs.map(({ run, workflow }) => [run, workflow]));
+  for (const [run, workflow] of triggered.open()) all.set(run, workflow);
   for (const run of working) if (!all.has(run)) all.set(run, (await store.info(run))?.name ?? run);
-  if (all.size === 0 || signal.aborted) return;
+  if (all.size === 0) return { isLeft: false };
+  const later = triggered.since();
   const names = working.map((run) => harmlessLine(all.get(run) ?? run));
   const output = mode === 'quiet' ? stderr : stdout;
   const isTold = mode !== 'events' && mode !== 'json';
   const atWork = `${countText(names.length, 'workflow')} still at work: ${names.join(', ')}`;
-  if (names.length > 0) {
-    if (isTold && !output.isTerminal) await output.write(`${atWork}\n`);
-    const stopProgress = startProgress(io, () => `${atWork}; Ctrl-C leaves them to be resumed`);
+  if (names.length > 0 && isTold && !output.isTerminal) await output.write(`${atWork}\n`);
+  const stopProgress = startProgress(io, () =>
+    names.length === 0
+      ? 'Waiting for workflows that another process works on'
+      : `${atWork}; Ctrl-C leaves them to be resumed`,
+  );
+  try {
     await Promise.race([workflows.idle(), aborted(signal)]);
+    for (const [run, workflow] of later) all.set(run, workflow);
+    await Promise.all([...all.keys()].map((run) => workedElsewhere(store, run, io)));
+  } finally {
     await stopProgress();
   }
-  if (!isTold) return;
+  const states: RunState[] = [];
+  for (const run of all.keys())
+    if (((await store.info(run))?.head ?? 0) > 0) states.push(await readRun(store, run));
+  const isLeft = states.some(({ status }) => status === 'running');
+  if (!isTold) return { isLeft };
   const paint = paletteFor(output);
   const columns = output.isTerminal ? (output.columns ?? DEFAULT_COLUMNS) - 1 : undefined;
-  const lines: string[] = [];
-  for (const run of all.keys())
-    if ((await store.info(run)) !== undefined)
-      lines.push(lineOf(await readRun(store, run), { storeFlag, paint, columns }));
+  const lines = states.map((state) => lineOf(state, { storeFlag, paint, columns }));
   if (lines.length > 0) await output.write(`${lines.join('\n')}\n`);
+  return { isLeft };
+}
+
+/** Resolves once no process works on a run, or the command is to stop. */
+async function workedElsewhere(store: Store, run: string, { signal, clock }: Io): Promise<void> {
+  for (;;) {
+    const info = await store.info(run);
+    if (signal.aborted || info?.status !== 'running' || info.owner === undefined) return;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        cancel();
+        unwatch();
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const unwatch = store.watch(run, end);
+      const cancel = clock.after(LOOK_MS, end);
+      signal.addEventListener('abort', end, { once: true });
+    });
+  }
 }
 
 interface LineOptions {

@@ -12,7 +12,7 @@ import type { EarlyStore } from '../session/open-early.ts';
 import { isDatabase, isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
-import { awaitRuns } from './await-runs.ts';
+import { awaitRuns, watchTriggered } from './await-runs.ts';
 import { conclude } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
 import { type Followed, followSession } from './follow-session.ts';
@@ -97,10 +97,12 @@ async function workAndShow(
     followed?: Followed;
     begun?: Begun | 'nothing said' | undefined;
     lead?: RunState | undefined;
+    isLeft?: boolean;
   } = {};
   const stopTelling = tellSlowStop(io, mode);
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
+      const triggered = watchTriggered(runtime);
       const begun = await begin(runtime, view);
       outcome.begun = begun;
       if (begun === undefined || begun === 'nothing said') return;
@@ -114,9 +116,13 @@ async function workAndShow(
         outcome.followed = await followSession(session, io, { view: led.view, seen, ...lead });
         const { status } = outcome.followed.result;
         if (status === 'waiting') outcome.lead = await waitingLead(runtime.store, session.id);
-        if (status !== 'interrupted')
-          await awaitRuns(runtime, session.id, outcome.followed.runs, io, { mode, storeFlag: flag });
+        if (status !== 'interrupted') {
+          const told = { mode, storeFlag: flag };
+          const { runs } = outcome.followed;
+          outcome.isLeft = (await awaitRuns(runtime, session.id, runs, triggered, io, told)).isLeft;
+        }
       } finally {
+        triggered.stop();
         await led.stop();
         await stopWatching();
       }
@@ -131,10 +137,11 @@ async function workAndShow(
   const { followed, begun, lead } = outcome;
   if (begun === 'nothing said') return EXIT.ok;
   if (followed === undefined || begun === undefined) return EXIT.usage;
-  return conclude(followed, io, {
+  const code = await conclude(followed, io, {
     ...{ mode, storeFlag: flag, isShared: isDatabase(location), lead },
     ...(begun.chat === undefined ? {} : { resumeWith: begun.chat.resumeWith }),
   });
+  return code === EXIT.ok && outcome.isLeft === true ? EXIT.interrupted : code;
 }
 
 /** The run that leads a session, where that waits. */

@@ -6,6 +6,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { askPerson } from '../run/ask-person.ts';
+import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
 import { outputLost, type Unshown } from '../run/output-lost.ts';
 import { type ModeOptions, runMode } from '../run/run-mode.ts';
 import { tellSlowStop } from '../run/tell-slow-stop.ts';
@@ -74,13 +75,20 @@ async function workAndShow(
     ...(options.store === undefined ? {} : { store: options.store }),
     ...(options.early === undefined ? {} : { early: options.early }),
   };
-  const outcome: { followed?: FollowedRun; state?: RunState } = {};
+  const isGone = isInMemory(storeLocation(options.store, io));
+  const told = { mode, storeFlag: isGone ? undefined : storeFlag(options.store) };
+  const outcome: { followed?: FollowedRun; state?: RunState; isLeft?: boolean } = {};
   const stopTelling = tellSlowStop(io, mode);
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
+      const triggered = watchTriggered(runtime);
       const { run, seen } = await begin(runtime);
       outcome.followed = await followWorkflow(run, io, { view, seen });
-      if (outcome.followed.result.status === 'waiting') outcome.state = await readRun(runtime.store, run.id);
+      const { status } = outcome.followed.result;
+      if (status === 'waiting') outcome.state = await readRun(runtime.store, run.id);
+      if (status !== 'interrupted')
+        outcome.isLeft = (await awaitRuns(runtime, run.id, [], triggered, io, told)).isLeft;
+      triggered.stop();
     });
   } catch (thrown) {
     // A store that was lost cannot be closed either: what it was lost by is what there is to tell.
@@ -91,10 +99,6 @@ async function workAndShow(
     if (outcome.followed === undefined) await view.leave();
   }
   if (outcome.followed === undefined) return EXIT.failed;
-  const isGone = isInMemory(storeLocation(options.store, io));
-  return concludeRun(outcome.followed, io, {
-    mode,
-    storeFlag: isGone ? undefined : storeFlag(options.store),
-    state: outcome.state,
-  });
+  const code = await concludeRun(outcome.followed, io, { ...told, state: outcome.state });
+  return code === EXIT.ok && outcome.isLeft === true ? EXIT.interrupted : code;
 }

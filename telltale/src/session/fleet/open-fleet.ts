@@ -1,3 +1,4 @@
+import { createEmbeddedEngine } from '../../engine/embedded/create-embedded-engine.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { createBossQueue } from '../../engine/fleet/boss/create-boss-queue.ts';
 import { createFleetEngine } from '../../engine/fleet/create-fleet-engine.ts';
@@ -31,11 +32,14 @@ const PRESENT_MS = 1_000;
 export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet> {
   const { store, shared, clock, onError, member } = options;
   const queue = await createBossQueue({ database: shared.database, schema: shared.schema, onError });
-  const engine = createFleetEngine({ ...options, queue, capacity: member?.capacity ?? 0 });
+  const desk = createFleetDesk(store, shared, queue);
+  if (member === undefined) return workAlone(options, { ...desk, name: shared.fleet }, queue.close);
+  const engine = createFleetEngine({ ...options, queue, capacity: member.capacity });
   let url: string | undefined;
   let endTelling: () => void = () => undefined;
 
-  const present = ({ role, host, version, capacity }: FleetMember) => {
+  const { role, host, version, capacity } = member;
+  const present = () => {
     const { working, draining } = engine.load();
     const note: WorkerNote = {
       ...{ role, host, version, capacity, working },
@@ -43,11 +47,11 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
       ...(draining ? { draining } : {}),
     };
     shared.present(note);
-    endTelling = clock.after(PRESENT_MS, () => present(member as FleetMember));
+    endTelling = clock.after(PRESENT_MS, present);
   };
   const presentNow = () => {
     endTelling();
-    if (member !== undefined) present(member);
+    present();
   };
   presentNow();
 
@@ -55,10 +59,10 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
     engine,
     fleet: {
       name: shared.fleet,
-      ...createFleetDesk(store, shared, queue),
+      ...desk,
       workOnSessions(work) {
         engine.onWork('session', work);
-        if (member !== undefined) engine.start();
+        engine.start();
       },
       admit: engine.admit,
       answersAt(address) {
@@ -75,5 +79,27 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
       endTelling();
       await queue.close();
     },
+  };
+}
+
+/**
+ * A command or a program that is no member takes nothing from the others and offers them nothing: it works on what it
+ * begins and on what that triggers, as it does on a store of one machine. The fence keeps others from doing the same.
+ */
+function workAlone(
+  { store, clock, onError }: OpenFleetOptions,
+  desk: Pick<Fleet, 'name' | 'status' | 'retry'>,
+  close: () => Promise<void>,
+): JoinedFleet {
+  return {
+    engine: createEmbeddedEngine({ store, clock, onError }),
+    fleet: {
+      ...desk,
+      workOnSessions: () => undefined,
+      admit: async () => 'here',
+      answersAt: () => undefined,
+      drain: async () => undefined,
+    },
+    close,
   };
 }

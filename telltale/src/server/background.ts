@@ -61,7 +61,9 @@ export function startBackground(options: BackgroundOptions): Background {
     fleet === undefined
       ? createCaretaker({ runtime, catalog, clock, onLeft })
       : createFleetCaretaker({ runtime, catalog }, fleet);
-  const stopResting = fleet === undefined ? undefined : restIdleChats({ runtime, clock });
+  // An idle conversation gives its place to others, where there are only so many.
+  const isLimited = fleet !== undefined || runtime.places !== undefined;
+  const stopResting = isLimited ? restIdleChats({ runtime, clock }) : undefined;
   // Whoever follows a session from another machine hears it speak.
   const publishing =
     store.shared === undefined ? undefined : publishLive({ runtime, live: store.shared.live, clock });

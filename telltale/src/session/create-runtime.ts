@@ -39,12 +39,17 @@ import { nobodyReads, sendSteer, steerSession } from './steer-session.ts';
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   checkRuntimeOptions(options);
   const works = await openRuntimeWorks(options);
-  const { edges, watchers, engine, joined, sandbox, parts, lateModel } = works;
+  const { edges, watchers, engine, places, joined, sandbox, parts, lateModel } = works;
   const { store, clock, cwd, ids, here, runs, memories, underWay } = edges;
   const live = new Set<Seat>();
   let closed = false;
 
-  const keep = (begin: Begin): LiveSession => createLiveSession(edges, begin, parts, live);
+  const keep = (begin: Begin): LiveSession => {
+    const place = places?.hold('session', begin.id);
+    const session = createLiveSession(edges, begin, parts, live);
+    if (place !== undefined) session.result.then(place.release, place.release);
+    return session;
+  };
   const mustBeOpen = () => {
     if (closed) throw runtimeClosed();
   };
@@ -74,6 +79,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   return {
     store,
     ...(joined === undefined ? {} : { fleet: joined.fleet }),
+    ...(places === undefined ? {} : { places }),
     watch(watcher) {
       checkListener('runtime.watch', watcher);
       const own: Watcher = (event) => watcher(event);

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.ts';
 import type { Engine } from '../engine/engine.ts';
 import { createLocalSlots } from '../engine/local-slots.ts';
+import { Places } from '../engine/places.ts';
 import type { Slots } from '../engine/slots.ts';
 import { createUnderWay } from '../engine/under-way.ts';
 import { createLastFront } from '../events/codec.ts';
@@ -34,6 +35,8 @@ export interface RuntimeWorks {
   readonly edges: RuntimeEdges;
   readonly watchers: Set<Watcher>;
   readonly engine: Engine;
+  /** Where the process works on so many sessions and runs at once and no more. */
+  readonly places: Places | undefined;
   /** Where the store is shared with others. */
   readonly joined: JoinedFleet | undefined;
   readonly sandbox: Sandbox;
@@ -73,12 +76,13 @@ async function setUp(
   const ids = createIdSource({ clock });
   const here = new Map<string, Seat>();
   const watchers = new Set<Watcher>();
+  const { capacity = 0 } = member ?? {};
+  const places = capacity > 0 && Number.isFinite(capacity) ? new Places(capacity) : undefined;
   const joined = await join(store, {
-    ...{ clock, onError, random, member },
+    ...{ clock, onError, random, member, places },
     onLaidAside: (aside) => onError(laidAside(aside)),
-    sessions: () => here.size,
   });
-  const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError });
+  const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError, places });
   const slots = await openSlots(store, clock);
   const underWay = createUnderWay();
   const sandbox = createSandbox({ clock });
@@ -108,7 +112,7 @@ async function setUp(
     ...{ ...shared, onWaiting, runs, user, memories, tokenizer, watchers, here, front: createLastFront() },
   };
   return {
-    ...{ edges, watchers, engine, joined, sandbox, parts, lateModel },
+    ...{ edges, watchers, engine, places, joined, sandbox, parts, lateModel },
     async close() {
       await engine.close();
       await joined?.close();

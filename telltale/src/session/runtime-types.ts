@@ -1,3 +1,4 @@
+import type { Places } from '../engine/places.ts';
 import type { ObservedEvent, SessionEvent } from '../events/event.ts';
 import type { OpenReview } from '../events/open-review.ts';
 import type { RunEvent } from '../events/run-event.ts';
@@ -200,6 +201,8 @@ export interface Runtime {
   readonly store: Store;
   /** Where the store is shared by several machines. */
   readonly fleet?: Fleet;
+  /** Where this process works on so many sessions and runs at once and no more. */
+  readonly places?: Pick<Places, 'capacity' | 'taken' | 'free' | 'reserve' | 'onFree'>;
   /** Every durable event of all sessions and runs that are worked on here. The returned function ends it. */
   watch(watcher: Watcher): () => void;
   /** A session that is worked on here, sub-agents' included. */

@@ -53,6 +53,10 @@ export interface WorkerNote {
   readonly capacity: number;
   readonly working: number;
   readonly draining?: true;
+  /** Tells its note from those of others. Absent in processes of older versions. */
+  readonly key?: string;
+  /** The hashes of the agents that it can go on with. Absent in processes of older versions. */
+  readonly agents?: readonly string[];
 }
 
 export interface WorkerRow extends WorkerNote {

@@ -10,7 +10,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { namingStore } from '../session/naming-store.ts';
 import { openEarly } from '../session/open-early.ts';
-import { storeFlag } from '../session/store-location.ts';
+import { isOfOneMachine, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { packageVersion } from '../version.ts';
@@ -50,7 +50,12 @@ export async function withAgents(
   work: (runtime: Runtime, going: Going) => Promise<void>,
 ): Promise<ExitCode> {
   const { io } = context;
-  const capacity = options.capacity === undefined ? CAPACITY : wholeNumber('--capacity', options.capacity);
+  const capacity =
+    options.capacity === undefined
+      ? isOfOneMachine(storeLocation(options.store, io))
+        ? Number.POSITIVE_INFINITY
+        : CAPACITY
+      : wholeNumber('--capacity', options.capacity);
   const onError = tellError(io, storeFlag(options.store));
   context.endsWhenStopped();
   const early = openEarly(context, options);

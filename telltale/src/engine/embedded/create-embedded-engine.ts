@@ -4,6 +4,7 @@ import { stopWith } from '../../kernel/stop-with.ts';
 import type { Store } from '../../store/store.ts';
 import type { Engine, StreamKind, Work, WorkEnd } from '../engine.ts';
 import { createFairQueue } from '../fair-queue.ts';
+import { type Place, Places } from '../places.ts';
 import { createAlarm } from './alarm.ts';
 import { createSchedules } from './schedules.ts';
 
@@ -15,11 +16,15 @@ export interface EmbeddedEngineOptions {
   readonly onError: (thrown: unknown, about?: { readonly kind: StreamKind; readonly stream: string }) => void;
   /** How many streams are worked on at once; the others wait for their turn. */
   readonly atOnce?: number;
+  /** What they share with the rest of the process: a stream that nobody called is worked on when it has a place. */
+  readonly places?: Places | undefined;
 }
 
 const AT_ONCE = 256;
 /** Streams that are known: worked on, placed or due. More than that stay where they are, on the log. */
 const MAX_STREAMS = 1_000_000;
+/** Called streams that are remembered as such while they wait. */
+const MAX_CALLED = 100_000;
 /** Pauses after errors that may pass, one a try. */
 const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
 
@@ -27,6 +32,8 @@ const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
 export interface EmbeddedEngine extends Engine {
   /** How many streams are worked on or placed. */
   inHand(kind?: StreamKind): number;
+  /** How many streams wait for a place. */
+  inLine(): number;
   /** Whether a stream is worked on or placed. */
   has(kind: StreamKind, stream: string): boolean;
 }
@@ -42,11 +49,15 @@ interface Entry {
   again: boolean;
   /** Errors in a row. */
   errors: number;
+  /** While it is worked on, unless it was called. */
+  held: Place | undefined;
 }
 
 /** Work in this process: a queue, a heap of times, and no memory that a restart would miss. */
 export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEngine {
-  const { store, clock, onError, atOnce = AT_ONCE } = options;
+  const { store, clock, onError } = options;
+  const places = options.places ?? new Places();
+  const atOnce = options.atOnce ?? (places.capacity < Number.POSITIVE_INFINITY ? places.capacity : AT_ONCE);
   const works = new Map<StreamKind, Work>();
   const entries = new Map<string, Entry>();
   /** Placed just now: where there is room, they never stand in the queue. */
@@ -54,6 +65,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   /** Placed, and waiting for room. */
   const waiting = createFairQueue<Entry>();
   const working = new Set<Entry>();
+  /** Keys of streams whose callers wait for them here: they go on without a place of their own, also after a pause. */
+  const called = new Set<string>();
+  /** Of those that are worked on, how many have a place. */
+  let placed = 0;
   const closing = new AbortController();
   let idlers: (() => void)[] = [];
   let pumping = false;
@@ -74,7 +89,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
       onError(engineFull(stream), { kind, stream });
       return undefined;
     }
-    const entry: Entry = { kind, stream, group: group ?? stream, status: 'resting', again: false, errors: 0 };
+    const entry: Entry = {
+      ...{ kind, stream, group: group ?? stream, status: 'resting', again: false, errors: 0 },
+      held: undefined,
+    };
     entries.set(key, entry);
     return entry;
   };
@@ -89,7 +107,14 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     queueMicrotask(pump);
   };
 
-  const hasRoom = () => working.size < atOnce && !closing.signal.aborted;
+  /** Whether it may begin now: then it has its place. */
+  const hasRoom = (entry: Entry): boolean => {
+    if (closing.signal.aborted) return false;
+    if (called.has(keyOf(entry.kind, entry.stream))) return true;
+    if (placed >= atOnce) return false;
+    entry.held = places.take(entry.kind, entry.stream);
+    return entry.held !== undefined;
+  };
   const pump = () => {
     pumping = false;
     beginWaiting();
@@ -97,17 +122,21 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     fresh = [];
     for (const entry of all) {
       if (entry.status !== 'placed') continue; // it was called meanwhile
-      if (hasRoom()) begin(entry);
+      if (hasRoom(entry)) begin(entry);
       else if (!closing.signal.aborted) waiting.push(entry, entry.group);
     }
   };
   const beginWaiting = () => {
-    while (waiting.size > 0 && hasRoom()) begin(waiting.shift() as Entry);
+    for (let next = waiting.peek(); next !== undefined && hasRoom(next); next = waiting.peek()) {
+      waiting.shift();
+      begin(next);
+    }
   };
 
   const begin = (entry: Entry) => {
     entry.status = 'working';
     working.add(entry);
+    if (entry.held !== undefined) placed++;
     // Being worked on now is what it waited for.
     const due = alarm.dueOf(entry);
     if (due !== undefined && due <= clock.now()) alarm.delete(entry);
@@ -134,11 +163,18 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   const settle = (entry: Entry, end: WorkEnd) => {
     working.delete(entry);
     entry.status = 'resting';
-    if (end.kind === 'done') alarm.delete(entry);
-    else if (end.due !== undefined) wake(entry, end.due);
+    const { held } = entry;
+    entry.held = undefined;
+    if (held !== undefined) placed--;
+    if (end.kind === 'done') {
+      alarm.delete(entry);
+      called.delete(keyOf(entry.kind, entry.stream));
+    }
+    if (end.kind !== 'done' && end.due !== undefined) wake(entry, end.due);
     if (entry.again) enqueue(entry);
     else if (alarm.dueOf(entry) === undefined) entries.delete(keyOf(entry.kind, entry.stream));
     entry.again = false;
+    held?.release();
     beginWaiting();
     tellIdlers();
   };
@@ -160,9 +196,23 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   const idle = (): Promise<void> =>
     isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
 
+  const noteCalled = (entry: Entry) => {
+    const [oldest] = called;
+    if (called.size >= MAX_CALLED && oldest !== undefined) called.delete(oldest);
+    called.add(keyOf(entry.kind, entry.stream));
+  };
+
+  const inLine = () => waiting.size + begunSoon().length;
+  places.countInLine(inLine);
+  const unheard = places.onFree(() => {
+    beginWaiting();
+    tellIdlers();
+  });
+
   const place: Engine['place'] = (kind, stream, how, group) => {
     const entry = find(kind, stream, group);
     if (entry === undefined) return 'here';
+    if (how === 'called') noteCalled(entry);
     if (how !== 'called' || entry.status === 'working') enqueue(entry);
     else {
       waiting.delete(entry);
@@ -173,6 +223,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
 
   return {
     remembers: 'here',
+    inLine,
     inHand: (kind) =>
       kind === undefined
         ? working.size + waiting.size + begunSoon().length
@@ -197,6 +248,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     busy: () => inHand().map(({ kind, stream }) => ({ kind, stream })),
     nextDue: alarm.next,
     async close() {
+      unheard();
       schedules.close();
       alarm.close();
       stopWith(closing, engineClosed());

@@ -1,5 +1,6 @@
 import { createEmbeddedEngine, workMissing } from '../embedded/create-embedded-engine.ts';
 import type { StreamKind, Work } from '../engine.ts';
+import { Places } from '../places.ts';
 import { createAdmission } from './admission.ts';
 import { createBeat } from './beat.ts';
 import type { FleetEngine, FleetEngineOptions } from './fleet-engine.ts';
@@ -19,18 +20,19 @@ const SWEEP_SOON_MS = 50;
  */
 export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   const { store, shared, queue, clock, random, capacity, onError } = options;
-  const { onLaidAside = () => undefined, sessions = () => 0 } = options;
+  const { onLaidAside = () => undefined } = options;
+  const places = options.places ?? new Places(capacity > 0 ? capacity : undefined);
   const local = createEmbeddedEngine({
     store,
     clock,
     onError,
-    ...(capacity > 0 ? { atOnce: capacity } : {}),
+    places,
   });
   const offers = createTakenOffers({
     ...{ onError, onLaidAside, now: clock.now, store },
     forgive: shared.forgive,
   });
-  const hasRoomInQueue = createAdmission({ shared, queue, clock });
+  const hasRoomInQueue = createAdmission({ shared, queue, clock, own: options.key });
   /** Streams that this process holds or waits for: not given away, not even while it drains. */
   const kept = new Set<string>();
   /** Of streams that were placed here, until they are worked on. */
@@ -40,11 +42,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   /** There may be more to take than there was room for. */
   let wantsMore = false;
 
-  const inHand = () => {
-    const begun = sessions();
-    return local.inHand() + (begun === 0 ? 0 : Math.max(0, begun - local.inHand('session')));
-  };
-  const room = () => (status === 'open' && shared.isAlive() ? Math.max(0, capacity - inHand()) : 0);
+  const room = () => (status === 'open' && capacity > 0 && shared.isAlive() ? places.free : 0);
 
   const begin = (offer: TakenOffer) => {
     const { kind, stream, group } = offer;
@@ -64,12 +62,21 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     if (most === 0) return undefined;
     const taken = await queue.take(most, overShare(offers.groups, capacity));
     wantsMore = taken.length === most;
-    for (const offer of taken) begin(offer);
+    // What was accepted here meanwhile may have had the places: the next sweep offers the rest again.
+    for (const offer of taken)
+      if (room() > 0 || local.has(offer.kind, offer.stream)) begin(offer);
+      else {
+        wantsMore = true;
+        void offers.settle(offer).then(sweeping.poke);
+      }
     if (status !== 'open') await offers.giveBack();
     return undefined;
   };
 
   const taking = createBeat({ clock, random, soonMs: TAKE_SOON_MS, run: take, onError });
+  places.onFree(() => {
+    if (wantsMore) taking.poke();
+  });
   const sweeping = createBeat({
     ...{ clock, random, soonMs: SWEEP_SOON_MS, onError },
     run: createSweep({ shared, queue, onLaidAside }),
@@ -88,7 +95,6 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
         return await offers.perform(kind, stream, async (taken) => given(stream, signal, taken), group);
       } finally {
         kept.delete(key);
-        if (wantsMore) taking.poke();
       }
     };
 
@@ -132,10 +138,10 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
       await taking.stop();
       await offers.giveBack();
     },
-    load: () => ({ working: inHand(), capacity, draining: status !== 'open' }),
-    async admit() {
+    load: () => ({ working: places.taken, capacity, draining: status !== 'open' }),
+    async admit(how) {
       if (room() > 0) return 'here';
-      return (await hasRoomInQueue()) ? 'queue' : 'full';
+      return (await hasRoomInQueue(how)) ? 'queue' : 'full';
     },
     depth: queue.depth,
     async close() {

@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { SharedStore } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Engine, StreamKind } from '../engine.ts';
+import type { Places } from '../places.ts';
 import type { LaidAside, QueueDepth, WorkQueue } from './work-queue.ts';
 
 /** The engine of one machine of many that share a store. */
@@ -16,16 +17,17 @@ export interface FleetEngine extends Engine {
   load(): FleetLoad;
   /**
    * Where something new would be worked on: `here` at once, by whoever has room first (`queue`), or so late that it
-   * had better be asked for again (`full`).
+   * had better be asked for again (`full`). `now`: somebody waits for it to begin, so that it is queued only where another
+   * process has a place free.
    */
-  admit(): Promise<Admission>;
+  admit(how?: 'now'): Promise<Admission>;
   depth(): Promise<QueueDepth>;
 }
 
 export type Admission = 'here' | 'queue' | 'full';
 
 export interface FleetLoad {
-  /** Streams that are worked on, or are about to be. What they call comes on top, so there may be more than `capacity`. */
+  /** Streams that are worked on, or are about to be. What they call is not counted. */
   readonly working: number;
   readonly capacity: number;
   readonly draining: boolean;
@@ -41,8 +43,10 @@ export interface FleetEngineOptions {
   readonly random: () => number;
   /** Streams that this process works on at once; 0 where it works on none but those that it holds or waits for. */
   readonly capacity: number;
-  /** Sessions that are worked on in this process, whoever began them: they take places as well. */
-  readonly sessions?: () => number;
+  /** What the process shares with its sessions, as many as `capacity`: those take places as well. */
+  readonly places?: Places | undefined;
+  /** What this process calls itself in its `WorkerNote`. */
+  readonly key?: string;
   readonly onError: (thrown: unknown, about?: { readonly kind: StreamKind; readonly stream: string }) => void;
   /** A stream was given up for now, since no process could work on it. */
   readonly onLaidAside?: (aside: LaidAside) => void;

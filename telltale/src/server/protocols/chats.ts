@@ -2,7 +2,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { ReviewReply } from '../../session/reviews/read-reply.ts';
 import type { Session } from '../../session/runtime-types.ts';
-import { admitted } from '../routes/admitted.ts';
+import { accepted, placeHere } from '../routes/admitted.ts';
 import type { ServerEdges } from '../server-edges.ts';
 import { type Begun, createCurrentExchanges } from './current-exchanges.ts';
 import { createElsewhere } from './elsewhere.ts';
@@ -84,11 +84,16 @@ export function createChats(edges: ServerEdges): Chats {
   };
 
   const start = async ({ agent, thread, user, replays }: Asked, input: string): Promise<Begun> => {
-    const queued = (await admitted(runtime)) === 'queue';
-    const session = runtime.start(agent, {
-      ...{ input, chat: true, onWaiting: 'hold', queued },
-      ...(user === undefined ? {} : { user }),
-    });
+    const { queued, place } = await accepted(edges, 'session');
+    let session: Session<unknown>;
+    try {
+      session = runtime.start(agent, {
+        ...{ input, chat: true, onWaiting: 'hold', queued },
+        ...(user === undefined ? {} : { user }),
+      });
+    } finally {
+      place?.release(); // it has its own by now
+    }
     const fold = createExchangeFold({ kind: 'session' }, [], true);
     const exchange = createExchange(session, {
       ...{ since: 0, fold, replays, closing, elsewhere: elsewhere.of(session.id) },
@@ -128,6 +133,7 @@ export function createChats(edges: ServerEdges): Chats {
     if (info === undefined || ENDED_BADLY.has(info.status)) return undefined;
     const state = await runtime.state(id);
     if (info.owner !== undefined) return runtime.session(id) ?? elsewhere.session(id, state.seq);
+    const place = await placeHere(edges, 'session', id);
     try {
       return await runtime.resume(id, {
         ...{ agent, chat: true, onWaiting: 'hold' },
@@ -138,6 +144,8 @@ export function createChats(edges: ServerEdges): Chats {
       if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
       // Somebody else has taken it up meanwhile.
       return runtime.session(id) ?? elsewhere.session(id, state.seq);
+    } finally {
+      place?.release();
     }
   };
 

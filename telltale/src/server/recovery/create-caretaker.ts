@@ -60,9 +60,24 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
     return work;
   };
 
+  /** Sessions that wait for a place of this process. */
+  const inLine = new Set<string>();
+  const nextInLine = (): void => {
+    const [first] = inLine;
+    if (first === undefined || closed || runtime.places?.free === 0) return;
+    inLine.delete(first);
+    // It may have ended or found an owner meanwhile: then its place is the next one's.
+    void takeUp(first).then(nextInLine);
+  };
+  const unheard = runtime.places?.onFree(nextInLine);
+
   const resume = async (session: string): Promise<void> => {
     try {
-      await goOn({ runtime, catalog, onError: () => undefined }, session); // its log has what went wrong
+      const taken = await goOn({ runtime, catalog, onError: () => undefined }, session); // its log has what went wrong
+      if (taken === 'no room') {
+        inLine.add(session);
+        return;
+      }
       // What comes while it is let go of has nobody else to notice it.
       const look = () => void attend(session).catch(() => undefined);
       void wasStoreTrouble(session).then((was) => (was ? tend(session) : look()));
@@ -169,7 +184,7 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
             if (head === 0) return;
             if (status === 'waiting' && messages === undefined) return attend(stream);
             await takeUp(stream);
-            if (runtime.session(stream) !== undefined) sessions.push(stream);
+            if (runtime.session(stream) !== undefined || inLine.has(stream)) sessions.push(stream);
             else left.push({ stream, why: 'See the message above.' });
           }),
         );
@@ -181,6 +196,7 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
     },
     async close() {
       closed = true;
+      unheard?.();
       unwatch();
       for (const session of [...attended.keys()]) forget(session);
       for (const cancel of tended.values()) cancel();

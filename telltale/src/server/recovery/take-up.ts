@@ -18,21 +18,41 @@ const MAX_ABOVE = 50;
 /**
  * Has a session go on that something came for and that nobody works on: an answer, a message. Nothing is done where
  * somebody does, or where it has ended. One that was called by another goes on with that one. What came is sent by
- * `first`, where that is given: not where going on is refused, so that whoever tries again says nothing twice.
+ * `first`, where that is given: not where going on is refused, so that whoever tries again says nothing twice. `no room`:
+ * all places of this process are taken; what came is in the inbox, for whoever has one first.
  */
-export async function takeUp(edges: Edges, stream: string, first?: () => Promise<unknown>): Promise<void> {
-  const info = await whoGoesOn(edges.runtime.store, stream);
-  if (info === undefined || info.owner !== undefined || !GOES_ON.has(info.status))
-    return void (await first?.());
-  if (info.kind === 'session')
-    return first === undefined
-      ? unlessOwned(resumeSession(edges, info.stream), OVER)
-      : unlessOwned(resumeSession(edges, info.stream, { first }));
+export async function takeUp(
+  edges: Edges,
+  stream: string,
+  first?: () => Promise<unknown>,
+): Promise<'settled' | 'no room'> {
+  const { store, places } = edges.runtime;
+  const info = await whoGoesOn(store, stream);
+  if (info === undefined || info.owner !== undefined || !GOES_ON.has(info.status)) {
+    await first?.();
+    return 'settled';
+  }
+  if (info.kind === 'session') {
+    const place = places?.reserve('session', info.stream);
+    if (places !== undefined && place === undefined) {
+      await first?.();
+      return 'no room';
+    }
+    try {
+      await (first === undefined
+        ? unlessOwned(resumeSession(edges, info.stream), OVER)
+        : unlessOwned(resumeSession(edges, info.stream, { first })));
+    } finally {
+      place?.release(); // it has its own by now
+    }
+    return 'settled';
+  }
   await first?.();
-  const { workflows, store } = edges.runtime;
+  const { workflows } = edges.runtime;
   // Its log says nothing of what came for its agent.
   if (info.stream !== stream && (await store.info(stream))?.kind === 'session') workflows.goOn(info.stream);
   else await unlessOwned(workflows.resume(info.stream, { onWaiting: 'release' }), OVER);
+  return 'settled';
 }
 
 /** It was alive when it was looked at: somebody else was quicker, and has brought it to its end. */

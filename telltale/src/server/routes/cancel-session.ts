@@ -23,8 +23,15 @@ export async function cancelSession(
     throw sessionEnded(stream, cancelled.status);
   if (cancelled.kind !== 'to_undo') return;
   await sendToSession(store, stream, { kind: 'cancel', from: by, body: reason });
-  // By the runtime itself: one that has ended meanwhile is not resumed.
-  await unlessOwned(resumeSession(edges, stream, { acceptChanges: true }), OVER);
+  const place = runtime.places?.reserve('session', stream);
+  // Without a place the message in its inbox has it taken up by whoever has one first.
+  if (runtime.places !== undefined && place === undefined) return;
+  try {
+    // By the runtime itself: one that has ended meanwhile is not resumed.
+    await unlessOwned(resumeSession(edges, stream, { acceptChanges: true }), OVER);
+  } finally {
+    place?.release();
+  }
 }
 
 const sessionEnded = (session: string, status: string) =>

@@ -3,9 +3,10 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import { findWorkflow } from '../../session/runs/find-workflow.ts';
+import type { WorkflowRun } from '../../session/runs/run-types.ts';
 import { onceId } from '../http/idempotency.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
-import { admitted } from './admitted.ts';
+import { accepted, placeHere } from './admitted.ts';
 import { begun, begunOnce } from './begun.ts';
 import { cancelSession } from './cancel-session.ts';
 import { findStream } from './find-stream.ts';
@@ -65,14 +66,21 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
     async ({ c, body }) => {
       const { agent, workflow, input, vars } = body;
       const id = onceId(c, 'run');
-      const queued = (await admitted(runtime, id)) === 'queue';
-      const run = workflows.start(findWorkflow(catalog.find(agent), workflow), {
-        ...(id === undefined ? {} : { id }),
-        ...(input === undefined ? {} : { input }),
-        ...(vars === undefined ? {} : { vars }),
-        ...{ onWaiting: 'release', queued },
-      });
-      if (await begunOnce(run, id)) run.result.catch(onError);
+      const found = findWorkflow(catalog.find(agent), workflow);
+      const { queued, place } = await accepted(edges, 'run', id);
+      let run: WorkflowRun;
+      try {
+        run = workflows.start(found, {
+          ...(id === undefined ? {} : { id }),
+          ...(input === undefined ? {} : { input }),
+          ...(vars === undefined ? {} : { vars }),
+          ...{ onWaiting: 'release', queued },
+        });
+        place?.give('run', run.id);
+        if (await begunOnce(run, id)) run.result.catch(onError);
+      } finally {
+        place?.release();
+      }
       c.set('about', run.id);
       c.header('location', `/runs/${run.id}`);
       return summaries.run(await findStream(store, 'run', run.id));
@@ -131,12 +139,17 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
     async ({ c, caller, params: { id }, body: { accept_changes } }) => {
       c.set('about', id);
       const { head } = await findStream(store, 'run', id);
-      const run = await workflows.resume(id, {
-        ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes, by: caller.name }),
-        onWaiting: 'release',
-      });
-      await begun(run, head);
-      run.result.catch(onError);
+      const place = await placeHere(edges, 'run', id);
+      try {
+        const run = await workflows.resume(id, {
+          ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes, by: caller.name }),
+          onWaiting: 'release',
+        });
+        await begun(run, head);
+        run.result.catch(onError);
+      } finally {
+        place?.release();
+      }
       return summaries.run(await findStream(store, 'run', id));
     },
   );

@@ -6,6 +6,7 @@ import { forkingBy, hearsNoMore, nobodyReads } from '../../session/steer-session
 import type { StreamInfo } from '../../store/store.ts';
 import { resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import { placeHere } from './admitted.ts';
 import { cancelSession } from './cancel-session.ts';
 import { findStream } from './find-stream.ts';
 import { addOperation } from './operation.ts';
@@ -52,7 +53,7 @@ export function mountSessionActions(
       const { chat } = await summaries.session(info);
       if (chat !== true) throw notAChat(id);
       const first = () => store.send(id, { kind: 'message', from: caller.name, body: body.text });
-      if (isOver(info)) await unlessOwned(resumeSession(edges, id, { chat: true, first, by: caller.name }));
+      if (isOver(info)) await unlessOwned(resumeHere(edges, id, { chat: true, first, by: caller.name }));
       else await takeUp(edges, id, first);
     },
   );
@@ -81,7 +82,7 @@ export function mountSessionActions(
     async ({ c, caller, params: { id }, body: { accept_changes, max_turns } }) => {
       c.set('about', id);
       await findStream(store, 'session', id);
-      await resumeSession(edges, id, {
+      await resumeHere(edges, id, {
         by: caller.name,
         ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes }),
         ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
@@ -103,11 +104,25 @@ export function mountSessionActions(
       if (seq > head) throw eventUnknown(id, seq, head);
       const made = await runtime.fork(id, seq);
       c.set('about', made);
-      await resumeSession(edges, made, { acceptChanges: true, by: caller.name });
+      await resumeHere(edges, made, { acceptChanges: true, by: caller.name });
       c.header('location', `/sessions/${made}`);
       return summaries.session(await findStream(store, 'session', made));
     },
   );
+}
+
+/** Only whoever is asked for it goes on with a session that has ended. Throws `fleet_full` where there is no place. */
+async function resumeHere(
+  edges: ServerEdges,
+  id: string,
+  options: Parameters<typeof resumeSession>[2],
+): Promise<void> {
+  const place = await placeHere(edges, 'session', id);
+  try {
+    await resumeSession(edges, id, options);
+  } finally {
+    place?.release(); // it has its own by now
+  }
 }
 
 const isOver = ({ status, owner }: StreamInfo): boolean => hasEnded(status) && owner === undefined;

@@ -1,9 +1,10 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { SessionStatus } from '../../events/state.ts';
+import type { Session } from '../../session/runtime-types.ts';
 import { onceId } from '../http/idempotency.ts';
 import { hearOfLoss } from '../recovery/hear-of-loss.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
-import { admitted } from './admitted.ts';
+import { accepted } from './admitted.ts';
 import { begunOnce } from './begun.ts';
 import { findStream } from './find-stream.ts';
 import { listStreams } from './list-streams.ts';
@@ -54,15 +55,21 @@ export function mountSessions(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summ
     async ({ c, body }) => {
       const { agent, input, vars, chat, max_turns, user } = body;
       const id = onceId(c, 'ses');
-      const queued = (await admitted(runtime, id)) === 'queue';
-      const session = runtime.start(catalog.find(agent), {
-        ...{ input, onWaiting: 'release', queued },
-        ...(id === undefined ? {} : { id }),
-        ...(vars === undefined ? {} : { vars }),
-        ...(chat === undefined ? {} : { chat }),
-        ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
-        ...(user === undefined ? {} : { user }),
-      });
+      const loaded = catalog.find(agent);
+      const { queued, place } = await accepted(edges, 'session', id);
+      let session: Session<unknown>;
+      try {
+        session = runtime.start(loaded, {
+          ...{ input, onWaiting: 'release', queued },
+          ...(id === undefined ? {} : { id }),
+          ...(vars === undefined ? {} : { vars }),
+          ...(chat === undefined ? {} : { chat }),
+          ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
+          ...(user === undefined ? {} : { user }),
+        });
+      } finally {
+        place?.release(); // it has its own by now
+      }
       if (await begunOnce(session, id)) hearOfLoss(session, onError);
       c.set('about', session.id);
       c.header('location', `/sessions/${session.id}`);

@@ -1,6 +1,6 @@
 import type { WorkQueue } from '../../engine/fleet/work-queue.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { SharedStore } from '../../store/shared-store.ts';
+import type { SharedStore, WorkerRow } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Fleet } from './fleet.ts';
 
@@ -22,7 +22,7 @@ export function createFleetDesk(
         queue.depth(),
         queue.laidAside(MAX_TOLD),
       ]);
-      return { fleet: shared.fleet, workers, queue: depth, laidAside };
+      return { fleet: shared.fleet, workers: workers.map(shownWorker), queue: depth, laidAside };
     },
     async retry(stream) {
       const info = await store.info(stream);
@@ -32,6 +32,9 @@ export function createFleetDesk(
     },
   };
 }
+
+/** What processes tell each other only is not shown. */
+const shownWorker = ({ key: _key, agents: _agents, ...worker }: WorkerRow): WorkerRow => worker;
 
 const streamUnknown = (stream: string, location: string) =>
   new RuntimeError('session_unknown', `No session or run "${stream}" is in ${location}.`, {

@@ -19,8 +19,11 @@ export interface Fleet {
   readonly name: string;
   /** Takes up sessions that wait for a worker. `work` resolves once the session was let go of. Once, at the beginning. */
   workOnSessions(work: Work): void;
-  /** Where something new would be worked on; `full` where it had better be asked for again. */
-  admit(): Promise<Admission>;
+  /**
+   * Where something new would be worked on; `full` where it had better be asked for again. `now`: it is not to wait in the
+   * queue where no process of the fleet has a place free.
+   */
+  admit(how?: 'now'): Promise<Admission>;
   status(): Promise<FleetStatus>;
   /** Has a stream that was laid aside tried again, by any worker. */
   retry(stream: string): Promise<void>;

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { createEmbeddedEngine } from '../../engine/embedded/create-embedded-engine.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { createBossQueue } from '../../engine/fleet/boss/create-boss-queue.ts';
 import { createFleetEngine } from '../../engine/fleet/create-fleet-engine.ts';
 import type { FleetEngineOptions } from '../../engine/fleet/fleet-engine.ts';
+import type { Places } from '../../engine/places.ts';
 import type { SharedStore, WorkerNote } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Fleet, FleetMember } from './fleet.ts';
@@ -12,8 +14,7 @@ export interface OpenFleetOptions
   extends Pick<FleetEngineOptions, 'clock' | 'random' | 'onError' | 'onLaidAside'> {
   readonly store: Store;
   readonly shared: SharedStore;
-  /** How many sessions are worked on in this process, whoever began them. */
-  readonly sessions: () => number;
+  readonly places?: Places | undefined;
   /** Absent for a process that takes nothing up by itself. */
   readonly member?: FleetMember | undefined;
 }
@@ -33,8 +34,9 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
   const { store, shared, clock, onError, member } = options;
   const queue = await createBossQueue({ database: shared.database, schema: shared.schema, onError });
   const desk = createFleetDesk(store, shared, queue);
+  const key = randomUUID();
   if (member === undefined) return workAlone(options, { ...desk, name: shared.fleet }, queue.close);
-  const engine = createFleetEngine({ ...options, queue, capacity: member.capacity });
+  const engine = createFleetEngine({ ...options, queue, capacity: member.capacity, key });
   let url: string | undefined;
   let endTelling: () => void = () => undefined;
 
@@ -42,7 +44,7 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
   const present = () => {
     const { working, draining } = engine.load();
     const note: WorkerNote = {
-      ...{ role, host, version, capacity, working },
+      ...{ role, host, version, capacity, working, key },
       ...(url === undefined ? {} : { url }),
       ...(draining ? { draining } : {}),
     };

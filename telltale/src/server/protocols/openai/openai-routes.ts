@@ -2,9 +2,10 @@ import type { Context, Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../../session/loaded-agent.ts';
+import type { Session } from '../../../session/runtime-types.ts';
 import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
 import { headersOf } from '../../http/error-answer.ts';
-import { admitted } from '../../routes/admitted.ts';
+import { accepted } from '../../routes/admitted.ts';
 import type { AppEnv, ServerEdges } from '../../server-edges.ts';
 import { createElsewhere } from '../elsewhere.ts';
 import { createExchange, type Exchange } from '../exchange/exchange.ts';
@@ -34,11 +35,16 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
     agent: LoadedAgent<unknown>,
     { input, user }: CompletionRequest,
   ): Promise<Exchange> => {
-    const queued = (await admitted(runtime)) === 'queue';
-    const session = runtime.start(agent, {
-      ...{ input, onWaiting: 'hold', queued },
-      ...(user === undefined ? {} : { user }),
-    });
+    const { queued, place } = await accepted(edges, 'session');
+    let session: Session<unknown>;
+    try {
+      session = runtime.start(agent, {
+        ...{ input, onWaiting: 'hold', queued },
+        ...(user === undefined ? {} : { user }),
+      });
+    } finally {
+      place?.release(); // it has its own by now
+    }
     const fold = createExchangeFold({ kind: 'session' }, [], false);
     return createExchange(session, {
       ...{ since: 0, fold, replays: false, closing, elsewhere: elsewhere.of(session.id) },

@@ -24,6 +24,8 @@ export interface LaidAsideInfo {
   readonly kind: 'session' | 'run';
   readonly stream: string;
   readonly at: number;
+  /** The code of the reason: `manifest_changed`. */
+  readonly code?: string;
   readonly why: string;
 }
 

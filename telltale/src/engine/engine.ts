@@ -11,7 +11,7 @@ export type WorkEnd =
   /** There is something to do, but not for this process: another of a fleet may. `due` is when to try again here. */
   | {
       readonly kind: 'unable';
-      readonly why: { readonly code: string; readonly message: string };
+      readonly why: { readonly code: string; readonly message: string; readonly retryable?: boolean };
       readonly due?: number;
     };
 

@@ -120,6 +120,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       await resume.first?.();
       const session = keep(begin);
       await session.ready;
+      if (resume.by !== 'runtime') joined?.fleet.forget('session', id);
       return session as Session<unknown> as Session<Output>;
     },
     fork: (session, seq, fork = {}) => forkSession(store, session, seq, fork.id ?? ids.next('ses'), clock),
@@ -152,7 +153,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       },
       async resume(run, resume) {
         mustBeOpen();
-        return runs.resume(run, resume);
+        const resumed = await runs.resume(run, resume);
+        if (resume?.acceptChanges === true) joined?.fleet.forget('run', run);
+        return resumed;
       },
       listen(agent, listening) {
         mustBeOpen();

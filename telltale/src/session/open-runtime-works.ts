@@ -22,7 +22,7 @@ import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
 import { createLateModels } from './runs/late-model.ts';
 import type { RuntimeEdges, Seat } from './runtime-edges.ts';
-import { laidAside } from './runtime-errors.ts';
+import { laidAside, workRetried } from './runtime-errors.ts';
 import type { RuntimeOptions, Watcher } from './runtime-types.ts';
 import { createSessionParts } from './session-parts.ts';
 import { createTokenizer } from './tokenizer.ts';
@@ -81,6 +81,7 @@ async function setUp(
   const joined = await join(store, {
     ...{ clock, onError, random, member, places },
     onLaidAside: (aside) => onError(laidAside(aside)),
+    onRetry: (offer, why) => onError(workRetried(offer, why)),
   });
   const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError, places });
   const slots = await openSlots(store, clock);

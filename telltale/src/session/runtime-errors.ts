@@ -1,9 +1,15 @@
-import type { LaidAside } from '../engine/fleet/work-queue.ts';
+import type { LaidAside, WhyNot, WorkOffer } from '../engine/fleet/work-queue.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 
 export const laidAside = ({ stream, why }: LaidAside) =>
-  new RuntimeError('laid_aside', `No worker could go on with ${stream}: ${why}`, {
-    hint: `Mend that, then have it tried again: telltale fleet retry ${stream}`,
+  new RuntimeError('laid_aside', `${stream} is quarantined, since no worker can go on with it: ${why}`, {
+    hint: `Fix that, then have it tried again: telltale fleet retry ${stream}`,
+  });
+
+export const workRetried = ({ stream }: WorkOffer, { code, message }: WhyNot) =>
+  new RuntimeError('work_retried', `Work on ${stream} failed and is tried again: ${message} [${code}]`, {
+    hint: 'It is offered again after a pause, and quarantined when it keeps failing. See: telltale fleet',
+    retryable: true,
   });
 
 export const runtimeClosed = () =>

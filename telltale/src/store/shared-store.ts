@@ -55,8 +55,8 @@ export interface WorkerNote {
   readonly draining?: true;
   /** Tells its note from those of others. Absent in processes of older versions. */
   readonly key?: string;
-  /** The hashes of the agents that it can go on with. Absent in processes of older versions. */
-  readonly agents?: readonly string[];
+  /** A digest of the agents that it has. Absent in processes of older versions. */
+  readonly agents?: string;
 }
 
 export interface WorkerRow extends WorkerNote {

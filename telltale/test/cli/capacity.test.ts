@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';
+import { fleetHome, type Started } from './fleet-home.ts';
 
 /** Says when it begins and ends, and in which process. */
 const TOOL = `import { appendFileSync, existsSync } from 'node:fs';
@@ -47,7 +44,7 @@ steps: [{ name: hold, type: tool, target: slow, parameters: {} }]
 name: burst
 model: scripted:./burst-turns.yml
 import: { tools: [./slow.yml], workflows: [./on-done.yml] }
-metadata: { fields: { count: { type: integer } } }
+metadata: { fields: { count: { type: number } } }
 `,
   'burst-turns.yml': `turns:
   - |
@@ -63,7 +60,7 @@ steps: [{ name: hold, type: tool, target: slow, parameters: {} }]
   'chief.yml': `kind: Agent
 name: chief
 model: scripted:./chief-turns.yml
-import: { agents: [./agent.yml], workflows: [./flow.yml] }
+import: { tools: [./slow.yml], agents: [./agent.yml], workflows: [./flow.yml] }
 `,
   'chief-turns.yml': `turns:
   - |
@@ -80,89 +77,14 @@ beforeAll(async () => {
 });
 afterAll(() => database.remove());
 
-const START = new URL('../../src/cli/start.ts', import.meta.url).href;
-const SCRIPT = `const { start } = await import(${JSON.stringify(START)});
-process.exit(await start(process.argv.slice(1)));`;
-
 let homes = 0;
-function newHome(kind: 'sqlite' | 'postgres') {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-capacity-')));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
-  const store =
-    kind === 'sqlite' ? 'sqlite:store.db' : `${database.url}?schema=capacity_${++homes}&lease=1500`;
-  const journal = (): readonly string[] =>
-    existsSync(join(folder, 'journal'))
-      ? readFileSync(join(folder, 'journal'), 'utf8').trim().split('\n')
-      : [];
-  return {
-    folder,
-    journal,
-    hold: () => writeFileSync(join(folder, 'hold'), ''),
-    go: () => rmSync(join(folder, 'hold'), { force: true }),
-    /** The most that were at work at once, of one process or of all. */
-    most(pid?: number): number {
-      let [now, most] = [0, 0];
-      for (const line of journal()) {
-        const [what, of] = line.split(' ');
-        if (pid !== undefined && Number(of) !== pid) continue;
-        now += what === 'begin' ? 1 : -1;
-        most = Math.max(most, now);
-      }
-      return most;
-    },
-    start: (...args: readonly string[]) => started(folder, store, args),
-  };
-}
-
-async function started(cwd: string, store: string, args: readonly string[]) {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    ['--input-type=module', '-e', SCRIPT, '--', ...args, '--json'],
-    { cwd, env: { PATH: process.env.PATH, TELLTALE_STORE: store } },
+const newHome = (kind: 'sqlite' | 'postgres') =>
+  fleetHome(
+    FILES,
+    kind === 'sqlite' ? 'sqlite:store.db' : `${database.url}?schema=capacity_${++homes}&lease=1500`,
   );
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  let [out, err] = ['', ''];
-  child.stdout?.on('data', (chunk) => {
-    out += chunk;
-  });
-  child.stderr?.on('data', (chunk) => {
-    err += chunk;
-  });
-  await Promise.race([expect.poll(() => out, { timeout: 60_000 }).toMatch(/\n$/), ended]);
-  if (out === '') throw new Error(err);
-  const { url } = JSON.parse(out) as { readonly url: string };
-  const ask = async (path: string, init?: RequestInit) => {
-    const answer = await fetch(`${url}${path}`, init);
-    const body = JSON.parse((await answer.text()) || '{}') as Record<string, unknown>;
-    return { status: answer.status, headers: answer.headers, body };
-  };
-  return {
-    pid: child.pid ?? 0,
-    err: () => err,
-    async kill() {
-      child.kill('SIGKILL');
-      await ended;
-    },
-    get: async (path: string) => (await ask(path)).body,
-    metrics: async () => (await fetch(`${url}/metrics`)).text(),
-    post: (path: string, body: object) =>
-      ask(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-  };
-}
 
-type Started = Awaited<ReturnType<typeof started>>;
-
-const startSession = (server: Started, agent = 'helper') =>
-  server.post('/sessions', { agent, input: 'Go.' });
+const startSession = (server: Started, agent = 'helper') => server.post('/sessions', { agent, input: 'Go.' });
 const completed = async (server: Started, what: 'sessions' | 'runs') =>
   ((await server.get(`/${what}?status=completed&limit=200`)).items as readonly object[]).length;
 const PATIENT = { timeout: 60_000 };

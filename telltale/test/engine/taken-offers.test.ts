@@ -23,6 +23,11 @@ describe('an offer that was taken', () => {
         story.push(`failed ${stream}: ${code} ${message}`);
         return ends;
       },
+      passedOn: async (tried) => void story.push(`passed on ${stream}: ${tried}`),
+      quarantined: async ({ code, message }) => {
+        story.push(`quarantined ${stream}: ${code}`);
+        return { kind: 'run', stream, group: 'g', at: NOW, why: `${message} [${code}]` };
+      },
       ...more,
     });
     const perform = (work: (taken: () => void) => Promise<WorkEnd>, placedBy?: string) =>

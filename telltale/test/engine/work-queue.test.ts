@@ -23,6 +23,7 @@ describe('the queue in memory', () => {
       depth: () => queue.depth(),
       laidAside: (...args) => queue.laidAside(...args),
       layAside: (...args) => queue.layAside(...args),
+      forget: (...args) => queue.forget(...args),
       close: () => queue.close(),
     };
     return {

@@ -1,4 +1,4 @@
-import type { FleetStatus } from '../../session/fleet/fleet.ts';
+import { codeIn, type FleetStatus } from '../../session/fleet/fleet.ts';
 import type { WorkerRow } from '../../store/shared-store.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
@@ -80,10 +80,10 @@ function fleetText(status: FleetStatus, io: Io): string {
     `queue: ${queue.waiting} waiting${queue.waiting === 0 ? '' : `, the oldest for ${spanText(queue.lagMs)}`}, ${queue.taken} being taken`,
     ...laidAside.map(
       ({ stream, why }) =>
-        `${paint.red('✗')} ${stream} was laid aside: ${why}\n  ${paint.cyan('→')} Mend that, then: telltale fleet retry ${stream}`,
+        `${paint.red('✗')} ${stream} is quarantined: ${why}\n  ${paint.cyan('→')} Fix that, then: telltale fleet retry ${stream}`,
     ),
     queue.laidAside > laidAside.length
-      ? `  and ${queue.laidAside - laidAside.length} more were laid aside`
+      ? `  and ${queue.laidAside - laidAside.length} more are quarantined`
       : '',
   ]
     .filter((line) => line !== '')
@@ -109,5 +109,8 @@ const fleetJson = ({ fleet, workers, queue, laidAside }: FleetStatus) => ({
   fleet,
   workers: workers.map(({ startedAt, ...worker }) => ({ ...worker, started: timeText(startedAt) })),
   queue,
-  laidAside: laidAside.map(({ at, ...each }) => ({ ...each, at: timeText(at) })),
+  laidAside: laidAside.map(({ kind, stream, group, at, why }) => ({
+    ...{ kind, stream, group, code: codeIn(why), why },
+    at: timeText(at),
+  })),
 });

@@ -16,6 +16,7 @@ import { usage } from '../usage.ts';
 import { packageVersion } from '../version.ts';
 import { wholeNumber } from '../whole-number.ts';
 import type { AgentSource } from './agent-source.ts';
+import { fleetMetrics } from './fleet-metrics.ts';
 
 /** What a process that stays has at hand. */
 export interface Going {
@@ -115,7 +116,9 @@ export async function observe(runtime: Runtime, { version, io: { env, clock }, o
   return {
     async metrics() {
       await telemetry.refresh();
-      return telemetry.prometheus();
+      // A database that does not answer leaves the other metrics as they are.
+      const fleet = await fleetMetrics(runtime).catch(() => '');
+      return `${await telemetry.prometheus()}${fleet}`;
     },
     async close() {
       unwatch();

@@ -7,11 +7,16 @@ import type { FleetEngine, FleetEngineOptions } from './fleet-engine.ts';
 import { createOffering } from './offering.ts';
 import { createSweep } from './sweep.ts';
 import { createTakenOffers } from './taken-offers.ts';
-import { offerKey, type TakenOffer } from './work-queue.ts';
+import { offerKey, type TakenOffer, type WhyNot, workerId } from './work-queue.ts';
 
 /** How long news of offers and of orphans is gathered before somebody looks. */
 const TAKE_SOON_MS = 10;
 const SWEEP_SOON_MS = 50;
+/** For how long a group is left to others first, and at most. */
+const AVOID_MS = 2_000;
+const LONGEST_AVOID_MS = 60_000;
+/** Quarantined streams that a worker with other agents tries. */
+const MAX_RECONSIDERED = 1_000;
 
 /**
  * Work of this process by an embedded engine, and what the processes of a fleet share round it: whatever is to be worked
@@ -28,9 +33,46 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     onError,
     places,
   });
+  const { key, agents = () => '' } = options;
+  const ownId = () => workerId({ ...(key === undefined ? {} : { key }), agents: agents() });
+  /** Groups that are left to others for a moment, since this process could not go on with one of their streams. */
+  const avoided = new Map<string, { readonly until: number; readonly pause: number }>();
+  let retries = 0;
+
+  /**
+   * Another worker may have what this one lacks, such as the manifest of before a deploy: the offer is passed on until
+   * each of those that are alive has tried it. Then trying again is for nobody.
+   */
+  const giveUp = async (offer: TakenOffer, why: WhyNot) => {
+    const tried = [...new Set([...(offer.tried ?? []), ownId()])];
+    const others = (await shared.workers()).filter(
+      (worker) =>
+        worker.alive &&
+        worker.draining !== true &&
+        worker.capacity > 0 &&
+        worker.key !== key &&
+        !tried.includes(workerId(worker)),
+    );
+    if (others.length === 0) return offer.quarantined(why, tried);
+    const pause = Math.min(LONGEST_AVOID_MS, (avoided.get(offer.group)?.pause ?? AVOID_MS / 2) * 2);
+    avoided.set(offer.group, { until: clock.monotonic() + pause, pause });
+    await offer.passedOn(tried);
+    return 'passed on' as const;
+  };
+  const avoidedNow = (): ReadonlySet<string> => {
+    const now = clock.monotonic();
+    for (const [group, { until, pause }] of avoided) if (until + pause <= now) avoided.delete(group);
+    return new Set([...avoided].flatMap(([group, { until }]) => (until > now ? [group] : [])));
+  };
+
   const offers = createTakenOffers({
     ...{ onError, onLaidAside, now: clock.now, store },
     forgive: shared.forgive,
+    giveUp: key === undefined ? undefined : giveUp,
+    onRetry(offer, why) {
+      retries++;
+      options.onRetry?.(offer, why);
+    },
   });
   const hasRoomInQueue = createAdmission({ shared, queue, clock, own: options.key });
   /** Streams that this process holds or waits for: not given away, not even while it drains. */
@@ -60,7 +102,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     const most = room();
     wantsMore = most === 0;
     if (most === 0) return undefined;
-    const taken = await queue.take(most, overShare(offers.groups, capacity));
+    const taken = await queue.take(most, overShare(offers.groups, capacity), avoidedNow());
     wantsMore = taken.length === most;
     // What was accepted here meanwhile may have had the places: the next sweep offers the rest again.
     for (const offer of taken)
@@ -79,7 +121,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   });
   const sweeping = createBeat({
     ...{ clock, random, soonMs: SWEEP_SOON_MS, onError },
-    run: createSweep({ shared, queue, onLaidAside }),
+    run: createSweep({ shared, queue, onLaidAside, store, clock }),
   });
   const offering = createOffering({ store, queue, clock, onError });
   let deaf: readonly (() => void)[] = [];
@@ -97,6 +139,21 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
         kept.delete(key);
       }
     };
+
+  const reconsider = async (): Promise<void> => {
+    const own = ownId();
+    try {
+      const quarantined = await queue.laidAside(MAX_RECONSIDERED);
+      const fresh = quarantined.filter(({ tried }) => tried !== undefined && !tried.includes(own));
+      if (fresh.length > 0)
+        await queue.offer(
+          fresh.map(({ kind, stream, group, tried = [] }) => ({ kind, stream, group, tried })),
+          'again',
+        );
+    } catch (thrown) {
+      onError(thrown);
+    }
+  };
 
   const place: FleetEngine['place'] = (kind, stream, how, group) => {
     if (how !== undefined) kept.add(offerKey({ kind, stream }));
@@ -132,13 +189,16 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
       deaf = [queue.onOffered(taking.poke), shared.onOrphans(sweeping.poke)];
       taking.start();
       sweeping.start();
+      void reconsider();
     },
+    reconsider,
     async drain() {
       if (status === 'open') status = 'draining';
       await taking.stop();
       await offers.giveBack();
     },
     load: () => ({ working: places.taken, capacity, draining: status !== 'open' }),
+    retries: () => retries,
     async admit(how) {
       if (room() > 0) return 'here';
       return (await hasRoomInQueue(how)) ? 'queue' : 'full';

@@ -3,7 +3,7 @@ import type { SharedStore } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Engine, StreamKind } from '../engine.ts';
 import type { Places } from '../places.ts';
-import type { LaidAside, QueueDepth, WorkQueue } from './work-queue.ts';
+import type { LaidAside, QueueDepth, WhyNot, WorkOffer, WorkQueue } from './work-queue.ts';
 
 /** The engine of one machine of many that share a store. */
 export interface FleetEngine extends Engine {
@@ -15,6 +15,10 @@ export interface FleetEngine extends Engine {
    */
   drain(): Promise<void>;
   load(): FleetLoad;
+  /** How often work on a stream failed here and was offered again. */
+  retries(): number;
+  /** Has quarantined streams tried again that this process has not tried with the agents that it has now. */
+  reconsider(): Promise<void>;
   /**
    * Where something new would be worked on: `here` at once, by whoever has room first (`queue`), or so late that it
    * had better be asked for again (`full`). `now`: somebody waits for it to begin, so that it is queued only where another
@@ -47,6 +51,10 @@ export interface FleetEngineOptions {
   readonly places?: Places | undefined;
   /** What this process calls itself in its `WorkerNote`. */
   readonly key?: string;
+  /** A digest of the agents that it has. */
+  readonly agents?: () => string;
+  /** Told of each failure after which a stream is offered again. */
+  readonly onRetry?: (offer: WorkOffer, why: WhyNot) => void;
   readonly onError: (thrown: unknown, about?: { readonly kind: StreamKind; readonly stream: string }) => void;
   /** A stream was given up for now, since no process could work on it. */
   readonly onLaidAside?: (aside: LaidAside) => void;

@@ -57,10 +57,22 @@ export function createMemoryQueue(
     return {
       ...{ kind, stream, group, waitedMs: item.at - item.offeredAt, retries: taking - 1 },
       ...(deaths === undefined ? {} : { deaths }),
+      ...(item.tried === undefined ? {} : { tried: item.tried }),
       async settled() {
         if (isHeld()) items.delete(offerKey(item));
       },
       failed: async (why) => (isHeld() ? fail(item, why) : 'again'),
+      async passedOn(tried) {
+        if (!isHeld()) return;
+        items.set(offerKey(item), { ...item, tried, status: 'waiting', taking: 0 });
+        for (const wake of [...wakes]) wake();
+      },
+      async quarantined({ code, message }, tried) {
+        const why = `${message} [${code}]`;
+        const aside: Item = { ...item, tried, status: 'aside', at: clock.now(), why };
+        if (isHeld()) items.set(offerKey(item), aside);
+        return asideOf(aside);
+      },
     };
   };
 
@@ -90,10 +102,10 @@ export function createMemoryQueue(
       if (fresh.size > 0) for (const wake of [...wakes]) wake();
       return fresh.size;
     },
-    async take(most, last) {
+    async take(most, last, never) {
       const now = clock.now();
       const ready = all('waiting')
-        .filter(({ at }) => at <= now)
+        .filter(({ at, group }) => at <= now && never?.has(group) !== true)
         .sort((one, other) => one.round - other.round);
       const isLast = ({ group }: Item) => last?.has(group) === true;
       return [...ready.filter((item) => !isLast(item)), ...ready.filter(isLast)]
@@ -147,10 +159,17 @@ export function createMemoryQueue(
         });
       return fresh.map(({ kind, stream, group }) => ({ kind, stream, group, at, why }));
     },
+    async forget(streams) {
+      for (const each of streams)
+        if (items.get(offerKey(each))?.status === 'aside') items.delete(offerKey(each));
+    },
     async close() {
       wakes.clear();
     },
   };
 }
 
-const asideOf = ({ kind, stream, group, at, why }: Item): LaidAside => ({ kind, stream, group, at, why });
+const asideOf = ({ kind, stream, group, at, why, tried }: Item): LaidAside => ({
+  ...{ kind, stream, group, at, why },
+  ...(tried === undefined ? {} : { tried }),
+});

@@ -1,4 +1,6 @@
+import type { Clock } from '../../kernel/clock.ts';
 import type { SharedStore } from '../../store/shared-store.ts';
+import type { Store } from '../../store/store.ts';
 import {
   DEADLY,
   type LaidAside,
@@ -12,6 +14,9 @@ export interface SweepEdges {
   readonly shared: Pick<SharedStore, 'orphans' | 'isAlive'>;
   readonly queue: WorkQueue;
   readonly onLaidAside: (aside: LaidAside) => void;
+  /** To tell which quarantined streams somebody works on again, or has ended. */
+  readonly store?: Pick<Store, 'info'>;
+  readonly clock?: Pick<Clock, 'monotonic'>;
 }
 
 /** All processes together look once in that time, whatever happens. */
@@ -21,13 +26,37 @@ const POKED_MS = 100;
 /** Streams that are looked at in one sweep. Those that wait longest come first, so the others are found later. */
 const MOST_ORPHANS = 16_000;
 
+/** How often quarantined streams are looked at, and how many of them. */
+const QUARANTINE_MS = 15_000;
+const MOST_QUARANTINED = 200;
+
+/** Forgets that a stream was quarantined which has ended since, or that somebody has got going. Gives the others. */
+export async function stillQuarantined(
+  store: Pick<Store, 'info'>,
+  queue: Pick<WorkQueue, 'laidAside' | 'forget'>,
+  limit: number,
+): Promise<readonly LaidAside[]> {
+  const all = await queue.laidAside(limit);
+  const infos = await Promise.all(all.map(({ stream }) => store.info(stream)));
+  const isOver = (_: LaidAside, at: number) => {
+    const info = infos[at];
+    return info === undefined || info.owner !== undefined || !ALIVE.has(info.status);
+  };
+  const over = all.filter(isOver);
+  if (over.length > 0) await queue.forget(over);
+  return all.filter((each) => !over.includes(each));
+}
+
+const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting']);
+
 /**
  * Offers what nobody works on: streams that were placed where there was no room, whose owner died or let go of them,
  * whose time has come, or that were sent a message.
  */
-export function createSweep({ shared, queue, onLaidAside }: SweepEdges) {
+export function createSweep({ shared, queue, onLaidAside, store, clock }: SweepEdges) {
   let limit = MAX_OFFERS;
   let wasRefused = false;
+  let lookedAt = clock?.monotonic() ?? 0;
 
   /** Those that are offered or laid aside already are among them: where these fill a page, more is asked for. */
   const offerOrphans = async () => {
@@ -65,6 +94,10 @@ export function createSweep({ shared, queue, onLaidAside }: SweepEdges) {
     wasRefused = false;
     for (const aside of await queue.tend()) onLaidAside(aside);
     await offerOrphans();
+    if (store !== undefined && clock !== undefined && clock.monotonic() - lookedAt >= QUARANTINE_MS) {
+      lookedAt = clock.monotonic();
+      await stillQuarantined(store, queue, MOST_QUARANTINED);
+    }
     return undefined;
   };
 }

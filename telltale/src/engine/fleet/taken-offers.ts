@@ -10,6 +10,10 @@ export interface TakenOffersEdges {
   readonly now: () => number;
   readonly store: Pick<Store, 'info'>;
   readonly forgive: SharedStore['forgive'];
+  /** Decides about an offer that failed in a way that this process cannot change by trying again. */
+  readonly giveUp?: ((offer: TakenOffer, why: WhyNot) => Promise<LaidAside | 'passed on'>) | undefined;
+  /** Told of each failure after which an offer is tried again. */
+  readonly onRetry?: ((offer: TakenOffer, why: WhyNot) => void) | undefined;
 }
 
 /** Offers that this process has taken, until it is clear who works on their streams. */
@@ -33,6 +37,21 @@ export interface TakenOffers {
 /** The stream is another's. Whoever has it goes on with it: here is nothing to try again. */
 const NOT_OURS: ReadonlySet<string> = new Set(['stream_owned', 'stream_lost', 'stream_moved']);
 
+/** Errors of a process that is about to end, or that is asked for what it does not do. */
+const PASSING: ReadonlySet<string> = new Set([
+  'runtime_closed',
+  'engine_closed',
+  'engine_misused',
+  'aborted',
+]);
+/** What the system says when it is short of something, or cannot reach something, for now. */
+const SHORT_OF =
+  /\b(?:EMFILE|ENFILE|ENOMEM|EAGAIN|EBUSY|ENOSPC|EIO|ETIMEDOUT|EPIPE|ENETUNREACH|EHOSTUNREACH|ECONN\w+|EAI_AGAIN)\b/;
+
+/** Whether trying again in this process would come to the same. */
+const isFinal = ({ code, message, retryable }: WhyNot): boolean =>
+  retryable === false && !PASSING.has(code) && !SHORT_OF.test(message);
+
 const LEFT: WhyNot = { code: 'work_left', message: 'A worker looked at it, and left it as it was.' };
 
 export function createTakenOffers({
@@ -41,6 +60,8 @@ export function createTakenOffers({
   now,
   store,
   forgive,
+  giveUp,
+  onRetry,
 }: TakenOffersEdges): TakenOffers {
   const taken = new Map<string, TakenOffer>();
   const groups = new Map<string, number>();
@@ -53,10 +74,16 @@ export function createTakenOffers({
   /** An offer that could not be settled is taken by somebody again, who finds the stream owned and settles it. */
   const settle = ({ kind, stream, settled }: TakenOffer) =>
     settled().catch((thrown) => onError(thrown, { kind, stream }));
-  const fail = async ({ kind, stream, group, failed }: TakenOffer, { code, message }: WhyNot) => {
+  const fail = async (offer: TakenOffer, whyNot: WhyNot) => {
+    const { kind, stream, group, failed } = offer;
+    const { code, message } = whyNot;
     try {
-      if ((await failed({ code, message })) === 'aside')
+      if (giveUp !== undefined && isFinal(whyNot)) {
+        const given = await giveUp(offer, whyNot);
+        if (given !== 'passed on') onLaidAside(given);
+      } else if ((await failed({ code, message })) === 'aside')
         onLaidAside({ kind, stream, group, at: now(), why: `${message} [${code}]` });
+      else onRetry?.(offer, whyNot);
     } catch (thrown) {
       onError(thrown, { kind, stream });
     }

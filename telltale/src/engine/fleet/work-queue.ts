@@ -8,12 +8,16 @@ export interface WorkOffer {
   readonly group: string;
   /** Workers that died with it in a row, where that is known. */
   readonly deaths?: number;
+  /** Workers that cannot go on with it however often they try, as they are: see `workerId`. */
+  readonly tried?: readonly string[];
 }
 
 /** Why an offer could not be worked on. */
 export interface WhyNot {
   readonly code: string;
   readonly message: string;
+  /** False where trying again in the same process changes nothing. Unknown where it is absent. */
+  readonly retryable?: boolean;
 }
 
 export interface TakenOffer extends WorkOffer {
@@ -25,6 +29,10 @@ export interface TakenOffer extends WorkOffer {
   settled(): Promise<void>;
   /** It is offered again after a pause, and laid aside after the last try. */
   failed(why: WhyNot): Promise<'again' | 'aside'>;
+  /** It is offered again at once, to a worker that is not among `tried`. */
+  passedOn(tried: readonly string[]): Promise<void>;
+  /** It is quarantined without another try. */
+  quarantined(why: WhyNot, tried: readonly string[]): Promise<LaidAside>;
 }
 
 /** An offer that nobody could work on. */
@@ -53,9 +61,10 @@ export interface WorkQueue {
   offer(offers: readonly WorkOffer[], again?: 'again'): Promise<number>;
   /**
    * At most `most` offers, of each group in turn, the oldest of a group first; those of the groups in `last` only where
-   * the others do not come to so many. Each is another's again after `TAKEN_MS` unless it is settled: see `tend`.
+   * the others do not come to so many, and none of those in `never`. Each is another's again after `TAKEN_MS` unless it is
+   * settled: see `tend`.
    */
-  take(most: number, last?: ReadonlySet<string>): Promise<readonly TakenOffer[]>;
+  take(most: number, last?: ReadonlySet<string>, never?: ReadonlySet<string>): Promise<readonly TakenOffer[]>;
   /** Calls back when there may be something to take. */
   onOffered(wake: () => void): () => void;
   /** Whether it is the caller's turn to look after the fleet: once in `everyMs` for all machines together. */
@@ -67,8 +76,17 @@ export interface WorkQueue {
   laidAside(limit: number): Promise<readonly LaidAside[]>;
   /** Lays streams aside without a try, until they are offered with `again`; gives those that were neither offered nor aside. */
   layAside(offers: readonly WorkOffer[], why: WhyNot): Promise<readonly LaidAside[]>;
+  /** Streams that are quarantined no more: somebody works on them, or they have ended. */
+  forget(streams: readonly Pick<WorkOffer, 'kind' | 'stream'>[]): Promise<void>;
   close(): Promise<void>;
 }
+
+/** The code at the end of a reason, where one is there. */
+export const codeIn = (why: string): string | undefined => /\[(\w+)\]$/.exec(why)?.[1];
+
+/** What a worker is known by among those that have tried an offer: with other agents it is another one. */
+export const workerId = ({ key, agents = '' }: { readonly key?: string; readonly agents?: string }): string =>
+  `${key ?? ''}.${agents}`;
 
 /** An offer that is taken is settled within milliseconds, unless its worker has died. */
 export const TAKEN_MS = 5_000;

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { Fleet } from '../../session/fleet/fleet.ts';
+import { codeIn, type Fleet, type LaidAside } from '../../session/fleet/fleet.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { addOperation } from './operation.ts';
 import { fleetInfo } from './schemas/fleet.ts';
@@ -25,7 +25,7 @@ export function mountFleet(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdges): 
       return {
         ...{ fleet, queue },
         workers: workers.map(({ id: _, ...worker }) => worker),
-        laidAside: laidAside.map(({ group: _, ...each }) => each),
+        laidAside: laidAside.map(shownAside),
       };
     },
   );
@@ -43,6 +43,11 @@ export function mountFleet(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdges): 
     },
   );
 }
+
+const shownAside = ({ kind, stream, at, why }: LaidAside) => {
+  const code = codeIn(why);
+  return { kind, stream, at, ...(code === undefined ? {} : { code }), why };
+};
 
 const notShared = (location: string) =>
   new RuntimeError('not_shared', `${location} is a store of one machine: there is no fleet.`, {

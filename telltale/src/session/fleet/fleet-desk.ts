@@ -1,3 +1,4 @@
+import { stillQuarantined } from '../../engine/fleet/sweep.ts';
 import type { WorkQueue } from '../../engine/fleet/work-queue.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SharedStore, WorkerRow } from '../../store/shared-store.ts';
@@ -13,15 +14,12 @@ const MAX_TOLD = 100;
 export function createFleetDesk(
   store: Pick<Store, 'info' | 'location'>,
   shared: Pick<SharedStore, 'fleet' | 'workers' | 'forgive'>,
-  queue: Pick<WorkQueue, 'depth' | 'laidAside' | 'offer'>,
+  queue: Pick<WorkQueue, 'depth' | 'laidAside' | 'offer' | 'forget'>,
 ): FleetDesk {
   return {
     async status() {
-      const [workers, depth, laidAside] = await Promise.all([
-        shared.workers(),
-        queue.depth(),
-        queue.laidAside(MAX_TOLD),
-      ]);
+      const laidAside = await stillQuarantined(store, queue, MAX_TOLD);
+      const [workers, depth] = await Promise.all([shared.workers(), queue.depth()]);
       return { fleet: shared.fleet, workers: workers.map(shownWorker), queue: depth, laidAside };
     },
     async retry(stream) {

@@ -1,5 +1,5 @@
-import type { Work } from '../../engine/engine.ts';
-import type { Admission } from '../../engine/fleet/fleet-engine.ts';
+import type { StreamKind, Work } from '../../engine/engine.ts';
+import type { Admission, FleetLoad } from '../../engine/fleet/fleet-engine.ts';
 import type { LaidAside, QueueDepth } from '../../engine/fleet/work-queue.ts';
 import type { WorkerRow } from '../../store/shared-store.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
@@ -13,6 +13,8 @@ export interface FleetStatus {
   readonly laidAside: readonly LaidAside[];
 }
 
+export { codeIn, type LaidAside } from '../../engine/fleet/work-queue.ts';
+
 /** The fleet that a runtime belongs to: all processes that have its store open for work. */
 export interface Fleet {
   /** What the database says that it belongs to. */
@@ -25,6 +27,10 @@ export interface Fleet {
    */
   admit(how?: 'now'): Promise<Admission>;
   status(): Promise<FleetStatus>;
+  /** Of this process. */
+  figures(): FleetLoad & { readonly retries: number };
+  /** A stream is quarantined no more: somebody has got it going. */
+  forget(kind: StreamKind, stream: string): void;
   /** Has a stream that was laid aside tried again, by any worker. */
   retry(stream: string): Promise<void>;
   /** Says where this process answers HTTP. */

@@ -1,17 +1,19 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createEmbeddedEngine } from '../../engine/embedded/create-embedded-engine.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { createBossQueue } from '../../engine/fleet/boss/create-boss-queue.ts';
 import { createFleetEngine } from '../../engine/fleet/create-fleet-engine.ts';
 import type { FleetEngineOptions } from '../../engine/fleet/fleet-engine.ts';
+import type { WorkQueue } from '../../engine/fleet/work-queue.ts';
 import type { Places } from '../../engine/places.ts';
 import type { SharedStore, WorkerNote } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import type { Fleet, FleetMember } from './fleet.ts';
 import { createFleetDesk } from './fleet-desk.ts';
 
 export interface OpenFleetOptions
-  extends Pick<FleetEngineOptions, 'clock' | 'random' | 'onError' | 'onLaidAside'> {
+  extends Pick<FleetEngineOptions, 'clock' | 'random' | 'onError' | 'onLaidAside' | 'onRetry'> {
   readonly store: Store;
   readonly shared: SharedStore;
   readonly places?: Places | undefined;
@@ -35,16 +37,22 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
   const queue = await createBossQueue({ database: shared.database, schema: shared.schema, onError });
   const desk = createFleetDesk(store, shared, queue);
   const key = randomUUID();
-  if (member === undefined) return workAlone(options, { ...desk, name: shared.fleet }, queue.close);
-  const engine = createFleetEngine({ ...options, queue, capacity: member.capacity, key });
+  if (member === undefined) return workAlone(options, { ...desk, name: shared.fleet }, queue);
+  const agents = () => digestOf(member.agents?.() ?? []);
+  let had = agents();
+  const engine = createFleetEngine({ ...options, queue, capacity: member.capacity, key, agents });
   let url: string | undefined;
   let endTelling: () => void = () => undefined;
 
   const { role, host, version, capacity } = member;
   const present = () => {
     const { working, draining } = engine.load();
+    const has = agents();
+    // What was quarantined for want of an agent may go on with those that it has now.
+    if (has !== had) void engine.reconsider();
+    had = has;
     const note: WorkerNote = {
-      ...{ role, host, version, capacity, working, key },
+      ...{ role, host, version, capacity, working, key, agents: has },
       ...(url === undefined ? {} : { url }),
       ...(draining ? { draining } : {}),
     };
@@ -67,6 +75,8 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
         engine.start();
       },
       admit: engine.admit,
+      figures: () => ({ ...engine.load(), retries: engine.retries() }),
+      forget: (kind, stream) => void queue.forget([{ kind, stream }]).catch(onError),
       answersAt(address) {
         url = address;
         presentNow();
@@ -91,7 +101,7 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
 function workAlone(
   { store, clock, onError }: OpenFleetOptions,
   desk: Pick<Fleet, 'name' | 'status' | 'retry'>,
-  close: () => Promise<void>,
+  queue: WorkQueue,
 ): JoinedFleet {
   return {
     engine: createEmbeddedEngine({ store, clock, onError }),
@@ -99,9 +109,23 @@ function workAlone(
       ...desk,
       workOnSessions: () => undefined,
       admit: async () => 'here',
+      figures: () => ({ working: 0, capacity: 0, draining: false, retries: 0 }),
+      forget: (kind, stream) => void queue.forget([{ kind, stream }]).catch(onError),
       answersAt: () => undefined,
       drain: async () => undefined,
     },
-    close,
+    close: queue.close,
   };
 }
+
+/** Of what a process has: the same for the same agents. */
+const digestOf = (agents: readonly LoadedAgent<unknown>[]): string =>
+  createHash('sha256')
+    .update(
+      agents
+        .map(({ hash }) => hash)
+        .sort()
+        .join(' '),
+    )
+    .digest('hex')
+    .slice(0, 16);

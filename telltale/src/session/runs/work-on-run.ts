@@ -64,9 +64,12 @@ export async function workOnRun(
   }
 }
 
-const unable = ({ code, message }: Pick<RuntimeError, 'code' | 'message'>, due?: number): WorkEnd => ({
+const unable = (
+  { code, message, retryable }: Pick<RuntimeError, 'code' | 'message' | 'retryable'>,
+  due?: number,
+): WorkEnd => ({
   kind: 'unable',
-  why: { code, message },
+  why: { code, message, retryable },
   ...(due === undefined ? {} : { due }),
 });
 

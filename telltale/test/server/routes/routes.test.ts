@@ -679,7 +679,8 @@ describe('the daemon', () => {
     const aside = { kind: 'session', stream: 'ses_1', at: 2, why: 'It has no manifest.' } as const;
     stage.joined.fleet = {
       ...{ name: 'shop', workOnSessions: () => undefined, answersAt: () => undefined },
-      ...{ admit: async () => 'full', drain: async () => undefined },
+      ...{ admit: async () => 'full', drain: async () => undefined, forget: () => undefined },
+      figures: () => ({ working: 0, capacity: 0, draining: false, retries: 0 }),
       status: async () => ({
         ...{
           fleet: 'shop',

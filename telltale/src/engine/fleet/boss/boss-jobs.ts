@@ -1,7 +1,7 @@
 import type { JobWithMetadata, PgBoss } from 'pg-boss';
-import type { TakenOffer, WhyNot } from '../work-queue.ts';
-import { type JobData, type LateJob, WORK } from './boss-tables.ts';
-import { groupIdOf } from './job-key.ts';
+import type { TakenOffer, WhyNot, WorkOffer } from '../work-queue.ts';
+import { ASIDE, type JobData, type LateJob, WORK } from './boss-tables.ts';
+import { groupIdOf, jobKey } from './job-key.ts';
 
 type JobAttempt = Pick<LateJob, 'id' | 'retryCount'>;
 
@@ -11,12 +11,17 @@ export async function takeJobs(
   retries: number,
   most: number,
   last: ReadonlySet<string> = new Set(),
+  never: ReadonlySet<string> = new Set(),
+  offerAgain: (offer: WorkOffer) => Promise<unknown> = async () => undefined,
 ): Promise<readonly TakenOffer[]> {
   const fetch = (batchSize: number, ignoreGroups: string[]) =>
     boss.fetch<JobData>(WORK, { batchSize, includeMetadata: true, ignoreGroups });
   if (most < 1) return [];
-  const first = await fetch(most, [...last].map(groupIdOf));
-  const rest = last.size === 0 || first.length === most ? [] : await fetch(most - first.length, []);
+  const first = await fetch(most, [...last, ...never].map(groupIdOf));
+  const rest =
+    last.size === 0 || first.length === most
+      ? []
+      : await fetch(most - first.length, [...never].map(groupIdOf));
   return [...first.sort(inOrder), ...rest.sort(inOrder)].map(
     ({ id, retryCount, data, createdOn, startedOn }): TakenOffer => {
       const attempt = { id, retryCount };
@@ -31,6 +36,19 @@ export async function takeJobs(
         async failed(why) {
           const done = await failJobs(boss, [attempt], why);
           return done.has(id) && retryCount >= retries ? 'aside' : 'again';
+        },
+        // Where this process dies in between, a sweep finds the stream and offers it anew.
+        async passedOn(tried) {
+          await boss.deleteJob(WORK, attempt);
+          await offerAgain({ ...data, tried });
+        },
+        async quarantined(why, tried) {
+          const { why: text } = outputOf(why);
+          const { kind, stream, group } = data;
+          const quarantined: JobData = { kind, stream, group, tried, why: text };
+          await boss.insert(ASIDE, [{ data: quarantined, singletonKey: jobKey(data), retryLimit: 0 }]);
+          await boss.deleteJob(WORK, attempt);
+          return { kind, stream, group, tried, why: text, at: Date.now() };
         },
       };
     },

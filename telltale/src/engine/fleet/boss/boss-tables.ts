@@ -121,8 +121,9 @@ export function createBossTables({ execute }: Pick<SharedDatabase, 'execute'>, s
           FROM ${schema}.job WHERE name = '${ASIDE}' AND state < 'active' ORDER BY created_on DESC LIMIT $1`,
         [limit],
       );
-      return rows.map(({ data: { kind, stream, group }, at, why }) => ({
+      return rows.map(({ data: { kind, stream, group, tried }, at, why }) => ({
         ...{ kind, stream, group, at: Math.round(at) },
+        ...(tried === undefined ? {} : { tried }),
         why: why ?? 'It was given up.',
       }));
     },

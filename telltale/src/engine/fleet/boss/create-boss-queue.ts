@@ -125,7 +125,10 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
   return {
     offer: (offers, again) =>
       offers.length === 0 ? Promise.resolve(0) : offer(offers, again !== undefined).catch(failed),
-    take: (most, last) => takeJobs(boss, retries, Math.min(most, MAX_OFFERS), last).catch(failed),
+    take: (most, last, never) =>
+      takeJobs(boss, retries, Math.min(most, MAX_OFFERS), last, never, (each) => offer([each], true)).catch(
+        failed,
+      ),
     onOffered(wake) {
       wakes.add(wake);
       return () => {
@@ -145,11 +148,19 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
     laidAside: (limit) => tables.laidAside(limit).catch(failed),
     layAside: (offers, why) =>
       offers.length === 0 ? Promise.resolve([]) : layAside(offers, why).catch(failed),
+    async forget(streams) {
+      const offers = streams.map((each) => ({ ...each, group: each.stream }));
+      if (offers.length === 0) return;
+      const { aside } = await tables.standing(offers).catch(failed);
+      const ids = [...aside.values()].flatMap((laid) => laid.map(({ id }) => id));
+      if (ids.length > 0) await boss.deleteJob(ASIDE, ids).catch(failed);
+    },
     close,
   };
 }
 
-const dataOf = ({ kind, stream, group, deaths = 0 }: WorkOffer): JobData => ({
+const dataOf = ({ kind, stream, group, tried, deaths = 0 }: WorkOffer): JobData => ({
   ...{ kind, stream, group },
   ...(deaths === 0 ? {} : { deaths }),
+  ...(tried === undefined ? {} : { tried }),
 });

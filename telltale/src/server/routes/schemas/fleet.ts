@@ -26,6 +26,7 @@ export const fleetInfo = answered<FleetInfo>('Fleet', {
       kind: z.enum(['session', 'run']),
       stream: text,
       at: time,
+      code: text.optional(),
       why: text,
     }),
   ),

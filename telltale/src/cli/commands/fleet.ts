@@ -6,8 +6,8 @@ import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
 The processes that share a PostgreSQL database: what each is, how much it works on, when it
-was last heard of; what waits for a worker, and for how long; and what was laid aside since
-no worker could go on with it.
+was last heard of; what waits for a worker, and for how long; and what is quarantined since
+no worker can go on with it.
 
 Examples:
   $ telltale fleet --store postgres://telltale@db.example.com/agents
@@ -32,7 +32,7 @@ export const registerFleet: RegisterCommand = (program, context) => {
       }),
     );
   addStoreOption(fleet.command('retry'))
-    .summary('have what was laid aside tried again')
+    .summary('have what is quarantined tried again')
     .description('Offers a session or run to the workers again that none of them could go on with.')
     .argument('<stream>', 'the session or run')
     .option('--json', 'print {"stream", "offered"}')

@@ -28,7 +28,7 @@ export const registerServe: RegisterCommand = (program, context) => {
     .option('--origin <origin...>', 'other sites whose pages may call this server')
     .option(
       '--capacity <number>',
-      'in a fleet: sessions and runs that are worked on here at once (default: 256)',
+      'the most sessions and runs worked on here at once (default: 256 in a fleet, else no limit)',
     )
     .option('--require-token', 'ask for a token also on this machine')
     .option('--no-console', 'leave the console out')

@@ -15,7 +15,7 @@ export async function callHandler(folder: string): Promise<Caller> {
   const agents = [await loadAgent('agent.yml', { cwd: folder })];
   const { tools } = await createMcpServer({ runtime, agents, clock: createSystemClock() });
   const byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
-  const call = { client: 'bench', signal: new AbortController().signal };
+  const call = { client: 'bench', identity: 'user:bench', signal: new AbortController().signal };
   return {
     async call(tool, args) {
       const answer = await byName.get(tool)?.call(args, call);

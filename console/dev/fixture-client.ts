@@ -64,7 +64,14 @@ export function makeFixtureClient({ sessions: count, offline, refused }: Fixture
   const known: Partial<TelltaleClient> = {
     async whoami() {
       if (refused) throw refusal();
-      return { name: 'local', role: 'admin', version: '0.9.0', dev: true, store: 'sqlite:./telltale.db' };
+      return {
+        name: 'ana',
+        by: 'user:ana',
+        role: 'admin',
+        version: '0.9.0',
+        dev: true,
+        store: 'sqlite:./telltale.db',
+      };
     },
     async sessions({ status, agent, cursor, limit = 50 } = {}) {
       const all = [...sessions.values()].filter(
@@ -97,7 +104,7 @@ export function makeFixtureClient({ sessions: count, offline, refused }: Fixture
       const review = reviews.get(id)!;
       if (id === 'rev_taken')
         throw new RuntimeError('review_answered', 'The review was rejected by "ann" 2 minutes ago.');
-      const answered = { answer: answer ?? 'approved', by: 'local', answeredAt: Date.now() };
+      const answered = { answer: answer ?? 'approved', by: 'user:ana', answeredAt: Date.now() };
       const details = { ...review, ...answered, ...(choice && { choice }), ...(note && { note }) };
       reviews.set(id, details);
       return details;

@@ -1,6 +1,7 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from '../src/app.tsx';
+import { createTokenVault } from '../src/data/token-vault.ts';
 import { makeFixtureClient } from './fixture-client.ts';
 import '../src/theme.css';
 
@@ -12,6 +13,6 @@ const client = makeFixtureClient({
 });
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <App makeClient={() => client} />
+    <App makeClient={() => client} vault={createTokenVault(sessionStorage)} />
   </StrictMode>,
 );

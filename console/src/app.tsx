@@ -1,17 +1,19 @@
 import { Router } from 'wouter';
 import type { ClientOptions, TelltaleClient } from '../../telltale/src/client/client.ts';
 import { DataProvider } from './data/data-provider.tsx';
+import type { TokenVault } from './data/token-vault.ts';
 import { useHashPath } from './shell/hash-location.ts';
 import { Shell } from './shell/shell.tsx';
 
 export interface AppProps {
   readonly makeClient: (options: ClientOptions) => TelltaleClient;
+  readonly vault: TokenVault;
 }
 
 /** Pages are behind `#`: the plain paths are the API's. */
-export const App = ({ makeClient }: AppProps) => (
+export const App = ({ makeClient, vault }: AppProps) => (
   <Router hook={useHashPath}>
-    <DataProvider makeClient={makeClient}>
+    <DataProvider makeClient={makeClient} vault={vault}>
       <Shell />
     </DataProvider>
   </Router>

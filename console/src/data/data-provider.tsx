@@ -1,19 +1,19 @@
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useSyncExternalStore } from 'react';
 import type { ClientOptions, TelltaleClient } from '../../../telltale/src/client/client.ts';
 import { createConsoleData } from './console-data.ts';
-import { createTokenVault } from './token-vault.ts';
+import type { TokenVault } from './token-vault.ts';
 import { DataContext } from './use-data.ts';
 import { SignInContext } from './use-sign-in.ts';
 
 export interface DataProviderProps {
   readonly makeClient: (options: ClientOptions) => TelltaleClient;
+  readonly vault: TokenVault;
   readonly children: ReactNode;
 }
 
 /** Another token is another client and other data: nothing of what the one before it saw is left. */
-export function DataProvider({ makeClient, children }: DataProviderProps) {
-  const [vault] = useState(() => createTokenVault(sessionStorage));
-  const [token, setToken] = useState(() => vault.read());
+export function DataProvider({ makeClient, vault, children }: DataProviderProps) {
+  const token = useSyncExternalStore(vault.subscribe, vault.read);
   const data = useMemo(
     () => createConsoleData({ client: makeClient(token === undefined ? {} : { token }), isInView }),
     [makeClient, token],
@@ -22,10 +22,7 @@ export function DataProvider({ makeClient, children }: DataProviderProps) {
   const signIn = useMemo(
     () => ({
       token,
-      signIn(next: string | undefined) {
-        vault.write(next);
-        setToken(next);
-      },
+      signIn: vault.write,
     }),
     [vault, token],
   );

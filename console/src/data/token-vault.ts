@@ -1,10 +1,49 @@
 const KEY = 'telltale.token';
+/** `#token=tt_…`, and behind it the page to show: what `telltale dev` and `telltale serve` print. */
+const IN_ADDRESS = /^#\/?token=([\w-]+)(\/.*)?$/;
+const TOKEN = /tt_[\w-]+/;
 
 /** The token of this tab, for as long as the tab is open: no other tab and no later visit has it. */
-export const createTokenVault = (storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>) => ({
-  read: (): string | undefined => storage.getItem(KEY) ?? undefined,
-  write(token: string | undefined): void {
-    if (token === undefined) storage.removeItem(KEY);
-    else storage.setItem(KEY, token);
-  },
-});
+export interface TokenVault {
+  read(): string | undefined;
+  write(token: string | undefined): void;
+  /** Calls back at each change. The returned function ends that. */
+  subscribe(changed: () => void): () => void;
+}
+
+export function createTokenVault(storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>): TokenVault {
+  const listeners = new Set<() => void>();
+  return {
+    read: () => storage.getItem(KEY) ?? undefined,
+    write(token) {
+      if (token === undefined) storage.removeItem(KEY);
+      else storage.setItem(KEY, token);
+      for (const changed of listeners) changed();
+    },
+    subscribe(changed) {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    },
+  };
+}
+
+/**
+ * Takes the token out of the address, now and whenever a link with one is followed in this tab. The address without it
+ * replaces the one in the history. Call it before anything else reads the address.
+ */
+export function takeTokenFromAddress(vault: TokenVault): void {
+  const take = () => {
+    const { hash, search } = location;
+    const [, token, path = '/'] = IN_ADDRESS.exec(hash) ?? [];
+    // Behind "?" nobody prints it, but a person may write it there.
+    const asked = new URLSearchParams(search).get('token');
+    if (token === undefined && asked === null) return;
+    history.replaceState(null, '', `${location.pathname}${token === undefined ? hash : `#${path}`}`);
+    vault.write(token ?? asked ?? undefined);
+  };
+  take();
+  addEventListener('hashchange', take);
+}
+
+/** The token in what a person has pasted: itself, or a link that contains it. */
+export const tokenIn = (pasted: string): string => TOKEN.exec(pasted)?.[0] ?? pasted.trim();

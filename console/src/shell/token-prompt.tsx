@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import type { ErrorJson } from '../../../telltale/src/kernel/runtime-error.ts';
+import { tokenIn } from '../data/token-vault.ts';
 import { useSignIn } from '../data/use-sign-in.ts';
 import { Button } from '../ui/button.tsx';
 import { Code } from '../ui/code.tsx';
@@ -12,7 +13,7 @@ export function TokenPrompt({ error }: { readonly error: ErrorJson }) {
   const [text, setText] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (text.trim() !== '') signIn(text.trim());
+    if (text.trim() !== '') signIn(tokenIn(text));
   };
   return (
     <main className="flex min-h-full items-center justify-center p-4">
@@ -24,11 +25,13 @@ export function TokenPrompt({ error }: { readonly error: ErrorJson }) {
           <Logo />
           <h1>Telltale</h1>
         </div>
-        <p className="text-ink-soft">This server answers only to those who have a token.</p>
+        <p className="text-ink-soft">
+          Open the link that “telltale dev” or “telltale serve” printed, or paste it here.
+        </p>
         <Field
           label="Token"
           error={token === undefined ? undefined : `${error.message} ${error.hint ?? ''}`}
-          hint="It is kept for this tab only, and forgotten when you close it."
+          hint="A link or a token. It is kept for this tab only, and forgotten when you close it."
         >
           {(tie) => (
             <input
@@ -45,8 +48,8 @@ export function TokenPrompt({ error }: { readonly error: ErrorJson }) {
           Sign in
         </Button>
         <div className="text-small text-ink-faint">
-          <p className="mb-1">On the server's machine a new one is made with</p>
-          <Code text="telltale token create NAME --role run" />
+          <p className="mb-1">On the server’s machine, this command prints the link again:</p>
+          <Code text="telltale token link" />
         </div>
       </form>
     </main>

@@ -41,8 +41,10 @@ export interface Readiness {
 }
 
 export interface Whoami {
-  /** The token's name; `local` where none is needed. */
+  /** The token's name; with the server's own token, whoever started the server. */
   readonly name: string;
+  /** How logs and the audit sign what this token does: `token:ci`, `user:ana`. */
+  readonly by: string;
   readonly role: Role;
   readonly version: string;
   /** Whether manifests are reloaded when they change: `telltale dev`. */
@@ -298,6 +300,8 @@ export interface TokenInfo {
   readonly name: string;
   readonly role: Role;
   readonly createdAt: number;
+  /** Who made it: `user:ana`, `token:ci`. Tokens of older versions do not say. */
+  readonly createdBy?: string;
   readonly lastUsedAt?: number;
 }
 

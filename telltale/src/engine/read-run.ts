@@ -55,7 +55,7 @@ async function* pages(
   }
 }
 
-const runUnknown = (run: string, location: string) =>
+export const runUnknown = (run: string, location: string) =>
   new RuntimeError('run_unknown', `No workflow run "${run}" is in ${location}.`, {
     hint: 'List them with: telltale workflow list',
   });

@@ -18,8 +18,10 @@ export interface RunOrigin {
   readonly session?: { readonly id: string; readonly seq: number };
   /** Whether it leads that session: tasks without an agent of their own are given to it, and it ends with the run. */
   readonly leads?: true;
-  /** Who works on its tasks from outside, in place of agents: the name of an MCP client. */
+  /** Who works on its tasks from outside, in place of agents: the name that an MCP client gives itself. */
   readonly client?: string;
+  /** Whose key that client has, as the server knows: only its clients go on with the run. Older runs do not say. */
+  readonly identity?: string;
   /** The action of that session, where it is one. */
   readonly action?: string;
   /** The trigger, and what `${trigger.*}` shows. */
@@ -112,7 +114,7 @@ export interface ClientClaim {
   readonly step: string;
   readonly attempt: number;
   readonly nth: number;
-  /** The client, by the name that it gives itself. */
+  /** The client: whose key it has, and what it calls itself. In older runs only the latter. */
   readonly by: string;
   readonly notes: string;
   readonly context_updates: JsonObject;

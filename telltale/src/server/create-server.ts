@@ -31,7 +31,7 @@ export interface ServerOptions extends Omit<ServerEdges, 'closing'> {
   readonly port: number;
   /** The folder of the built console. */
   readonly web?: string;
-  /** Whether a token is needed on loopback, too; elsewhere it always is. */
+  /** @deprecated Every request needs a token. */
   readonly requireToken?: boolean;
   /** Pages of other origins that may use the server: `https://app.example.com`. None by default. */
   readonly origins?: readonly string[];
@@ -58,17 +58,16 @@ export interface Server {
 
 /**
  * Serves. A request goes through the guard (Host, Origin, path), then who sent it, how often, its body, its
- * `Idempotency-Key`, then the routes; what changes something is audited. Rejects with `cannot_listen`, and with `usage`
- * where others than this machine could come in without a token, or a name or an origin is none.
+ * `Idempotency-Key`, then the routes; what changes something is audited. Every request needs a token, but for the console's
+ * files, probes, hooks and `/openapi.json`. Rejects with `cannot_listen`, and with `usage` where other machines are
+ * served and the store has no token for them, or a name or an origin is none.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { host, clock, tokens, onError, web, runtime } = options;
   const origins = (options.origins ?? []).map(readOrigin);
   const allowHosts = (options.allowHosts ?? []).map(readHostName);
   const limits: ServerLimits = { ...DEFAULT_LIMITS, ...options.limits };
-  const isOwnOnly = isLoopback(host);
-  const isTokenNeeded = options.requireToken === true || !isOwnOnly;
-  if (isTokenNeeded && !(await tokens.any())) throw needsToken(host, isOwnOnly);
+  if (!isLoopback(host) && !(await tokens.any())) throw needsToken(host);
 
   const ids = createIdSource({ clock });
   const errors: ErrorEdges = { newId: () => ids.next('err'), onError };
@@ -88,7 +87,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     await next();
     if (!isReading(c.req.method) || isRefusal(c.res.status)) audits.note(auditedOf(c));
   });
-  app.use(createAccess({ tokens, clock, limits, needsToken: isTokenNeeded }));
+  app.use(createAccess({ tokens, clock, limits }));
   refuseMethods(app, errors);
   app.use(readBody(limits));
   app.use(createIdempotency({ tables: runtime.store.tables, clock, newId: () => ids.next(), onError }));

@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { DRAIN_MS } from '../session/drain-runtime.ts';
 import type { Runtime } from '../session/runtime-types.ts';
-import { createTokens } from './auth/create-tokens.ts';
+import { createTokens, withStartToken } from './auth/create-tokens.ts';
 import { startBackground } from './background.ts';
 import type { AgentCatalog } from './catalog/agent-catalog.ts';
 import { createServer, type ServerOptions } from './create-server.ts';
@@ -22,6 +22,8 @@ export interface DaemonOptions
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly dev: boolean;
+  /** Who starts it: signs what is done with its own token. `user:ana` on the command line; `program` if absent. */
+  readonly startedBy?: string;
   /** What whoever watches the process should know, a line each. */
   readonly onNote: (text: string) => void;
 }
@@ -30,6 +32,10 @@ export interface DaemonOptions
 export interface Daemon {
   readonly url: string;
   readonly port: number;
+  /** An admin's token, made anew at each start. It is kept nowhere, and ends with this process. */
+  readonly token: string;
+  /** The address of the console, with the token behind `#`: a browser sends that part to nobody. */
+  readonly link: string;
   /** Resolves once everything that was alive is worked on. */
   readonly recovered: Promise<Recovered>;
   /** Not ready first, then what is being answered, then the rest. Sessions go on at the next start. */
@@ -41,7 +47,8 @@ const PRELOAD_MS = 250;
 
 /** Listens, then takes up what was alive: `/readyz` says so once that is done. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { runtime, catalog, clock, env, onError, onNote } = options;
+  const { runtime, catalog, clock, env, onError, onNote, startedBy = 'program' } = options;
+  const { tokens, token } = withStartToken(createTokens(runtime.store, clock), startedBy);
   const { fleet } = runtime;
   const streams = createStreams({ runtime, clock, onError });
   let url: string | undefined;
@@ -58,7 +65,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   };
   const server = await createServer({
     ...options,
-    ...{ streams, notifications, tokens: createTokens(runtime.store, clock), audit },
+    ...{ streams, notifications, tokens, audit },
     notReady: () => (isRecovering ? 'recovering' : undefined),
     mounts: [mountHooks(listeners), mountRoutes, mountProtocols],
   }).catch(async (thrown) => {
@@ -84,6 +91,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   return {
     url: server.url,
     port: server.port,
+    token,
+    link: `${server.url}/#token=${token}`,
     recovered,
     close() {
       closing ??= close();

@@ -7,7 +7,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import { agentFiles } from './access/agent-files.ts';
 import { createPermissions } from './access/permissions.ts';
-import { storeFiles } from './access/store-files.ts';
+import { hiddenState, storeFiles } from './access/store-files.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
 import { importedTargets } from './imported-targets.ts';
 import { createLiveTables, type NamedTargets } from './live-tables.ts';
@@ -75,8 +75,9 @@ const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
 export async function createTargets(options: TargetsOptions): Promise<AgentTargets> {
   const { agent, project } = options;
   const folder = resolve(options.folder);
+  const state = hiddenState(options.env, folder);
   const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32', {
-    own: storeFiles(options.store.location, folder),
+    own: [...storeFiles(options.store.location, folder), ...state],
     fixed: await agentFiles(project),
   });
   const { env } = options;
@@ -95,6 +96,7 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
       find: options.findSandbox ?? createSandboxFinder(env),
       homes: [env.HOME ?? homedir(), homedir(), ...HOMES],
       temporary: [tmpdir(), env.TMPDIR ?? tmpdir(), ...TEMPORARY],
+      state,
     }),
     atClose: (close) => closers.push(close),
     sandbox: options.sandbox ?? createSandbox(options),

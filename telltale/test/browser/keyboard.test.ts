@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 it('a session is started, its review answered and its time walked through without a pointer', async () => {
-  const { page } = await browsing.open(stage.url);
+  const { page } = await browsing.open(stage.at('/'));
   await page.getByRole('button', { name: 'Start asker' }).waitFor();
   const stops = await tabTo(page, 'Start asker');
   expect(stops.slice(0, 5)).toEqual(['Skip to content', 'Telltale', 'New sessionn', 'Sessions', 'Reviews']);

@@ -23,7 +23,6 @@ const BATCH = 2_000;
 export interface StageOptions {
   /** Files of the agents; those called `agent.yml` or `NAME.agent.yml` are served. */
   readonly files: Readonly<Record<string, string>>;
-  readonly requireToken?: boolean;
   /** Whether manifests are reloaded when they change. */
   readonly dev?: boolean;
 }
@@ -37,15 +36,17 @@ export interface Stage {
   /** What the server could tell nobody. */
   readonly errors: readonly unknown[];
   token(name: string, role: Role): Promise<string>;
-  /** The address of a page of the console. */
+  /** The address of a page of the console, with an admin's token. */
   at(path: string): string;
+  /** The same without a token. */
+  without(path: string): string;
   /** Puts a log into the store, as if a session had written it. */
   write(events: readonly SessionEvent[]): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The real server with the built console, on a runtime with an SQLite file. */
-export async function openStage({ files, requireToken = false, dev = false }: StageOptions): Promise<Stage> {
+export async function openStage({ files, dev = false }: StageOptions): Promise<Stage> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-console-')));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -69,18 +70,17 @@ export async function openStage({ files, requireToken = false, dev = false }: St
     cwd: folder,
   });
   const tokens = createTokens(runtime.store, clock);
-  // Without one a server that wants them does not start.
-  const own = requireToken ? (await tokens.create('stage', 'admin')).token : undefined;
   const daemon = await startDaemon({
-    ...{ runtime, catalog, clock, env, dev, onError, requireToken },
+    ...{ runtime, catalog, clock, env, dev, onError, startedBy: 'user:ana' },
     ...{ version: '0.0.0', host: '127.0.0.1', port: 0, web: WEB, onNote: () => undefined },
   });
   const watching = dev ? watchCatalog(catalog, { roots: [folder], clock, onError }) : undefined;
   return {
     ...{ url: daemon.url, port: daemon.port, folder, runtime, errors },
-    client: createClient({ url: daemon.url, ...(own === undefined ? {} : { token: own }) }),
+    client: createClient({ url: daemon.url, token: daemon.token }),
     token: async (name, role) => (await tokens.create(name, role)).token,
-    at: (path) => `${daemon.url}/#${path}`,
+    at: (path) => `${daemon.link}${path}`,
+    without: (path) => `${daemon.url}/#${path}`,
     async write(events) {
       const [first] = events;
       const last = events.at(-1);

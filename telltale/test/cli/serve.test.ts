@@ -29,6 +29,7 @@ function folderOf(files: Readonly<Record<string, string>>): string {
 
 interface Served {
   readonly url: string;
+  readonly token: string;
   readonly process: ChildProcess;
   readonly said: () => string;
   get(path: string): Promise<unknown>;
@@ -60,18 +61,22 @@ async function served(cwd: string, ...args: readonly string[]): Promise<Served> 
     expect.poll(() => out).toContain('"url"'),
     ended.then((code) => expect.unreachable(`it ended with ${code}: ${err}`)),
   ]);
-  const { url } = JSON.parse(out) as { readonly url: string };
+  const { url, token } = JSON.parse(out) as { readonly url: string; readonly token: string };
+  const authorization = `Bearer ${token}`;
   const ask = async (path: string, init?: RequestInit) =>
-    JSON.parse((await (await fetch(`${url}${path}`, init)).text()) || '{}');
+    JSON.parse(
+      (await (await fetch(`${url}${path}`, { headers: { authorization }, ...init })).text()) || '{}',
+    );
   return {
     url,
+    token,
     process: child,
     said: () => err,
     get: (path) => ask(path),
     post: (path, body) =>
       ask(path, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { authorization, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }) as Promise<Record<string, unknown>>,
     async stop(signal) {
@@ -224,7 +229,7 @@ describe('telltale dev', () => {
     const page = await fetch(dev.url);
     expect(page.headers.get('content-type')).toContain('text/html');
     expect(await page.text()).toContain('<div id="root">');
-    const metrics = await fetch(`${dev.url}/metrics`);
+    const metrics = await fetch(`${dev.url}/metrics`, { headers: { authorization: `Bearer ${dev.token}` } });
     expect(await metrics.text()).toContain('# TYPE');
   });
 });

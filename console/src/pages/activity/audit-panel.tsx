@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import type { AuditEntry } from '../../../../telltale/src/client/api.ts';
+import { identityText } from '../../../../telltale/src/kernel/identity.ts';
 import { usePaged } from '../../data/use-paged.ts';
 import { cx } from '../../ui/class-names.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -43,7 +44,7 @@ function AuditRow({ entry }: { readonly entry: AuditEntry }) {
         size={14}
         className={isRefused ? 'text-fail' : 'text-done'}
       />
-      <span className="font-medium">{who}</span>
+      <span className="font-medium">{identityText(who)}</span>
       <span className="min-w-0 break-words text-ink-soft" title={what}>
         {isRefused ? `asked in vain: ${what}` : auditWords(what)}
       </span>

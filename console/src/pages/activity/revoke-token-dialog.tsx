@@ -1,4 +1,5 @@
 import type { TokenInfo } from '../../../../telltale/src/client/api.ts';
+import { tokenIdentity } from '../../../../telltale/src/kernel/identity.ts';
 import { useReadable } from '../../data/readable.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
@@ -17,7 +18,7 @@ export interface RevokeTokenDialogProps {
 export function RevokeTokenDialog({ token, onClose, onDone }: RevokeTokenDialogProps) {
   const { toasts, who } = useData();
   const caller = useReadable(who);
-  const isOwn = caller.kind === 'known' && caller.who.name === token?.name;
+  const isOwn = caller.kind === 'known' && token !== undefined && caller.who.by === tokenIdentity(token.name);
   const revoke = useCall((client, options, name: string) =>
     client.revokeToken(name, options).then(() => true),
   );

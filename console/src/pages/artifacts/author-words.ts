@@ -1,3 +1,4 @@
+import { identityText } from '../../../../telltale/src/kernel/identity.ts';
 /** Who wrote a version, in words: `agent:reformer` is the agent reformer. */
 export function authorWords(author: string): string {
   if (author === 'manifest') return 'a manifest';
@@ -5,7 +6,7 @@ export function authorWords(author: string): string {
   const [kind = '', ...rest] = author.split(':');
   const name = rest.join(':');
   if (name === '') return author;
-  return kind === 'agent' ? `the agent ${name}` : kind === 'user' ? name : author;
+  return kind === 'agent' ? `the agent ${name}` : identityText(author);
 }
 
 export const isBuiltIn = ({ author }: { readonly author: string }): boolean => author === 'genesis';

@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import type { ReviewInfo } from '../../../../telltale/src/client/api.ts';
+import { identityText } from '../../../../telltale/src/kernel/identity.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 import { cx } from '../../ui/class-names.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -32,7 +33,7 @@ export const ReviewLine = ({ review, resolution, chosen }: ReviewLineProps) => (
           {resolution === undefined ? KIND_LABELS[review.kind] : resolutionWords(resolution)}
         </span>
         <span className="min-w-0 flex-1 truncate">
-          {resolution === undefined ? review.agent : `by ${resolution.by}`}
+          {resolution === undefined ? review.agent : `by ${identityText(resolution.by)}`}
         </span>
         <RelativeTime at={resolution?.at ?? review.at} />
       </span>

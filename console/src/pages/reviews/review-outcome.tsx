@@ -1,3 +1,4 @@
+import { identityText } from '../../../../telltale/src/kernel/identity.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 import { formatDateTime } from '../../format/format-time.ts';
 import { cx } from '../../ui/class-names.ts';
@@ -20,7 +21,7 @@ export function ReviewOutcome({ resolution }: { readonly resolution: Resolution 
       <Icon name={icon} size={18} className="mt-0.5" />
       <div className="min-w-0 text-ink">
         <p className="font-semibold">
-          {resolutionWords(resolution)} by {resolution.by}, <RelativeTime at={resolution.at} />
+          {resolutionWords(resolution)} by {identityText(resolution.by)}, <RelativeTime at={resolution.at} />
         </p>
         {resolution.note === undefined ? null : (
           <p className="mt-0.5 break-words whitespace-pre-wrap">{resolution.note}</p>

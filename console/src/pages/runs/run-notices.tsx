@@ -1,3 +1,4 @@
+import { identityText } from '../../../../telltale/src/kernel/identity.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { StoppedNotice } from '../log/stopped-notice.tsx';
 import { useRunView } from './run-view.ts';
@@ -15,8 +16,8 @@ export function RunNotices() {
       {cancelling !== undefined && (status === 'running' || status === 'waiting') ? (
         <p role="status" className="flex gap-2 rounded-lg bg-off-soft px-3 py-2 text-small">
           <Icon name="stop" size={14} className="mt-0.5 text-off" />
-          {cancelling.by} wants it ended: {cancelling.reason}. What runs is stopped, and undone where it can
-          be.
+          {identityText(cancelling.by)} wants it ended: {cancelling.reason}. What runs is stopped, and undone
+          where it can be.
         </p>
       ) : null}
       {error === undefined ? null : status === 'cancelled' ? (

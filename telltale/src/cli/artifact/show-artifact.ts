@@ -4,6 +4,7 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
+import { signerFor } from '../signer.ts';
 import { usage } from '../usage.ts';
 import { brief } from '../view/brief.ts';
 import { agoText, countText, timeText } from '../view/figures.ts';
@@ -106,11 +107,11 @@ export async function rollbackArtifact(
   options: RollbackOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { stdout, clock, env } = context.io;
+  const { stdout, clock } = context.io;
   const version = wholeNumber('VERSION', to);
   return withStoredSessions(context, options, async ({ store }) => {
     const artifacts = storedArtifacts(store, clock);
-    const made = await artifacts.rollback(name, version, options.by ?? env.USER ?? 'user');
+    const made = await artifacts.rollback(name, version, signerFor(options.by));
     await stdout.write(
       options.json === true
         ? jsonText(artifactJson(made), 2)

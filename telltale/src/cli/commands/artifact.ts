@@ -92,7 +92,7 @@ export const registerArtifact: RegisterCommand = (program, context) => {
     .description('Puts an old version back, as a new one: the others stay.')
     .argument('<artifact>', 'its name')
     .argument('<version>', 'the version to put back')
-    .option('--by <name>', 'who does it (default: USER)')
+    .option('--by <name>', 'for whom you do it; your user name is recorded with it')
     .option('--json', 'print the new version as JSON')
     .action(
       context.run(async (name: string, version: string, _own: unknown, command: WithOptions) =>

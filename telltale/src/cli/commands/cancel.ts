@@ -17,6 +17,7 @@ import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { streamToResume } from '../session/stream-to-resume.ts';
 import { withRuntime, withStoredSessions } from '../session/with-runtime.ts';
+import { signer } from '../signer.ts';
 import { jsonText } from '../view/json-line.ts';
 
 export interface CancelOptions {
@@ -35,7 +36,6 @@ Examples:
 `;
 
 const DEFAULT_REASON = 'asked to';
-const BY = 'user';
 /** Somebody else was quicker, and ends it or has. */
 const BY_OTHERS: ReadonlySet<string> = new Set([
   'stream_owned',
@@ -69,7 +69,7 @@ export async function cancelStream(
   find: (store: Store) => Promise<StreamInfo>,
 ): Promise<ExitCode> {
   const reason = options.reason ?? DEFAULT_REASON;
-  const ends = { reason, by: BY, clock: context.io.clock, force: options.force === true };
+  const ends = { reason, by: signer(), clock: context.io.clock, force: options.force === true };
   const found = await withStoredSessions(context, options, async ({ store }): Promise<Outcome> => {
     const info = await ledBy(store, await find(store));
     const told = { kind: info.kind, stream: info.stream };
@@ -120,7 +120,7 @@ async function endRun(store: Store, info: StreamInfo, ends: Ends): Promise<Ended
     if (way === 'at once' && (await cancelUnownedRun(store, stream, ends)) !== 'owned')
       return cancelledNow(stream);
   }
-  await store.send(stream, { kind: RUN_CANCEL, from: BY, body: ends.reason });
+  await store.send(stream, { kind: RUN_CANCEL, from: ends.by, body: ends.reason });
   const pid = (await store.info(stream))?.owner?.pid ?? owner?.pid;
   return pid === undefined ? 'kept' : deliveredTo(pid, stream);
 }
@@ -178,7 +178,7 @@ async function endByWorking(
   return withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
     if (reason !== undefined)
       await runtime.store.send(run, {
-        ...{ kind: kind === 'session' ? 'cancel' : RUN_CANCEL, from: BY, body: reason },
+        ...{ kind: kind === 'session' ? 'cancel' : RUN_CANCEL, from: signer(), body: reason },
       });
     try {
       // By the runtime itself: one that has ended meanwhile is not resumed.

@@ -22,7 +22,7 @@ export const registerDev: RegisterCommand = (program, context) => {
       '--port <number>',
       'the port to listen on, 0 for a free one (default: 4800, or the next free one)',
     )
-    .option('--json', 'print where it listens as JSON')
+    .option('--json', 'print {"url", "port", "token", "link"} as JSON')
     .addHelpText('after', EXAMPLES)
     .action(
       context.run(async (dir: string | undefined, options: ServeOptions) =>

@@ -62,7 +62,7 @@ export const registerReviews: RegisterCommand = (program, context) => {
       .description(summary)
       .argument('<review>', 'which one')
       .option('--note <text>', 'why, for the log and for the agent')
-      .option('--by <name>', 'who decides (default: the user who runs this)')
+      .option('--by <name>', 'for whom you decide; your user name is recorded with it')
       .option('--choice <option>', 'which of the answers that it gives to choose from')
       .option('--json', 'print {"review", "kind", "session", "answer", "choice", "by", "outcome", "pid"}');
   decision(

@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { RegisterCommand } from '../command.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { durabilityOption } from '../session/durability-option.ts';
@@ -8,7 +9,8 @@ Serves the agents of the manifests (default: those of this folder) over HTTP, wi
 console, and works on all that the store holds: what was cut off goes on, schedules are
 kept, hooks are taken. Ctrl-C ends it in order: what runs goes on at the next start.
 
-On this machine nobody needs a token. On any other address one has to be set first:
+Every request needs a token. The link that is printed contains one, which ends with the
+daemon. Clients on other machines need one that lasts:
   $ telltale token create me --role admin
 
 Examples:
@@ -30,9 +32,9 @@ export const registerServe: RegisterCommand = (program, context) => {
       '--capacity <number>',
       'the most sessions and runs worked on here at once (default: 256 in a fleet, else no limit)',
     )
-    .option('--require-token', 'ask for a token also on this machine')
+    .addOption(new Option('--require-token').hideHelp())
     .option('--no-console', 'leave the console out')
-    .option('--json', 'print where it listens as JSON')
+    .option('--json', 'print {"url", "port", "token", "link"} as JSON')
     .addOption(durabilityOption())
     .addHelpText('after', EXAMPLES)
     .action(

@@ -8,6 +8,7 @@ import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { streamToResume } from '../session/stream-to-resume.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
+import { signer } from '../signer.ts';
 import { jsonText } from '../view/json-line.ts';
 
 interface Options {
@@ -55,7 +56,7 @@ async function steer(
     if (await hearsNoMore(runtime.store, info)) throw nobodyReads(stream, fork);
     const remedy = `Write the message behind the session: telltale steer ${asked} "what to say"`;
     const text = await readInput(argument, io, remedy);
-    await forkingBy(runtime.steer(stream, text), stream, fork);
+    await forkingBy(runtime.steer(stream, text, signer()), stream, fork);
     const owner = (await runtime.store.info(stream))?.owner;
     const resume = `${await streamToResume(runtime.store, info, io)}${storeFlag(options.store)}`;
     await io.stdout.write(

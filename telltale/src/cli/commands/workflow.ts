@@ -158,7 +158,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
       'the event: what the step\'s "event" says; for "custom", the name that its "match" wants',
     )
     .argument('[data]', 'what it carries: a JSON object, or @FILE')
-    .option('--from <name>', 'who sends it (default: user)')
+    .option('--from <name>', 'for whom you send it; your user name is recorded with it')
     .option('--json', 'print {"run", "event", "outcome", "pid"}')
     .action(
       context.run(

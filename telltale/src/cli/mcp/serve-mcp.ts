@@ -1,10 +1,18 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { parseDuration } from '../../kernel/duration.ts';
+import { isLoopback } from '../../kernel/host-name.ts';
 import type { McpServer } from '../../mcp/server/create-mcp-server.ts';
+import type { HttpOptions } from '../../mcp/server/serve-http.ts';
+import { createTokens, newToken } from '../../server/auth/create-tokens.ts';
+import type { Tokens } from '../../server/auth/tokens.ts';
 import type { CommandContext } from '../command.ts';
+import { keepDaemonFile } from '../daemon-files.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { portOption } from '../port-option.ts';
+import { shownLocation, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
+import { signer } from '../signer.ts';
 import { usage } from '../usage.ts';
 import { loadAgents } from './load-agents.ts';
 
@@ -23,6 +31,16 @@ export interface McpOptions {
 
 const DEFAULT_PORT = 4810;
 const LOOPBACK = '127.0.0.1';
+const KEY_CHARS = 12;
+
+interface HttpPlace {
+  readonly port: number;
+  readonly host: string;
+  /** What `--token` or the environment says. */
+  readonly token: string | undefined;
+  readonly tokens: Tokens;
+  readonly store: string;
+}
 
 /** `telltale mcp`. Over stdio nothing but messages goes to standard output. */
 export async function serveMcp(
@@ -56,14 +74,15 @@ export async function serveMcp(
   await withRuntime(context, opened, async (runtime) => {
     const { createMcpServer } = await import('../../mcp/server/create-mcp-server.ts');
     const server = await createMcpServer({ runtime, agents, clock: io.clock, onError, ...settings });
-    if (port === undefined) await overStdio(server, io, onError);
-    else
-      await overHttp(
-        server,
-        { port, host: host ?? LOOPBACK, token: token ?? (io.env.TELLTALE_MCP_TOKEN || undefined) },
-        io,
-        onError,
-      );
+    if (port === undefined) return overStdio(server, io, onError);
+    const at = {
+      port,
+      host: host ?? LOOPBACK,
+      token: token ?? (io.env.TELLTALE_MCP_TOKEN || undefined),
+      tokens: createTokens(runtime.store, io.clock),
+      store: shownLocation(storeLocation(store, io)),
+    };
+    await overHttp(server, at, io, onError);
   });
   return EXIT.ok;
 }
@@ -71,25 +90,67 @@ export async function serveMcp(
 async function overStdio(server: McpServer, io: Io, onError: (thrown: unknown) => void): Promise<void> {
   const { serveStdio } = await import('../../mcp/server/serve-stdio.ts');
   const { stdin: input, stdout: output, clock, signal } = io;
-  await serveStdio(server, { input, output, clock, signal, onError });
+  await serveStdio(server, { input, output, clock, signal, identity: signer(), onError });
 }
 
 async function overHttp(
   server: McpServer,
-  at: { readonly port: number; readonly host: string; readonly token: string | undefined },
-  { stderr, signal }: Io,
+  { port, host, token: given, tokens, store }: HttpPlace,
+  io: Io,
   onError: (thrown: unknown) => void,
 ): Promise<void> {
+  const { stderr, signal } = io;
+  if (!isLoopback(host) && given === undefined && !(await tokens.any())) throw needsToken(host);
   const { serveHttp } = await import('../../mcp/server/serve-http.ts');
-  const serving = await serveHttp(server, { ...at, onError });
-  await stderr.write(`Serving MCP at ${serving.url}. Ctrl-C ends it.\n`);
+  const token = given ?? newToken();
+  const serving = await serveHttp(server, {
+    port,
+    host,
+    identify: identifying(token, given, tokens),
+    onError,
+  });
+  const { url } = serving;
+  const kept = { url, host, port: serving.port, store, token, startedAt: io.clock.now() };
+  const forgetFile = await keepDaemonFile(io, kept).catch((thrown: unknown) => {
+    onError(thrown);
+    return async () => undefined;
+  });
+  const header = given === undefined ? `Clients send the header "authorization: Bearer ${token}".\n` : '';
+  await stderr.write(`Serving MCP at ${url}. Ctrl-C ends it.\n${header}`);
   try {
     if (!signal.aborted)
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   } finally {
     await serving.close();
+    await forgetFile();
   }
 }
+
+/**
+ * Whose a token is: of the store's tokens the name; of one that this command made, who started it; of one that somebody
+ * chose, a digest of it, since everybody whom it was given to looks the same.
+ */
+function identifying(
+  token: string,
+  given: string | undefined,
+  tokens: Pick<Tokens, 'check'>,
+): HttpOptions['identify'] {
+  const own = digestOf(token);
+  const identity = given === undefined ? signer() : `key:${own.toString('hex').slice(0, KEY_CHARS)}`;
+  return async (sent) => {
+    if (timingSafeEqual(digestOf(sent), own)) return identity;
+    const caller = await tokens.check(sent);
+    return caller === undefined || caller.role === 'read' ? undefined : caller.by;
+  };
+}
+
+const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+const needsToken = (host: string) =>
+  usage(
+    `No client on another machine has a token for ${host}.`,
+    'Set a token that clients have to send: --token, TELLTALE_MCP_TOKEN, or telltale token create NAME --role run. Or leave --host at 127.0.0.1.',
+  );
 
 function duration(option: string, text: string): number {
   const read = parseDuration(text);

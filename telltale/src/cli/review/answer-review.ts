@@ -1,12 +1,10 @@
-import { userInfo } from 'node:os';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { Io } from '../io.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { streamToResume } from '../session/stream-to-resume.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
-import { usage } from '../usage.ts';
+import { signerFor } from '../signer.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
 import { findToAnswer } from './find-review.ts';
@@ -31,7 +29,7 @@ export async function answer(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout } = context.io;
-  const by = whoDecides(options.by, context.io);
+  const by = signerFor(options.by);
   return withStoredSessions(context, options, async (sessions) => {
     const id = await findToAnswer(sessions, asked);
     const said = 'approved' in word ? word : word.text === undefined ? {} : { text: word.text };
@@ -65,15 +63,4 @@ export async function answer(
     await stdout.write(options.json === true ? jsonText({ ...json, pid: pid ?? null }, 2) : text);
     return EXIT.ok;
   });
-}
-
-/** The user of the operating system, unless somebody else is named. */
-function whoDecides(named: string | undefined, { env }: Pick<Io, 'env'>): string {
-  if (named?.trim() === '') throw usage('--by names nobody.', 'Write --by ann, or leave it out.');
-  if (named !== undefined) return named;
-  try {
-    return userInfo().username;
-  } catch {
-    return env.USER || 'user'; // a process may run under a number that has no name
-  }
 }

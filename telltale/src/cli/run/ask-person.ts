@@ -1,6 +1,7 @@
 import type { Answer, Approve } from '../../targets/target.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
+import { signer } from '../signer.ts';
 import { spelledOut } from '../view/harmless.ts';
 import type { RunView } from './run-view.ts';
 
@@ -23,12 +24,10 @@ export function askPerson(io: Io, view: Pick<RunView, 'aside'>): Approve | undef
   };
 }
 
-/** What the log calls whoever sits there. */
-const BY = 'user at the terminal';
-
 async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Promise<Answer> {
   const { what, target, input, changed = [], signal } = question;
-  const no = { approved: false, by: BY };
+  const by = signer();
+  const no = { approved: false, by };
   if (signal.aborted) return no;
   const { bold, dim, red, yellow } = paletteFor(stderr);
   const told = spelledOut(what);
@@ -56,7 +55,7 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
     await stderr.write('\n');
     return no;
   }
-  return { approved: /^\s*y(es)?\s*$/i.test(answer), by: BY };
+  return { approved: /^\s*y(es)?\s*$/i.test(answer), by };
 }
 
 const indented = (text: string): readonly string[] => text.split('\n').map((line) => `    ${line}`);

@@ -9,6 +9,7 @@ import type { ExitCode } from '../exit-code.ts';
 import { findSession } from '../session/find-session.ts';
 import { openEarly } from '../session/open-early.ts';
 import { requireStore } from '../session/with-runtime.ts';
+import { signer } from '../signer.ts';
 import { loadForRun } from './load-for-run.ts';
 import { maxTurnsOf } from './work-options.ts';
 import { type WorkOptions, workSession } from './work-session.ts';
@@ -48,6 +49,7 @@ async function goOn(
   const { io } = context;
   const maxTurns = maxTurnsOf(options);
   const chosen: ResumeOptions = {
+    by: signer(),
     ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
@@ -72,7 +74,7 @@ async function goOn(
       // What is refused has said nothing: whoever tries again would say it twice.
       const first = async () => {
         wasOwned = (await runtime.store.info(stream))?.owner !== undefined;
-        if (!wasOwned) await runtime.steer(stream, said);
+        if (!wasOwned) await runtime.steer(stream, said, signer());
       };
       const session = await runtime.resume(stream, { ...chosen, agent, first });
       if (wasOwned) await session.steer(said); // its owner has let go of it meanwhile

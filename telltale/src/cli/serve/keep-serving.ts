@@ -2,15 +2,17 @@ import type { Daemon } from '../../server/start-daemon.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
+import { keepDaemonFile } from '../daemon-files.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { portOption } from '../port-option.ts';
 import { shownLocation, storeLocation } from '../session/store-location.ts';
+import { signer } from '../signer.ts';
 import { jsonText } from '../view/json-line.ts';
 import type { AgentSource } from './agent-source.ts';
 import { type Going, observe, say, stopped, withAgents } from './keep-going.ts';
 import { keepTellingEdits } from './keep-telling-edits.ts';
 import { openingText } from './serve-lines.ts';
-import { daemonOptions, type ServeOptions } from './serve-options.ts';
+import { daemonOptions, LOOPBACK, type ServeOptions } from './serve-options.ts';
 import { DEFAULT_PORT, startOn } from './serve-port.ts';
 import { tellReloads } from './tell-reloads.ts';
 
@@ -22,12 +24,15 @@ interface Serving extends Going {
   readonly port: number;
 }
 
+const NO_EFFECT = '--require-token has no effect any more: every request needs a token. Leave it out.';
+
 /** Serves the agents until the process is told to stop. */
 export function keepServing(
   source: AgentSource,
   options: ServeOptions,
   { dev: isDev, context }: { readonly dev: boolean; readonly context: CommandContext },
 ): Promise<ExitCode> {
+  if (options.requireToken === true) say(context.io)(NO_EFFECT);
   const port = options.port === undefined ? DEFAULT_PORT : portOption('--port', options.port);
   const how = { role: isDev ? 'dev' : 'serve', mayBeBroken: isDev, options };
   const loadRest = () => import('../../server/start-daemon.ts');
@@ -40,6 +45,7 @@ async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
   const { source, catalog, isDev, io, onError } = serving;
   const telemetry = await observe(runtime, serving);
   const daemon = await start(runtime, serving, telemetry.metrics);
+  const forgetFile = await keepFile(daemon, serving);
   const stopTelling = isDev ? await tellReloads(catalog, source.roots, io, onError) : undefined;
   await announce(daemon, serving);
   const forgetEdits = await keepTellingEdits(runtime.store, serving, serving.options);
@@ -57,6 +63,7 @@ async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
     forgetEdits();
     await daemon.close();
     await telemetry.close();
+    await forgetFile();
   }
 }
 
@@ -69,18 +76,34 @@ async function start(
   const { clock, env } = io;
   return startOn(port, isDev && options.port === undefined, (on) =>
     startDaemon({
-      ...{ runtime, catalog, clock, env, version, dev: isDev, port: on },
+      ...{ runtime, catalog, clock, env, version, dev: isDev, port: on, startedBy: signer() },
       ...{ metrics, onError, onNote: say(io) },
       ...daemonOptions(options),
     }),
   );
 }
 
+/** Where other commands of this user find the daemon. It serves without that, too: its link is printed. */
+async function keepFile(
+  { url, port, token }: Daemon,
+  { options: { host = LOOPBACK, store }, io, onError }: Serving,
+): Promise<() => Promise<void>> {
+  try {
+    return await keepDaemonFile(io, {
+      ...{ url, host, port, token, startedAt: io.clock.now() },
+      store: shownLocation(storeLocation(store, io)),
+    });
+  } catch (thrown) {
+    onError(thrown);
+    return async () => undefined;
+  }
+}
+
 async function announce(
-  { url, port }: Daemon,
+  { url, port, token, link }: Daemon,
   { source: { isTour }, catalog, options, isDev, version, io }: Serving,
 ): Promise<void> {
-  if (options.json === true) return io.stdout.write(jsonText({ url, port }));
-  const opened = { url, version, isDev, isTour, store: shownLocation(storeLocation(options.store, io)) };
+  if (options.json === true) return io.stdout.write(jsonText({ url, port, token, link }));
+  const opened = { link, version, isDev, isTour, store: shownLocation(storeLocation(options.store, io)) };
   await io.stderr.write(openingText(opened, catalog.list(), { paint: paletteFor(io.stderr), cwd: io.cwd }));
 }

@@ -8,7 +8,8 @@ export interface Look {
 }
 
 export interface Opened {
-  readonly url: string;
+  /** The address of the console, with a token. */
+  readonly link: string;
   readonly version: string;
   readonly isDev: boolean;
   /** Whether the agent is the one that newcomers meet. */
@@ -19,18 +20,22 @@ export interface Opened {
 /** What is said once the server listens. */
 export function openingText(opened: Opened, agents: readonly CatalogEntry[], look: Look): string {
   const { paint } = look;
-  const { url, version, isDev, isTour, store } = opened;
+  const { link, version, isDev, isTour, store } = opened;
   const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
   const what = isTour
     ? `${names.join(', ')}, to try, in telltale-tour: this folder has no agent of its own`
     : names.join(', ');
   return [
     `${paint.bold(`Telltale ${version}`)}${isDev ? paint.dim(' · reloads manifests when they change') : ''}`,
-    `  console  ${paint.cyan(url)}`,
+    `  console  ${paint.cyan(link)}`,
     `  agents   ${what === '' ? 'none that can be started' : what}`,
     `  store    ${store}`,
     ...agents.flatMap((entry) => problemLines(entry, look)),
-    paint.dim(isDev ? 'Open the console and start an agent. Ctrl-C ends it.' : 'Ctrl-C ends it.'),
+    paint.dim(
+      isDev
+        ? 'Open the link and start an agent. The link is a key to this server: keep it to yourself. Ctrl-C ends it.'
+        : 'The link is a key to this server: keep it to yourself. Ctrl-C ends it.',
+    ),
     '',
   ].join('\n');
 }

@@ -10,13 +10,14 @@ export interface ServeOptions {
   readonly host?: string;
   readonly allowHost?: readonly string[];
   readonly origin?: readonly string[];
+  /** Accepted and without effect: every request needs a token. */
   readonly requireToken?: true;
   /** False with `--no-console`. */
   readonly console?: boolean;
   readonly json?: true;
 }
 
-const LOOPBACK = '127.0.0.1';
+export const LOOPBACK = '127.0.0.1';
 const WEB = fileURLToPath(new URL('../../../web', import.meta.url));
 
 /** What the options say of the daemon, but for its port. */
@@ -24,12 +25,10 @@ export const daemonOptions = ({
   host = LOOPBACK,
   allowHost,
   origin,
-  requireToken,
   console,
-}: ServeOptions): Pick<DaemonOptions, 'host' | 'web' | 'requireToken' | 'allowHosts' | 'origins'> => ({
+}: ServeOptions): Pick<DaemonOptions, 'host' | 'web' | 'allowHosts' | 'origins'> => ({
   host,
   ...(console === false || !existsSync(WEB) ? {} : { web: WEB }),
-  ...(requireToken === true ? { requireToken: true } : {}),
   ...(allowHost === undefined ? {} : { allowHosts: allowHost }),
   ...(origin === undefined ? {} : { origins: origin }),
 });

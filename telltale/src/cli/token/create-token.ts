@@ -1,9 +1,11 @@
 import type { Role } from '../../client/api.ts';
+import { createAudit } from '../../server/auth/create-audit.ts';
 import { createTokens } from '../../server/auth/create-tokens.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { StoreOption } from '../session/store-option.ts';
 import { withSessions } from '../session/with-runtime.ts';
+import { signer } from '../signer.ts';
 import { timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
 
@@ -19,9 +21,18 @@ export async function createToken(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout, stderr, clock } = context.io;
-  const { token, info } = await withSessions(context, options, ({ store }) =>
-    createTokens(store, clock).create(name, role),
-  );
+  const by = signer();
+  const { token, info } = await withSessions(context, options, async ({ store }) => {
+    const created = await createTokens(store, clock).create(name, role, by);
+    await createAudit(store).add({
+      who: by,
+      role: 'admin',
+      what: 'telltale token create',
+      about: name,
+      status: 201,
+    });
+    return created;
+  });
   if (json === true) {
     await stdout.write(jsonText({ name, role, token, created: timeText(info.createdAt) }, 2));
     return EXIT.ok;

@@ -1,4 +1,5 @@
 import type { TokenInfo } from '../../client/api.ts';
+import { identityText } from '../../kernel/identity.ts';
 import { createTokens } from '../../server/auth/create-tokens.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
@@ -6,6 +7,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withSessions } from '../session/with-runtime.ts';
 import { agoText, timeText } from '../view/figures.ts';
+import { harmlessLine } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
 import { type Column, tableLines } from '../view/table.ts';
 import type { TokenOptions } from './create-token.ts';
@@ -14,6 +16,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'NAME', gives: true },
   { title: 'ROLE' },
   { title: 'CREATED' },
+  { title: 'BY' },
   { title: 'LAST USED' },
 ];
 
@@ -40,10 +43,11 @@ export async function listTokens(options: TokenOptions, context: CommandContext)
   }
   const now = clock.now();
   const paint = paletteFor(stdout);
-  const rows = found.map(({ name, role, createdAt, lastUsedAt }) => [
+  const rows = found.map(({ name, role, createdAt, createdBy = '', lastUsedAt }) => [
     name,
     role,
     agoText(now - createdAt),
+    harmlessLine(identityText(createdBy)),
     lastUsedAt === undefined ? 'never' : agoText(now - lastUsedAt),
   ]);
   const lines = tableLines(COLUMNS, rows, {
@@ -54,7 +58,10 @@ export async function listTokens(options: TokenOptions, context: CommandContext)
   return EXIT.ok;
 }
 
-const tokenJson = ({ name, role, createdAt, lastUsedAt }: TokenInfo) => ({
-  ...{ name, role, created: timeText(createdAt) },
+const tokenJson = ({ name, role, createdAt, createdBy, lastUsedAt }: TokenInfo) => ({
+  name,
+  role,
+  created: timeText(createdAt),
+  createdBy: createdBy ?? null,
   lastUsed: lastUsedAt === undefined ? null : timeText(lastUsedAt),
 });

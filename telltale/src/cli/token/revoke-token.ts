@@ -1,9 +1,11 @@
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { createAudit } from '../../server/auth/create-audit.ts';
 import { createTokens } from '../../server/auth/create-tokens.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
+import { signer } from '../signer.ts';
 import { jsonText } from '../view/json-line.ts';
 import type { TokenOptions } from './create-token.ts';
 
@@ -16,7 +18,10 @@ export async function revokeToken(
   const { stdout, clock } = context.io;
   await withStoredSessions(context, options, async ({ store }) => {
     const tokens = createTokens(store, clock);
-    if (await tokens.revoke(name)) return;
+    if (await tokens.revoke(name)) {
+      const what = 'telltale token revoke';
+      return createAudit(store).add({ who: signer(), role: 'admin', what, about: name, status: 204 });
+    }
     throw tokenUnknown(
       name,
       (await tokens.list()).map((each) => each.name),

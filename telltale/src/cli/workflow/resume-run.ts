@@ -5,6 +5,7 @@ import { runMode } from '../run/run-mode.ts';
 import { findRun } from '../session/find-session.ts';
 import { openEarly } from '../session/open-early.ts';
 import { requireStore, withRuntime } from '../session/with-runtime.ts';
+import { signer } from '../signer.ts';
 import { jsonText } from '../view/json-line.ts';
 import { type ChangeOptions, changeDecisions, decideChanges, showChanges } from './accept-changes.ts';
 import { type WorkRunOptions, workRun } from './work-run.ts';
@@ -30,6 +31,7 @@ export async function resumeRun(
       const decided = given && (await decideChanges({ workflows, run: stream, io }, given, isShown));
       const isPlain = Object.keys({ ...decided?.decide, ...decided?.run_new }).length === 0;
       const chosen: ResumeRunOptions = {
+        by: signer(),
         ...(decided === undefined ? {} : { acceptChanges: isPlain ? true : decided }),
         ...(options.wait === true ? { onWaiting: 'hold' } : {}),
       };

@@ -9,6 +9,7 @@ import { findRun } from '../session/find-session.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { streamToResume } from '../session/stream-to-resume.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
+import { signerFor } from '../signer.ts';
 import { jsonText } from '../view/json-line.ts';
 import { readObject } from './read-json.ts';
 
@@ -32,7 +33,7 @@ export async function signalRun(
     const info = await findRun(store, asked);
     const { stream, status } = info;
     if (hasEnded(status)) throw ended(stream, status);
-    const message = { kind: RUN_SIGNAL, from: options.from ?? 'user', body: { event, data } };
+    const message = { kind: RUN_SIGNAL, from: signerFor(options.from, '--from'), body: { event, data } };
     await postToRun({ store, clock: createSystemClock() }, stream, message);
     const pid = (await store.info(stream))?.owner?.pid;
     const json = { run: stream, event, outcome: pid === undefined ? 'kept' : 'delivered', pid: pid ?? null };

@@ -51,8 +51,8 @@ const INSTRUCTIONS =
 /** A server of workflows, agents and sessions; each connection speaks for itself. */
 export interface McpServer {
   readonly tools: readonly ServedTool[];
-  /** Speaks to one client until one of them closes. */
-  connect(transport: Transport): Promise<Server>;
+  /** Speaks to one client until one of them closes. `identity` is whose key it has; what it calls itself proves nothing. */
+  connect(transport: Transport, identity?: string): Promise<Server>;
 }
 
 /** The SDK is loaded here: it takes longer to load than all the rest of us. */
@@ -83,7 +83,7 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
 
   return {
     tools,
-    async connect(transport) {
+    async connect(transport, identity = 'program') {
       const server: Server = new SdkServer(
         { name: 'telltale', title: 'Telltale', version: ownVersion() },
         {
@@ -122,6 +122,7 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
           return toCallResult(
             await tool.call(args as JsonObject, {
               client: (server.getClientVersion()?.name ?? 'mcp client').slice(0, MAX_CLIENT_NAME),
+              identity,
               signal: extra.signal,
               progress,
             }),

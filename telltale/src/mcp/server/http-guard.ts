@@ -1,11 +1,11 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { hostNameOf, isLoopback } from '../../kernel/host-name.ts';
 
 export interface GuardOptions {
   /** Whether the server listens on this machine only. */
   readonly isOwnOnly: boolean;
-  readonly token: string | undefined;
+  /** Whether its token is valid. */
+  readonly isKnown: boolean;
   readonly path: string;
 }
 
@@ -23,19 +23,14 @@ const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'POST', 'DELETE
  */
 export function refuseRequest(
   { headers, method, url = '/' }: Pick<IncomingMessage, 'headers' | 'method' | 'url'>,
-  { isOwnOnly, token, path }: GuardOptions,
+  { isOwnOnly, isKnown, path }: GuardOptions,
 ): RequestRefusal | undefined {
-  const { host = '', origin, authorization = '' } = headers;
+  const { host = '', origin } = headers;
   if (isOwnOnly && !isLoopback(hostNameOf(`http://${host}`)))
     return { status: 403, message: 'Host is not this machine.' };
   if (origin !== undefined && !isOwnSite(hostNameOf(origin), hostNameOf(`http://${host}`)))
     return { status: 403, message: 'Origin is another site.' };
-  if (token !== undefined && !isSame(authorization.replace(/^bearer /i, 'Bearer '), `Bearer ${token}`))
-    return {
-      status: 401,
-      message: 'A bearer token is needed.',
-      headers: { 'www-authenticate': 'Bearer' },
-    };
+  if (!isKnown) return NO_TOKEN;
   if (url.split('?')[0] !== path) return { status: 404, message: `MCP is served at ${path}.` };
   if (!METHODS.has(method))
     return {
@@ -49,6 +44,13 @@ export function refuseRequest(
 /** What has no name, such as `null`, is nobody's. */
 const isOwnSite = (site: string, own: string): boolean => isLoopback(site) || (site !== '' && site === own);
 
-/** As hashes: how long it takes says nothing of how much of it is right. */
-const isSame = (given: string, expected: string): boolean => timingSafeEqual(hashOf(given), hashOf(expected));
-const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+/** What a client sends as its bearer token; undefined where that is none. */
+export const bearerOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined =>
+  /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+
+/** Of a request without a token that is valid here. */
+const NO_TOKEN: RequestRefusal = {
+  status: 401,
+  message: 'A bearer token is needed.',
+  headers: { 'www-authenticate': 'Bearer' },
+};

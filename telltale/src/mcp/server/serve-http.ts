@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { cannotListen } from '../../kernel/cannot-listen.ts';
 import { isLoopback, urlOf } from '../../kernel/host-name.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { McpServer } from './create-mcp-server.ts';
-import { refuseRequest } from './http-guard.ts';
+import { bearerOf, refuseRequest } from './http-guard.ts';
 import { readBody } from './read-body.ts';
 import { INVALID_REQUEST, refusal } from './read-message.ts';
 
@@ -14,14 +13,20 @@ export interface HttpOptions {
   /** 0 for a free one. */
   readonly port: number;
   readonly host: string;
-  /** What clients have to send as a bearer token; needed on any address but loopback. */
-  readonly token?: string | undefined;
+  /** Whose bearer token a client sends: every request needs one. Undefined for a token that is not valid. */
+  readonly identify: (token: string) => Promise<string | undefined>;
   readonly onError: (error: unknown) => void;
+}
+
+interface Connection {
+  readonly transport: StreamableHTTPServerTransport;
+  readonly identity: string;
 }
 
 export interface HttpServing {
   /** `http://127.0.0.1:4810/mcp`. */
   readonly url: string;
+  readonly port: number;
   close(): Promise<void>;
 }
 
@@ -33,43 +38,48 @@ const SESSION_HEADER = 'mcp-session-id';
 
 /** Serves clients over streamable HTTP, each with a session of its own, until it is closed. */
 export async function serveHttp(server: McpServer, options: HttpOptions): Promise<HttpServing> {
-  const { port, host, token, onError } = options;
-  if (!isLoopback(host) && token === undefined) throw needsToken(host);
+  const { port, host, identify, onError } = options;
   const [{ StreamableHTTPServerTransport: SdkTransport }, { isInitializeRequest }] = await Promise.all([
     import('@modelcontextprotocol/sdk/server/streamableHttp.js'),
     import('@modelcontextprotocol/sdk/types.js'),
   ]);
   /** In the order of their last use. */
-  const sessions = new Map<string, StreamableHTTPServerTransport>();
+  const sessions = new Map<string, Connection>();
 
-  const begin = async (): Promise<StreamableHTTPServerTransport> => {
+  const begin = async (identity: string): Promise<StreamableHTTPServerTransport> => {
     const transport = new SdkTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized(id) {
-        sessions.set(id, transport);
+        sessions.set(id, { transport, identity });
         const [oldest] = sessions.keys();
         if (sessions.size > MAX_SESSIONS && oldest !== undefined)
-          void sessions.get(oldest)?.close().catch(onError);
+          void sessions.get(oldest)?.transport.close().catch(onError);
       },
     });
     transport.onclose = () => {
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
     };
     // The SDK's own type has "undefined" where the interface it implements does not allow it.
-    await server.connect(transport as Parameters<McpServer['connect']>[0]);
+    await server.connect(transport as Parameters<McpServer['connect']>[0], identity);
     return transport;
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const refused = refuseRequest(request, { isOwnOnly: isLoopback(host), token, path: PATH });
-    if (refused !== undefined) return reply(response, refused.status, refused.message, refused.headers);
+    const token = bearerOf(request);
+    const identity = token === undefined ? undefined : await identify(token);
+    const rules = { isOwnOnly: isLoopback(host), isKnown: identity !== undefined, path: PATH };
+    const refused = refuseRequest(request, rules);
+    if (refused !== undefined || identity === undefined)
+      return reply(response, refused?.status ?? 401, refused?.message ?? '', refused?.headers);
     const id = request.headers[SESSION_HEADER];
-    const known = typeof id === 'string' ? sessions.get(id) : undefined;
+    const found = typeof id === 'string' ? sessions.get(id) : undefined;
+    // A session belongs to whoever began it: its id alone lets nobody in.
+    const known = found?.identity === identity ? found.transport : undefined;
     if (id !== undefined && known === undefined)
       return reply(response, 404, 'There is no such session: initialize a new one.');
     if (known !== undefined && typeof id === 'string') {
       sessions.delete(id);
-      sessions.set(id, known);
+      sessions.set(id, { transport: known, identity });
     }
     if (request.method !== 'POST') {
       if (known === undefined) return reply(response, 400, `${SESSION_HEADER} is missing.`);
@@ -79,7 +89,7 @@ export async function serveHttp(server: McpServer, options: HttpOptions): Promis
     if ('refused' in body) return replyWith(response, body.status, body.refused);
     if (known === undefined && !isInitializeRequest(body.value))
       return reply(response, 400, `${SESSION_HEADER} is missing: the first message is "initialize".`);
-    return (known ?? (await begin())).handleRequest(request, response, body.value);
+    return (known ?? (await begin(identity))).handleRequest(request, response, body.value);
   };
 
   const http = createServer((request, response) => {
@@ -97,9 +107,10 @@ export async function serveHttp(server: McpServer, options: HttpOptions): Promis
   const { port: taken } = http.address() as AddressInfo;
   return {
     url: `${urlOf(host, taken)}${PATH}`,
+    port: taken,
     async close() {
       const closed = new Promise<void>((resolve) => http.close(() => resolve()));
-      await Promise.all([...sessions.values()].map((transport) => transport.close()));
+      await Promise.all([...sessions.values()].map(({ transport }) => transport.close()));
       http.closeAllConnections();
       await closed;
     },
@@ -113,8 +124,3 @@ function replyWith(response: ServerResponse, status: number, body: object, heade
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...headers });
   response.end(JSON.stringify(body));
 }
-
-const needsToken = (host: string) =>
-  new RuntimeError('usage', `Anybody who reaches ${host} could use this server.`, {
-    hint: 'Set a token that clients have to send: --token, or TELLTALE_MCP_TOKEN. Or leave --host at 127.0.0.1.',
-  });

@@ -12,6 +12,8 @@ export interface StdioEdges {
   readonly clock: Clock;
   /** Ends it. */
   readonly signal: AbortSignal;
+  /** Who started it: its client is theirs. */
+  readonly identity?: string;
   readonly onError: (error: unknown) => void;
 }
 
@@ -24,7 +26,7 @@ const LAST_ANSWERS_MS = 5_000;
 
 /** Serves one client over a pair of pipes, until it closes its side or the signal is aborted. */
 export async function serveStdio(server: McpServer, edges: StdioEdges): Promise<void> {
-  const { input, output, clock, signal, onError } = edges;
+  const { input, output, clock, signal, identity, onError } = edges;
   const types = await import('@modelcontextprotocol/sdk/types.js');
   /** Ids of requests without an answer. */
   const asked = new Set<string | number>();
@@ -79,7 +81,7 @@ export async function serveStdio(server: McpServer, edges: StdioEdges): Promise<
     },
     () => refuse(refusal(INVALID_REQUEST, `A message has more than ${MAX_MESSAGE_BYTES} bytes.`)),
   );
-  const connected = await server.connect(transport);
+  const connected = await server.connect(transport, identity);
   try {
     for await (const chunk of input) {
       if (unread > MAX_UNREAD_CHARS && !signal.aborted) await untilRead();

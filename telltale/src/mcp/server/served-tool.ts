@@ -7,8 +7,10 @@ export type Progress = (message: string, level?: 'info' | 'warning') => void;
 
 /** Who calls, and how it hears of what goes on. */
 export interface ToolCall {
-  /** The name that the client gives itself. */
+  /** The name that the client gives itself: shown, and never trusted. */
   readonly client: string;
+  /** Whose key the client has, as the server knows: `token:ci`, `user:ana`. */
+  readonly identity: string;
   /** Aborted when the client cancels the call or goes away. */
   readonly signal: AbortSignal;
   /** Absent where the client does not want to know. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../kernel/clock.ts';
+import { mcpIdentity } from '../../kernel/identity.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClientRuns } from '../../session/runs/client-types.ts';
@@ -23,7 +24,10 @@ export interface WorkflowCallEdges {
 
 /** One call of a client. */
 export interface ClientCall {
+  /** The name that the client gives itself: shown, and never trusted. */
   readonly client: string;
+  /** Whose key it has. */
+  readonly identity: string;
   readonly signal?: AbortSignal | undefined;
   /** Steps that have completed, while the call waits. */
   readonly onMoved?: ((done: number) => void) | undefined;
@@ -52,9 +56,9 @@ export interface WorkflowCalls {
 export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
   const { catalog, runs, keyRing, clock, waitMs } = edges;
 
-  const answer = async (run: string, { signal, onMoved }: ClientCall, sent?: TokenClaims) => {
+  const answer = async (run: string, { identity, signal, onMoved }: ClientCall, sent?: TokenClaims) => {
     const view = await runs.settle(run, {
-      ...{ waitMs, signal, sent },
+      ...{ identity, waitMs, signal, sent },
       ...(onMoved === undefined ? {} : { onMoved }),
     });
     return workflowAnswer(run, view, { ...edges, keys: await keyRing.keys() });
@@ -64,11 +68,14 @@ export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
     async start({ workflow, goal, input = {} }, call) {
       const found = workflowIn(catalog, workflow);
       const given = goal === undefined || Object.hasOwn(input, 'goal') ? input : { ...input, goal };
-      return answer(await runs.start(found, { client: call.client, input: given }), call);
+      return answer(
+        await runs.start(found, { client: call.client, identity: call.identity, input: given }),
+        call,
+      );
     },
     async continue({ continueToken, ...sent }, call) {
       const claims = readToken(continueToken, await keyRing.keys(), clock.now());
-      const { root, standing } = await standingOf(runs, claims);
+      const { root, standing } = await standingOf(runs, claims, call.identity);
       switch (standing.kind) {
         case 'passed':
           throw tokenReplayed(root);
@@ -82,7 +89,12 @@ export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
             : checkClaim(standing.task, sent);
           if (refusal !== undefined) throw refusal;
           const { step, attempt, nth } = claims;
-          const how = await runs.claim(claims.run, call.client, { step, attempt, nth, ...checked(sent) });
+          const how = await runs.claim(claims.run, mcpIdentity(call.identity, call.client), {
+            step,
+            attempt,
+            nth,
+            ...checked(sent),
+          });
           const answered = await answer(root, call, claims);
           // Another call may have been quicker.
           return noting(answered, how === 'counts' || isSame(await runs.claimed(claims), sent));
@@ -91,7 +103,7 @@ export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
     },
     async resume(run, call) {
       if (run !== undefined) return answer(run, call);
-      const open = await runs.open(call.client);
+      const open = await runs.open(call.client, call.identity);
       return {
         structured: {
           runs: open.map(({ startedAt, ...each }) => ({
@@ -104,10 +116,10 @@ export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
   };
 }
 
-/** A token that fits no run of this store was given out by another one. */
-async function standingOf(runs: ClientRuns, claims: TokenClaims) {
+/** A token that fits no run of this store was given out by another one, or to a client with another key. */
+async function standingOf(runs: ClientRuns, claims: TokenClaims, identity: string) {
   try {
-    return await runs.standing(claims);
+    return await runs.standing(claims, identity);
   } catch (thrown) {
     throw thrown instanceof RuntimeError && thrown.code === 'run_unknown' ? tokenForeign() : thrown;
   }

@@ -134,13 +134,13 @@ export function workflowTools(catalog: ServeCatalog, calls: WorkflowCalls): read
   ];
 }
 
-function clientCall({ client, signal, progress }: ToolCall): ClientCall {
+function clientCall({ client, identity, signal, progress }: ToolCall): ClientCall {
   let told = 0;
   const onMoved = (done: number) => {
     if (done > told) progress?.(done === 1 ? '1 step is done' : `${done} steps are done`);
     told = done;
   };
-  return { client, signal, ...(progress === undefined ? {} : { onMoved }) };
+  return { client, identity, signal, ...(progress === undefined ? {} : { onMoved }) };
 }
 
 const objectOf = (properties: JsonObject, required: readonly string[]): Tool['inputSchema'] => ({

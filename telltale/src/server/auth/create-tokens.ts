@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role, TokenInfo } from '../../client/api.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { identityText, tokenIdentity } from '../../kernel/identity.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store } from '../../store/store.ts';
@@ -11,13 +12,15 @@ import type { Tokens } from './tokens.ts';
 const NAMES = 'server.tokens';
 const HASHES = 'server.token_hashes';
 const USES = 'server.token_uses';
+/** Names of tokens that were revoked: none is given out twice, so that a signature says who signed. */
+const REVOKED = 'server.revoked_tokens';
 
 /** Easy to find for whoever looks for secrets where none should be. */
 const PREFIX = 'tt_';
 const TOKEN = /^tt_[\w-]{43}$/;
 const TOKEN_BYTES = 32;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
-/** Who calls where no token is needed. */
+/** Signed what nobody was known for, before every request needed a token. */
 const RESERVED = 'local';
 const MAX_TOKENS = 1_000;
 
@@ -30,6 +33,8 @@ interface TokenRow {
   readonly role: Role;
   readonly hash: string;
   readonly createdAt: number;
+  /** Absent in tokens of older versions. */
+  readonly createdBy?: string;
 }
 
 interface Known {
@@ -57,7 +62,7 @@ export function createTokens(
     const row = (await tables.get(HASHES, hash)) as Caller | undefined;
     fresh.delete(hash);
     if (row === undefined) return undefined;
-    const caller = { name: row.name, role: row.role };
+    const caller = { name: row.name, role: row.role, by: tokenIdentity(row.name) };
     fresh.set(hash, { caller, atMs });
     const [oldest] = fresh.keys();
     if (fresh.size > MAX_FRESH && oldest !== undefined) fresh.delete(oldest);
@@ -72,19 +77,31 @@ export function createTokens(
     tables.set(USES, name, now).catch(() => usedAt.delete(name)); // it is noted at the next use
   };
 
-  const infoOf = (name: string, { role, createdAt }: TokenRow, lastUsedAt?: Json): TokenInfo => ({
-    ...{ name, role, createdAt },
+  const infoOf = (name: string, { role, createdAt, createdBy }: TokenRow, lastUsedAt?: Json): TokenInfo => ({
+    name,
+    role,
+    createdAt,
+    ...(createdBy === undefined ? {} : { createdBy }),
     ...(typeof lastUsedAt === 'number' ? { lastUsedAt } : {}),
   });
 
   return {
-    async create(name, role) {
+    async create(name, role, createdBy) {
       if (!NAME.test(name) || name === RESERVED) throw badTokenName(name);
       if ((await tables.keys(NAMES, { limit: MAX_TOKENS })).length >= MAX_TOKENS) throw tokensFull();
-      const token = `${PREFIX}${random(TOKEN_BYTES).toString('base64url')}`;
-      const row: TokenRow = { role, hash: hashOf(token), createdAt: clock.now() };
+      if ((await tables.get(REVOKED, name)) !== undefined) throw tokenRevoked(name);
+      const token = newToken(random);
+      const row: TokenRow = {
+        role,
+        hash: hashOf(token),
+        createdAt: clock.now(),
+        ...(createdBy === undefined ? {} : { createdBy }),
+      };
       const made = await tables.exchange(
-        [{ table: NAMES, key: name, value: undefined }],
+        [
+          { table: NAMES, key: name, value: undefined },
+          { table: REVOKED, key: name, value: undefined },
+        ],
         [
           { table: NAMES, key: name, value: { ...row } },
           { table: HASHES, key: row.hash, value: { name, role } },
@@ -115,6 +132,7 @@ export function createTokens(
           { table: NAMES, key: name, value: undefined },
           { table: HASHES, key: hash, value: undefined },
           { table: USES, key: name, value: undefined },
+          { table: REVOKED, key: name, value: clock.now() },
         ],
       );
       // Behind the write: who called meanwhile had it looked up once more.
@@ -132,7 +150,33 @@ export function createTokens(
   };
 }
 
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+/**
+ * The tokens of a store, and one more that a daemon makes for whoever started it: an admin's, kept as a hash in memory,
+ * gone with the process.
+ */
+export function withStartToken(
+  tokens: Tokens,
+  startedBy: string,
+  random: (size: number) => Buffer = randomBytes,
+): { readonly tokens: Tokens; readonly token: string } {
+  const token = newToken(random);
+  const own = digestOf(token);
+  const caller: Caller = { name: identityText(startedBy), by: startedBy, role: 'admin' };
+  return {
+    token,
+    tokens: {
+      ...tokens,
+      check: async (sent) => (timingSafeEqual(digestOf(sent), own) ? caller : tokens.check(sent)),
+    },
+  };
+}
+
+/** A token that nobody can guess. */
+export const newToken = (random: (size: number) => Buffer = randomBytes): string =>
+  `${PREFIX}${random(TOKEN_BYTES).toString('base64url')}`;
+
+const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+const hashOf = (token: string): string => digestOf(token).toString('hex');
 
 const badTokenName = (name: string) =>
   new RuntimeError('name_malformed', `A token cannot be called "${name.slice(0, 100)}".`, {
@@ -141,7 +185,12 @@ const badTokenName = (name: string) =>
 
 const tokenExists = (name: string) =>
   new RuntimeError('token_exists', `There is a token named "${name}" already.`, {
-    hint: `Choose another name, or revoke that one first: telltale token revoke ${name}`,
+    hint: `Choose another name: telltale token create ${name}-2 --role run`,
+  });
+
+const tokenRevoked = (name: string) =>
+  new RuntimeError('token_exists', `A token named "${name}" was revoked. Its name is not given out again.`, {
+    hint: `Records are signed with names, so each name stands for one token. Choose another: telltale token create ${name}-2 --role run`,
   });
 
 const tokensFull = () =>

@@ -24,29 +24,30 @@ export const needs =
     await next();
   };
 
-function checkRole({ role }: Caller, needed: Role): void {
+/** Throws `role_needed` where the caller has less. */
+export function checkRole({ role }: Pick<Caller, 'role'>, needed: Role): void {
   if (RANK[role] < RANK[needed]) throw roleNeeded(needed, role);
 }
 
 export interface AccessEdges {
   readonly tokens: Pick<Tokens, 'check'>;
   readonly clock: Pick<Clock, 'monotonic' | 'after'>;
-  /** Whether a request without a token is refused. */
-  readonly needsToken: boolean;
   readonly limits: Pick<ServerLimits, 'perSecond' | 'burst' | 'failuresPerMinute'>;
 }
 
-const LOCAL: Caller = { name: 'local', role: 'admin' };
+/** Says nothing of this server that its documentation does not say. */
+const DESCRIPTION = '/openapi.json';
+const ANYONE: Caller = { name: 'anyone', by: 'anyone', role: 'read' };
 /** Tokens that were good lately: a stranger's failures do not lock out who shares an address with them. */
 const MAX_GOOD = 1_000;
 /** What is longer is no token, and is not hashed. */
 const MAX_TOKEN_CHARS = 200;
 
 /**
- * Says who calls, or refuses. Reading needs `read` and all else `run`; routes that need more say so by `needs`. A token
- * that is sent is looked at also where none is needed, since whoever sends one counts on it.
+ * Says who calls, or refuses: every request needs a token, from this machine, too, since agents and web pages can send
+ * requests from there. Reading needs `read` and all else `run`; routes that need more say so by `needs`.
  */
-export function createAccess({ tokens, clock, needsToken, limits }: AccessEdges): MiddlewareHandler<AppEnv> {
+export function createAccess({ tokens, clock, limits }: AccessEdges): MiddlewareHandler<AppEnv> {
   const requests = createRateLimiter(limits);
   const failing: Rate = { perSecond: limits.failuresPerMinute / 60, burst: limits.failuresPerMinute };
   const failures = createRateLimiter(failing);
@@ -71,17 +72,19 @@ export function createAccess({ tokens, clock, needsToken, limits }: AccessEdges)
 
   const identify = async (c: Context<AppEnv>, address: string): Promise<Caller> => {
     // Signed on their own: who calls is known once the signature has been looked at.
-    if (isHook(c)) return { name: `hook ${c.req.path.slice(HOOKS.length)}`, role: 'run' };
-    const sent = c.req.header('authorization');
-    if (!needsToken && sent !== undefined && isOtherKey(c.req.path, sent)) return LOCAL;
-    if (sent !== undefined) {
-      const token = /^bearer +(\S+)$/i.exec(sent)?.[1] ?? '';
-      const caller = await callerOf(token, address);
-      watch.add(token, c.env.outgoing);
-      return caller;
+    if (isHook(c)) {
+      const hook = `hook ${c.req.path.slice(HOOKS.length)}`;
+      return { name: hook, by: hook, role: 'run' };
     }
-    if (needsToken) throw tokenMissing();
-    return LOCAL;
+    const sent = c.req.header('authorization');
+    if (sent === undefined) {
+      if (isReading(c.req.method) && c.req.path === DESCRIPTION) return ANYONE;
+      throw tokenMissing();
+    }
+    const token = /^bearer +(\S+)$/i.exec(sent)?.[1] ?? '';
+    const caller = await callerOf(token, address);
+    watch.add(token, c.env.outgoing);
+    return caller;
   };
 
   return async (c, next) => {
@@ -93,7 +96,7 @@ export function createAccess({ tokens, clock, needsToken, limits }: AccessEdges)
     const early = hasToken ? 0 : requests.take(byAddress, clock.monotonic());
     if (early > 0) throw slowDown('requests', early);
     const caller = await identify(c, address);
-    const late = hasToken ? requests.take(`token ${caller.name}`, clock.monotonic()) : 0;
+    const late = hasToken ? requests.take(caller.by, clock.monotonic()) : 0;
     if (late > 0) throw slowDown('requests', late);
     c.set('caller', caller);
     checkRole(caller, isReading(c.req.method) ? 'read' : 'run');
@@ -102,10 +105,6 @@ export function createAccess({ tokens, clock, needsToken, limits }: AccessEdges)
 }
 
 const isHook = ({ req }: Context<AppEnv>): boolean => req.method === 'POST' && req.path.startsWith(HOOKS);
-
-/** Clients of OpenAI's always send some key. Where none is needed, one that was never ours is not taken for a wrong one. */
-const isOtherKey = (path: string, sent: string): boolean =>
-  path.startsWith('/v1/') && !/^bearer +tt_/i.test(sent);
 
 const slowDown = (what: string, waitMs: number): RuntimeError =>
   withHeaders(rateLimited(what), { 'retry-after': String(Math.ceil(waitMs / 1_000)) });

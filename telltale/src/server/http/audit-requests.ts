@@ -42,7 +42,7 @@ export function createAuditRequests(
         if (refused.take('refused', clock.monotonic()) > 0) return;
       }
       const entry: Omit<AuditEntry, 'n' | 'at'> = {
-        who: caller?.name ?? `unknown (${address})`,
+        who: caller?.by ?? `unknown (${address})`,
         role: caller?.role ?? 'read',
         what: `${method} ${path}`.slice(0, MAX_CHARS),
         ...(about === undefined ? {} : { about: about.slice(0, MAX_CHARS) }),

@@ -64,13 +64,13 @@ export const jsonTooDeep = (limit: number) =>
   });
 
 export const tokenMissing = () =>
-  new RuntimeError('token_missing', 'This server wants to know who asks.', {
-    hint: 'Send "authorization: Bearer TOKEN"; telltale token create NAME --role run makes one.',
+  new RuntimeError('token_missing', 'This request has no token.', {
+    hint: 'Send "authorization: Bearer TOKEN". "telltale token link" prints the link of a running server, "telltale token create NAME --role run" makes a new token.',
   });
 
 export const tokenRefused = () =>
-  new RuntimeError('token_refused', 'No such token is known here.', {
-    hint: 'It may have been revoked, or be of another store: telltale token list shows those that count.',
+  new RuntimeError('token_refused', 'The token is not valid here.', {
+    hint: 'It was revoked, belongs to another store, or the server has been restarted since: "telltale token link" prints the current link, "telltale token list" shows the tokens of the store.',
   });
 
 export const roleNeeded = (needed: Role, has: Role) =>
@@ -146,13 +146,7 @@ export const badHostName = (given: string) =>
     hint: 'Write the name alone, without scheme or port: --allow-host agents.example.com',
   });
 
-export const needsToken = (host: string, isOwnOnly: boolean) =>
-  new RuntimeError(
-    'usage',
-    isOwnOnly
-      ? 'A token is required, and none is set: nobody could use this server.'
-      : `Anybody who reaches ${host} could use this server.`,
-    {
-      hint: `Set a token that clients have to send: telltale token create NAME --role admin, on the same store${isOwnOnly ? '.' : '. Or leave --host at 127.0.0.1.'}`,
-    },
-  );
+export const needsToken = (host: string) =>
+  new RuntimeError('usage', `No client on another machine has a token for ${host}.`, {
+    hint: 'Make one on the same store, then start again: telltale token create NAME --role admin. Or leave --host at 127.0.0.1.',
+  });

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Clock } from '../../kernel/clock.ts';
+import { tokenIdentity } from '../../kernel/identity.ts';
 import { derivedId } from '../../kernel/ids.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Tables, TimedWrite } from '../../store/store.ts';
-import type { AppEnv } from '../server-edges.ts';
+import type { AppEnv, Caller } from '../server-edges.ts';
 import {
   badIdempotencyKey,
   idempotencyMismatch,
@@ -78,7 +79,7 @@ export function createIdempotency(edges: IdempotencyEdges): MiddlewareHandler<Ap
     const sent = c.req.header(HEADER);
     if (sent === undefined || c.req.method !== 'POST' || c.req.path.startsWith(HOOKS)) return next();
     if (!KEY.test(sent)) throw badIdempotencyKey();
-    const key = hashOf(c.get('caller').name, sent);
+    const key = hashOf(scopeOf(c.get('caller')), sent);
     const asked = hashOf(c.req.method, c.env.incoming.url ?? '', bodyOf(c.env.incoming));
     const claim: Row = { asked, claim: newId() };
     const before = (await tables.get(BEGUN, key)) as unknown as Begun | undefined;
@@ -106,6 +107,9 @@ export function createIdempotency(edges: IdempotencyEdges): MiddlewareHandler<Ap
     await tables.exchange([at(key, claim)], writes).catch(onError);
   };
 }
+
+/** A token's name alone: keys that were kept before identities had a kind still count. No name holds a colon. */
+const scopeOf = ({ by, name }: Caller): string => (by === tokenIdentity(name) ? name : by);
 
 /** The id of what a request makes: the same whenever it is made again under its key. Undefined where it has none. */
 export function onceId(c: Context<AppEnv>, prefix: string): string | undefined {

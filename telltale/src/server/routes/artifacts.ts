@@ -70,7 +70,7 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdge
     async ({ c, caller, params: { name }, body }) => {
       c.set('about', name);
       const artifacts = await runtime.artifacts();
-      return sourceOf(await artifacts.write({ name, ...body }, authorOf(caller.name)));
+      return sourceOf(await artifacts.write({ name, ...body }, caller.by));
     },
   );
 
@@ -84,7 +84,7 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdge
     async ({ c, caller, params: { name }, body: { to } }) => {
       c.set('about', name);
       const artifacts = await runtime.artifacts();
-      return sourceOf(await artifacts.rollback(name, to, authorOf(caller.name)));
+      return sourceOf(await artifacts.rollback(name, to, caller.by));
     },
   );
 
@@ -122,8 +122,6 @@ async function versionOf(artifacts: Artifacts, name: string, version?: number): 
     ? artifactUnknown(name, await artifacts.names())
     : versionUnknown(name, version, newest.version);
 }
-
-const authorOf = (caller: string): string => `user:${caller}`;
 
 function infoOf({ language: _, source: __, ...info }: ArtifactVersion): ArtifactInfo {
   return info;

@@ -1,5 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { checkRole } from '../http/access.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { addOperation } from './operation.ts';
 import { numberPlace, pageOf, pageQuery, textPlace } from './paging.ts';
@@ -26,7 +27,7 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
       ...{ method: 'get', path: '/whoami', id: 'whoami', tag, role: 'read', answer: whoami },
       summary: 'Who the token belongs to, and what is served',
     },
-    ({ caller: { name, role } }) => ({ name, role, version, dev, store: runtime.store.location }),
+    ({ caller: { name, by, role } }) => ({ name, by, role, version, dev, store: runtime.store.location }),
   );
 
   addOperation(
@@ -96,10 +97,12 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
       summary: 'Make a token',
       ...{ body: createToken, status: 201, answer: createdToken },
     },
-    async ({ c, body: { name, role } }) => {
+    async ({ c, caller, body: { name, role } }) => {
       c.set('about', name);
       c.set('isSecret', true);
-      const { token, info } = await tokens.create(name, role);
+      // Nobody hands out more than they have, whatever role this route asks for.
+      checkRole(caller, role);
+      const { token, info } = await tokens.create(name, role, caller.by);
       c.header('location', `/tokens/${name}`);
       return { ...info, token };
     },

@@ -9,7 +9,7 @@ export function mountOpenApi(app: OpenAPIHono<AppEnv>, { version }: ServerEdges)
     type: 'http',
     scheme: 'bearer',
     description:
-      'A token with a role: read, run or admin. On loopback none is needed, unless the server was started so.',
+      'A token with a role: read, run or admin. Every request needs one, also on loopback. "telltale token create NAME --role run" makes one.',
   });
   for (const path of BESIDE) app.openAPIRegistry.registerPath(path);
   let document: string | undefined;

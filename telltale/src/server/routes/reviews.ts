@@ -68,7 +68,7 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void
     },
     async ({ c, caller, params: { id }, body }) => {
       c.set('about', id);
-      const { review, outcome } = await runtime.answer(id, replyOf(body, caller.name));
+      const { review, outcome } = await runtime.answer(id, replyOf(body, caller.by));
       if (outcome === 'resolved') await goOn(edges, review.session);
       const details = wireReview(await runtime.review(id));
       return answerJson(c, JSON.stringify(details), outcome === 'resolved' ? 200 : 202);

@@ -109,8 +109,8 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
       const session = parent === undefined ? undefined : await store.info(parent);
       // It ends with the session that it leads, and that with it.
       if (session !== undefined && id === leadRun(session.stream) && !hasEnded(session.status))
-        await cancelSession(edges, session, caller.name, reason);
-      else await workflows.cancel(id, reason, caller.name);
+        await cancelSession(edges, session, caller.by, reason);
+      else await workflows.cancel(id, reason, caller.by);
     },
   );
 
@@ -142,7 +142,8 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
       const place = await placeHere(edges, 'run', id);
       try {
         const run = await workflows.resume(id, {
-          ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes, by: caller.name }),
+          by: caller.by,
+          ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes }),
           onWaiting: 'release',
         });
         await begun(run, head);
@@ -166,7 +167,7 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
       c.set('about', id);
       const { status } = await findStream(store, 'run', id);
       if (hasEnded(status)) throw runEnded(id, status);
-      await workflows.signal(id, event, data, caller.name);
+      await workflows.signal(id, event, data, caller.by);
     },
   );
 }

@@ -36,7 +36,7 @@ export function mountSessionActions(
       c.set('about', id);
       const fork = `POST /sessions/${id}/fork`;
       if (await hearsNoMore(store, await findStream(store, 'session', id))) throw nobodyReads(id, fork);
-      await takeUp(edges, id, () => forkingBy(runtime.steer(id, body.text, caller.name), id, fork));
+      await takeUp(edges, id, () => forkingBy(runtime.steer(id, body.text, caller.by), id, fork));
     },
   );
 
@@ -52,8 +52,8 @@ export function mountSessionActions(
       const info = await findStream(store, 'session', id);
       const { chat } = await summaries.session(info);
       if (chat !== true) throw notAChat(id);
-      const first = () => store.send(id, { kind: 'message', from: caller.name, body: body.text });
-      if (isOver(info)) await unlessOwned(resumeHere(edges, id, { chat: true, first, by: caller.name }));
+      const first = () => store.send(id, { kind: 'message', from: caller.by, body: body.text });
+      if (isOver(info)) await unlessOwned(resumeHere(edges, id, { chat: true, first, by: caller.by }));
       else await takeUp(edges, id, first);
     },
   );
@@ -68,7 +68,7 @@ export function mountSessionActions(
     },
     async ({ c, caller, params: { id }, body: { reason } }) => {
       c.set('about', id);
-      await cancelSession(edges, await findStream(store, 'session', id), caller.name, reason);
+      await cancelSession(edges, await findStream(store, 'session', id), caller.by, reason);
     },
   );
 
@@ -83,7 +83,7 @@ export function mountSessionActions(
       c.set('about', id);
       await findStream(store, 'session', id);
       await resumeHere(edges, id, {
-        by: caller.name,
+        by: caller.by,
         ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes }),
         ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
       });
@@ -104,7 +104,7 @@ export function mountSessionActions(
       if (seq > head) throw eventUnknown(id, seq, head);
       const made = await runtime.fork(id, seq);
       c.set('about', made);
-      await resumeHere(edges, made, { acceptChanges: true, by: caller.name });
+      await resumeHere(edges, made, { acceptChanges: true, by: caller.by });
       c.header('location', `/sessions/${made}`);
       return summaries.session(await findStream(store, 'session', made));
     },

@@ -1,5 +1,7 @@
+import { runUnknown } from '../../engine/read-run.ts';
 import { questionOf } from '../../events/fold-client.ts';
 import { decodeRunEvent } from '../../events/run-codec.ts';
+import type { RunOrigin } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -45,14 +47,14 @@ export function createClientRuns(
   };
 
   return {
-    async start({ manifest, agent }, { client, input: given = {} }) {
+    async start({ manifest, agent }, { client, identity, input: given = {} }) {
       const refusal = clientRefusal(manifest, workflowsOf(agent));
       if (refusal !== undefined) throw refusal;
       const id = ids.next('run');
       const held = await makeInTurn(edges, handGate(manifest, agent.manifest.name), {
         ...{ id, workflow: manifest, ground: { agent }, input: readInput(agent, manifest, given) },
         balance: agent.manifest.budget?.balance,
-        origin: { client, chain: [manifest.name], agents: [agent.manifest.name] },
+        origin: { client, identity, chain: [manifest.name], agents: [agent.manifest.name] },
       });
       const entry = board.entry(id);
       entry.ground = { agent };
@@ -61,11 +63,12 @@ export function createClientRuns(
       engine.place('run', id, 'here');
       return id;
     },
-    async standing(ref) {
+    async standing(ref, identity) {
       const state = await committedRun(edges, ref.run);
       let { id: root, origin } = state;
       for (let above = 0; origin.parent !== undefined && above < MAX_ABOVE; above++)
         ({ id: root, origin } = await committedRun(edges, origin.parent.run));
+      if (isOfOther(origin, identity)) throw runUnknown(ref.run, store.location);
       return { root, standing: await standingOf(edges, root, state, ref) };
     },
     async claim(run, by, claim) {
@@ -84,6 +87,7 @@ export function createClientRuns(
     async settle(run, options) {
       const state = await committedRun(edges, run);
       if (state.origin.client === undefined) throw notForClients(run);
+      if (isOfOther(state.origin, options.identity)) throw runUnknown(run, store.location);
       if (OVER.has(state.status)) return viewOf(edges, run, () => undefined);
       if (board.find(run)?.live === undefined) await enter(state);
       const { sent } = options;
@@ -97,7 +101,7 @@ export function createClientRuns(
       };
       return settleRun(edges, run, isTaken, options);
     },
-    async open(client) {
+    async open(client, identity) {
       const alive = await store.list({ kind: 'run', status: ['running', 'waiting'], limit: MAX_LISTED });
       const found = await Promise.all(
         alive.map(async ({ stream, status, createdAt }): Promise<OpenClientRun | undefined> => {
@@ -105,16 +109,19 @@ export function createClientRuns(
           const first = line === undefined ? undefined : decodeRunEvent(line, stream);
           if (first?.type !== 'workflow.started') return undefined;
           const { origin, workflow } = first;
-          if (origin.client === undefined || origin.parent !== undefined) return undefined;
-          return { run: stream, workflow, client: origin.client, status, startedAt: createdAt };
+          if (origin.client !== client || origin.parent !== undefined || isOfOther(origin, identity))
+            return undefined;
+          return { run: stream, workflow, client, status, startedAt: createdAt };
         }),
       );
-      return found.flatMap((each) =>
-        each === undefined || (client !== undefined && each.client !== client) ? [] : [each],
-      );
+      return found.flatMap((each) => each ?? []);
     },
   };
 }
+
+/** Runs that were started before clients had an identity are anybody's who has their id. */
+const isOfOther = (origin: RunOrigin, identity: string): boolean =>
+  origin.identity !== undefined && origin.identity !== identity;
 
 const OVER: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 

@@ -44,12 +44,16 @@ export type Standing =
   | { readonly kind: 'withdrawn'; readonly why: string };
 
 export interface StartForClient {
-  /** Who works on its tasks: the name that an MCP client gives itself. */
+  /** The name that the client gives itself. */
   readonly client: string;
+  /** Whose key it has: `token:ci`, `user:ana`. */
+  readonly identity: string;
   readonly input?: JsonObject;
 }
 
 export interface SettleOptions {
+  /** Who asks: a run of another is unknown to them. */
+  readonly identity: string;
   /** How long steps of the runtime's own, and timers, are waited for. */
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -71,8 +75,11 @@ export interface OpenClientRun {
 export interface ClientRuns {
   /** Resolves with the id of the run once it is on its log. */
   start(workflow: LoadedWorkflow<unknown>, options: StartForClient): Promise<string>;
-  /** Where a question stands, and the run that nobody called above its own. Rejects with `run_unknown`. */
-  standing(ref: QuestionRef): Promise<{ readonly root: string; readonly standing: Standing }>;
+  /** Where a question stands, and the run that nobody called above its own. Rejects with `run_unknown`, also for a run of another. */
+  standing(
+    ref: QuestionRef,
+    identity: string,
+  ): Promise<{ readonly root: string; readonly standing: Standing }>;
   /**
    * Sends what the client has to say of a task. It was judged before. The first for a question counts: `counts` says
    * whether this one does, where that is known at once; else `claimed` does, once the run has settled.
@@ -82,8 +89,8 @@ export interface ClientRuns {
   claimed(ref: QuestionRef): Promise<ClientClaim | undefined>;
   /** Works on a run until it is the client's turn again, it waits for something else, or it has ended. */
   settle(run: string, options: SettleOptions): Promise<ClientView>;
-  /** Those that have not ended, newest first. */
-  open(client?: string): Promise<readonly OpenClientRun[]>;
+  /** Those of the client that have not ended, newest first. */
+  open(client: string, identity: string): Promise<readonly OpenClientRun[]>;
 }
 
 export interface ClientRunsOptions {

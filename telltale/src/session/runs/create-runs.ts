@@ -143,7 +143,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       const agent = workflow?.agent ?? (await readGround(state, edges, 'any')).agent;
       return (await planRunChanges(edges, state, agent, acceptChanges)).changes;
     },
-    async resume(run, { workflow, acceptChanges = false, by = 'user', onWaiting, signal } = {}) {
+    async resume(run, { workflow, acceptChanges = false, by, onWaiting, signal } = {}) {
       signal?.throwIfAborted();
       const state = await readRun(store, run, undefined, signal);
       if (isOver(state.status)) throw runEnded(run, state.status);
@@ -160,10 +160,11 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       if (ground !== undefined && ground.agent.hash !== state.manifest.hash && !accepts)
         throw runChangedInCode(run, state.manifest.path);
       if (ground !== undefined && accepts)
-        await acceptRunChanges(edges, state, ground.agent, acceptChanges, by);
+        await acceptRunChanges(edges, state, ground.agent, acceptChanges, by ?? 'program');
       const entry = board.entry(run);
       board.unpark(entry); // it may have been parked for what its log does not say: an agent that it called
       if (ground !== undefined) entry.ground = ground;
+      if (by !== undefined) entry.resumedBy = by;
       const place = async () => void engine.place('run', run, 'here');
       return createLiveRun(edges, run, place(), { onWaiting, signal });
     },

@@ -13,6 +13,8 @@ export interface BoardEntry {
   isGroundRead?: boolean;
   /** Its stream, where it was just made or taken and nobody works on it yet. */
   fresh?: HeldRun | undefined;
+  /** Who asked for it to go on: named once, on the next `workflow.resumed`. */
+  resumedBy?: string | undefined;
   /** Whether it is held for a while when it waits for its client: a server of such clients works on it. */
   lingers?: boolean;
   /** While it is worked on: ends it. */

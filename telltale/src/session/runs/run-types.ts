@@ -36,7 +36,7 @@ export interface ResumeRunOptions {
   readonly workflow?: LoadedWorkflow<unknown>;
   /** Goes on with the workflow as it is now. What is in doubt has to be decided; `changes` says what it would mean. */
   readonly acceptChanges?: AcceptChanges;
-  /** Who accepts the changes, for the log (default: user). */
+  /** Who asks for it and accepts the changes, for the log. Without it, `runtime` asks and `program` accepts. */
   readonly by?: string;
   readonly onWaiting?: 'release' | 'hold';
   readonly signal?: AbortSignal;

@@ -128,13 +128,14 @@ function walkRun(
       const called = prepared.workflows.get(name);
       if (called === undefined)
         return Promise.reject(workflowUnknown(realm.agent, name, [...prepared.workflows.keys()]));
-      const { session: of, client, chain, agents } = state.origin;
+      const { session: of, client, identity, chain, agents } = state.origin;
       return callRun({
         ...{ id: key, workflow: called, ground: realm, input, cause, signal, isLetGo },
         balance: state.balance,
         origin: {
           ...(of === undefined ? {} : { session: of }),
           ...(client === undefined ? {} : { client }),
+          ...(identity === undefined ? {} : { identity }),
           parent: { run: state.id, step },
           chain: [...chain, name],
           agents,

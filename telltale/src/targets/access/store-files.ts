@@ -1,4 +1,8 @@
-import { basename, dirname, resolve } from 'node:path';
+import { homedir, platform } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isInside } from '../../manifest/files/project-root.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
 
 /** The folder that the store has to itself unless it is told otherwise. */
 const OWN_FOLDER = '.telltale';
@@ -18,4 +22,38 @@ export function storeFiles(location: string, agentFolder: string): readonly stri
     else kept.push(file, `${file}-wal`, `${file}-shm`, `${file}-journal`);
   }
   return [...new Set(kept)];
+}
+
+/** Below the state folder: a file for each daemon that runs, with its token. */
+export const DAEMONS = 'daemons';
+
+/** The user's folder for what commands of Telltale tell one another: who has what is in it is an admin of every daemon. */
+export function stateFolder(env: Env): string {
+  const [first = ''] = stateFoldersIn(env);
+  return first;
+}
+
+/**
+ * Where state folders may be, absolute. All of them are hidden from agents, and not only the one that this process would
+ * use: a daemon may have been started with another environment. Of one that an agent itself lies in, what daemons keep.
+ */
+export function hiddenState(env: Env, agentFolder: string): readonly string[] {
+  const folders = [...stateFoldersIn(env), ...stateFoldersIn({})];
+  const agent = resolve(agentFolder);
+  return [...new Set(folders.map((each) => (isInside(agent, each) ? join(each, DAEMONS) : each)))];
+}
+
+/** The one that counts is the first. */
+function stateFoldersIn({ TELLTALE_HOME, XDG_STATE_HOME, LOCALAPPDATA, HOME }: Env): readonly string[] {
+  const home = HOME === undefined || HOME === '' ? homedir() : HOME;
+  const standard =
+    platform() === 'win32'
+      ? join(LOCALAPPDATA || join(home, 'AppData', 'Local'), 'telltale')
+      : join(home, '.local', 'state', 'telltale');
+  return [
+    ...(TELLTALE_HOME ? [resolve(TELLTALE_HOME)] : []),
+    // The XDG specification: what is not absolute does not count.
+    ...(XDG_STATE_HOME && isAbsolute(XDG_STATE_HOME) ? [join(XDG_STATE_HOME, 'telltale')] : []),
+    resolve(standard),
+  ];
 }

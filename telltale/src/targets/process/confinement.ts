@@ -1,4 +1,4 @@
-import { access, realpath } from 'node:fs/promises';
+import { access, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isInside } from '../../manifest/files/project-root.ts';
@@ -29,6 +29,8 @@ export interface ConfinementEdges {
   readonly homes: readonly string[];
   /** Temporary folders: private to each command. */
   readonly temporary: readonly string[];
+  /** Folders where daemons keep tokens. */
+  readonly state: readonly string[];
 }
 
 const RESOLVER = '/etc/resolv.conf';
@@ -61,7 +63,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
 }
 
 async function mountsFor(
-  { permissions, folder, homes, temporary }: ConfinementEdges,
+  { permissions, folder, homes, temporary, state }: ConfinementEdges,
   request: ProcessRequest,
   program: string,
   granted: readonly string[],
@@ -72,6 +74,7 @@ async function mountsFor(
   );
   const network = request.network ?? hosts.any;
   const roots = [...(await paths.roots()), ...approved];
+  await makeHidden(state, roots);
   const masks = await findMasks(paths);
   const realHomes = await real(homes);
   const programs = [
@@ -94,6 +97,15 @@ async function mountsFor(
     ),
     network,
   });
+}
+
+/** What is not there cannot be hidden: a command could make it, keep it open, and read what a daemon puts there later. */
+async function makeHidden(folders: readonly string[], roots: readonly string[]): Promise<void> {
+  for (const each of folders) {
+    if (!roots.some((root) => isInside(each, root))) continue;
+    // Where this user cannot make it, neither can a command.
+    await mkdir(each, { recursive: true, mode: 0o700 }).catch(() => undefined);
+  }
 }
 
 /** Those that this user can get at: bubblewrap starts nothing where PATH names a folder in somebody else's home. */

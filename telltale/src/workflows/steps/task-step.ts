@@ -1,4 +1,6 @@
 import { asText } from '../../conditions/as-text.ts';
+import type { RunState } from '../../events/run-state.ts';
+import { mcpIdentity } from '../../kernel/identity.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { applyUpdates } from '../guided/apply-updates.ts';
 import { buildTask } from '../guided/build-task.ts';
@@ -108,9 +110,13 @@ function outcome(
   const claim = taskLog(state, call.address).guided.claims.find(({ nth }) => nth === reported.nth);
   const { notes = '', context_updates: updates = {}, artifacts = [] } = claim ?? {};
   call.signal.throwIfAborted();
-  applyUpdates(updates, state.origin.client ?? step.agent ?? state.manifest.agent, call, context);
+  applyUpdates(updates, workerOf(state.origin) ?? step.agent ?? state.manifest.agent, call, context);
   return { notes, context_updates: updates, artifacts: [...artifacts] };
 }
+
+/** A client is not taken at its word: it could call itself anything. */
+const workerOf = ({ client, identity }: RunState['origin']): string | undefined =>
+  client === undefined || identity === undefined ? client : mcpIdentity(identity, client);
 
 const wordOf = (settled: Settled): TaskWord =>
   settled.kind === 'again' ? { kind: 'again', text: settled.text, by: settled.by } : { kind: 'go_on' };

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { type GuardOptions, refuseRequest } from '../../../src/mcp/server/http-guard.ts';
+import { bearerOf, type GuardOptions, refuseRequest } from '../../../src/mcp/server/http-guard.ts';
 import { readBody } from '../../../src/mcp/server/read-body.ts';
 
-const OWN: GuardOptions = { isOwnOnly: true, token: undefined, path: '/mcp' };
+const OWN: GuardOptions = { isOwnOnly: true, isKnown: true, path: '/mcp' };
 
 const status = (
   headers: Record<string, string>,
@@ -49,29 +49,18 @@ describe('a page', () => {
 });
 
 describe('a token', () => {
-  const secret = { token: 'secret' };
-  const sent = (authorization: string) => status({ host: 'localhost', authorization }, secret);
-
-  it('is compared whole, whatever the case of the word before it', () => {
-    expect([sent('Bearer secret'), sent('bearer secret')]).toEqual([undefined, undefined]);
-    for (const wrong of [
-      '',
-      'Bearer',
-      'Bearer ',
-      'Bearer secre',
-      'Bearer secrets',
-      'Bearer SECRET',
-      'x Bearer secret',
-      'secret',
-    ])
-      expect([wrong, sent(wrong)]).toEqual([wrong, 401]);
-    expect(status({ host: 'localhost' }, secret)).toBe(401);
+  it('is read whole, whatever the case of the word before it', () => {
+    const sent = (authorization: string) => bearerOf({ headers: { authorization } });
+    expect([sent('Bearer secret'), sent('bearer secret')]).toEqual(['secret', 'secret']);
+    for (const wrong of ['', 'Bearer', 'Bearer ', 'x Bearer secret', 'secret', 'Basic secret', 'Bearer a b'])
+      expect([wrong, sent(wrong)]).toEqual([wrong, undefined]);
+    expect(bearerOf({ headers: {} })).toBeUndefined();
   });
 
   it('is asked for with what is missing, and before anything is told of paths', () => {
     const refused = refuseRequest(
       { headers: { host: 'localhost' }, method: 'GET', url: '/x' },
-      { ...OWN, ...secret },
+      { ...OWN, isKnown: false },
     );
     expect(refused).toEqual({
       ...{ status: 401, message: 'A bearer token is needed.' },

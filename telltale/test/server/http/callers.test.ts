@@ -17,26 +17,30 @@ describe('tokens', () => {
       tokens.create('bob', 'run'),
       tokens.create('eve', 'admin'),
     ]);
-    const stage = await openStage({ store, clock, mount: things, requireToken: true, ...options });
+    const stage = await openStage({ store, clock, mount: things, ...options });
     return { ...stage, clock, tokens, reader: reader.token, runner: runner.token, admin: admin.token };
   };
 
-  it('are needed where they are asked for, by all but probes and signed hooks', async () => {
+  it('are needed on loopback, too, by all but probes, signed hooks and the description of the API', async () => {
     const { ask, post } = await withTokens({ metrics: () => 'up 1\n' });
-    for (const path of ['/things', '/metrics', '/openapi.json', '/nothing']) {
-      const refused = await ask(path);
+    for (const path of ['/things', '/metrics', '/nothing', '/openapi.json/', '/OPENAPI.json']) {
+      const refused = await ask(path, { headers: { authorization: '' } });
       expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
       expect(await codeOf(refused)).toBe('token_missing');
     }
-    for (const path of ['/healthz', '/readyz']) expect((await ask(path)).status).toBe(200);
+    for (const path of ['/healthz', '/readyz'])
+      expect((await ask(path, { headers: { authorization: '' } })).status).toBe(200);
+    // Nothing is mounted there: it is let through, and found missing.
+    expect((await ask('/openapi.json', { headers: { authorization: '' } })).status).toBe(404);
+    expect((await post('/openapi.json', {}, { authorization: '' })).status).toBe(401);
     const hooked = await post('/hooks/push', ' {"ref": "main"}');
     expect(await hooked.json()).toEqual({
-      caller: { name: 'hook push', role: 'run' },
+      caller: { name: 'hook push', by: 'hook push', role: 'run' },
       text: ' {"ref": "main"}',
     });
     const formed = await ask('/hooks/push', { method: 'POST', body: new URLSearchParams({ a: '1' }) });
     expect(await formed.json()).toMatchObject({ text: 'a=1' });
-    expect((await ask('/hooks/push')).status).toBe(401);
+    expect((await ask('/hooks/push', { headers: { authorization: '' } })).status).toBe(401);
   });
 
   it('allow what their role does', async () => {
@@ -61,13 +65,12 @@ describe('tokens', () => {
       message: 'That needs the role "admin"; this token has "run".',
     });
     expect(await (await ask('/things', { headers: bearer(reader) })).json()).toEqual({
-      caller: { name: 'ann', role: 'read' },
+      caller: { name: 'ann', by: 'token:ann', role: 'read' },
     });
   });
 
-  it('that are sent are looked at also where none is needed', async () => {
-    const { ask, runner } = await withTokens({ requireToken: false });
-    expect((await ask('/things')).status).toBe(200);
+  it('that are wrong are refused, whatever they look like', async () => {
+    const { ask, runner } = await withTokens();
     expect((await ask('/things', { headers: bearer(runner) })).status).toBe(200);
     for (const wrong of [
       `Bearer ${runner.slice(0, -1)}`,
@@ -96,7 +99,7 @@ describe('tokens', () => {
       tables: {
         ...store.tables,
         exchange: async (...asked: Parameters<typeof store.tables.exchange>) => {
-          if (asked[1].every(({ value }) => value === undefined)) await writing.promise;
+          if (asked[0].some(({ value }) => value !== undefined)) await writing.promise;
           return store.tables.exchange(...asked);
         },
       },
@@ -105,7 +108,7 @@ describe('tokens', () => {
     const { token } = await tokens.create('ann', 'read');
     const revoking = tokens.revoke('ann');
     await Promise.resolve();
-    expect(await tokens.check(token)).toEqual({ name: 'ann', role: 'read' });
+    expect(await tokens.check(token)).toEqual({ name: 'ann', by: 'token:ann', role: 'read' });
     writing.resolve();
     expect(await revoking).toBe(true);
     expect(await tokens.check(token)).toBeUndefined();
@@ -190,10 +193,13 @@ describe('tokens', () => {
   it('have names of their own', async () => {
     const { tokens } = await withTokens();
     await expect(tokens.create('ann', 'admin')).rejects.toMatchObject({ code: 'token_exists' });
-    for (const name of ['local', '', 'a b', '../x', 'x'.repeat(65)])
+    for (const name of ['local', '', 'a b', '../x', 'user:ann', 'token:x', 'a:b', 'ann\n', 'x'.repeat(65)])
       await expect(tokens.create(name, 'read')).rejects.toMatchObject({ code: 'name_malformed' });
+    await tokens.revoke('bob');
+    // What bob signed stays bob's.
+    await expect(tokens.create('bob', 'admin')).rejects.toMatchObject({ code: 'token_exists' });
     expect(await tokens.revoke('nobody')).toBe(false);
-    expect((await tokens.list()).map(({ name }) => name)).toEqual(['ann', 'bob', 'eve']);
+    expect((await tokens.list()).map(({ name }) => name)).toEqual(['ann', 'eve']);
   });
 
   it('guessed at are answered more and more slowly, and lock nobody else out', async () => {
@@ -211,12 +217,11 @@ describe('tokens', () => {
   it('are needed before anybody from outside can come in', async () => {
     await expect(openStage({ host: '0.0.0.0' })).rejects.toMatchObject({
       code: 'usage',
-      message: 'Anybody who reaches 0.0.0.0 could use this server.',
+      message: 'No client on another machine has a token for 0.0.0.0.',
       hint: expect.stringContaining('telltale token create NAME --role admin'),
     });
-    await expect(openStage({ requireToken: true })).rejects.toMatchObject({ code: 'usage' });
-    const { server } = await withTokens({ host: '0.0.0.0', requireToken: false });
-    expect((await rawRequest(server, '/things')).status).toBe(401);
+    const { server } = await withTokens({ host: '0.0.0.0' });
+    expect((await rawRequest(server, '/things', { headers: { authorization: '' } })).status).toBe(401);
   });
 });
 
@@ -293,8 +298,8 @@ describe('requests', () => {
     expect(entries.map(({ who, role, what, about, status }) => [who, role, what, about, status])).toEqual([
       ['unknown (127.0.0.1)', 'read', 'POST /made', undefined, 403],
       ['unknown (127.0.0.1)', 'read', 'POST /made', undefined, 401],
-      ['ann', 'run', 'DELETE /things/thing_1', 'thing_1', 403],
-      ['ann', 'run', 'POST /made', 'thing_7', 201],
+      ['token:ann', 'run', 'DELETE /things/thing_1', 'thing_1', 403],
+      ['token:ann', 'run', 'POST /made', 'thing_7', 201],
     ]);
     expect((await edges.audit.list({ before: 3, limit: 1 })).map(({ n }) => n)).toEqual([2]);
     expect((await edges.audit.list({ before: 2, limit: 5 })).map(({ n }) => n)).toEqual([1]);

@@ -72,10 +72,10 @@ describe('a body', () => {
   });
 
   it('that is too large by its own word is 413 before any of it is read', async () => {
-    const { server, isAlive } = await openStage({ mount: things, limits: { bodyBytes: 1_000 } });
+    const { server, token, isAlive } = await openStage({ mount: things, limits: { bodyBytes: 1_000 } });
     const { socket, closed } = await openSocket(server);
     socket.write(
-      'POST /things HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99999999999\r\nexpect: 100-continue\r\n\r\n',
+      `POST /things HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 99999999999\r\nexpect: 100-continue\r\n\r\n`,
     );
     await expect.poll(() => socket.bytesRead).toBeGreaterThan(0);
     socket.end();
@@ -97,10 +97,10 @@ describe('a body', () => {
   });
 
   it('that a client asks leave for is asked for', async () => {
-    const { server } = await openStage({ mount: things });
+    const { server, token } = await openStage({ mount: things });
     const { socket, closed } = await openSocket(server);
     socket.write(
-      'POST /things HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n',
+      `POST /things HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n`,
     );
     await expect.poll(() => socket.bytesRead).toBeGreaterThan(0);
     socket.write('{}');
@@ -109,10 +109,10 @@ describe('a body', () => {
   });
 
   it('that grows too large while it comes in chunks is 413, and the connection ends', async () => {
-    const { server, isAlive } = await openStage({ mount: things, limits: { bodyBytes: 10_000 } });
+    const { server, token, isAlive } = await openStage({ mount: things, limits: { bodyBytes: 10_000 } });
     const { socket, closed } = await openSocket(server);
     socket.write(
-      'POST /things HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+      `POST /things HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
     );
     const chunk = `1000\r\n${'x'.repeat(4_096)}\r\n`;
     const flood = setInterval(() => socket.write(chunk), 1);
@@ -123,10 +123,10 @@ describe('a body', () => {
   });
 
   it('that breaks off in the middle is nobody’s failure', async () => {
-    const { server, isAlive, errors } = await openStage({ mount: things });
+    const { server, token, isAlive, errors } = await openStage({ mount: things });
     const { socket } = await openSocket(server);
     socket.write(
-      'POST /things HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a"',
+      `POST /things HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a"`,
     );
     socket.destroy();
     expect(await isAlive()).toBe(true);
@@ -150,10 +150,10 @@ describe('a head', () => {
   });
 
   it('with a body that trickles is cut off, too', async () => {
-    const { server, isAlive, errors } = await openStage({ mount: things, limits: QUICK });
+    const { server, token, isAlive, errors } = await openStage({ mount: things, limits: QUICK });
     const { socket, closed } = await openSocket(server);
     socket.write(
-      'POST /things HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n',
+      `POST /things HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n`,
     );
     const trickle = setInterval(() => socket.write(' '), 10);
     expect(await closed.finally(() => clearInterval(trickle))).toMatch(/^(?:HTTP\/1\.1 408 |$)/);
@@ -240,7 +240,7 @@ it('thousands of connections that ask nothing are closed, and others are served 
 
 it('a client that never reads its answer is let go of', async () => {
   const served: Socket[] = [];
-  const { server, isAlive } = await openStage({
+  const { server, token, isAlive } = await openStage({
     limits: { stalledMs: 100 },
     mount: (app) =>
       app.get('/huge', (c) => {
@@ -250,7 +250,7 @@ it('a client that never reads its answer is let go of', async () => {
   });
   const { socket } = await openSocket(server);
   socket.pause();
-  socket.write('GET /huge HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  socket.write(`GET /huge HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`);
   await expect.poll(() => served[0]?.destroyed).toBe(true);
   expect(await isAlive()).toBe(true);
 });

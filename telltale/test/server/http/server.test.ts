@@ -25,7 +25,9 @@ const throwing =
 describe('routes', () => {
   it('are served as they were mounted, with who calls', async () => {
     const { ask, post, isAlive } = await openStage({ mount: things });
-    expect(await (await ask('/things')).json()).toEqual({ caller: { name: 'local', role: 'admin' } });
+    expect(await (await ask('/things')).json()).toEqual({
+      caller: { name: 'stage', by: 'user:stage', role: 'admin' },
+    });
     const made = await post('/things', { a: 1 });
     expect([made.status, await made.json()]).toEqual([201, { body: { a: 1 } }]);
     expect((await ask('/things/1', { method: 'DELETE' })).status).toBe(204);
@@ -226,7 +228,7 @@ describe('the console', () => {
   it('needs no token, and runs nothing but its own scripts', async () => {
     const store = createMemoryStore({ clock: createSimulatedClock() });
     await createTokens(store, createSimulatedClock()).create('ann', 'read');
-    const { ask } = await openStage({ web, store, requireToken: true });
+    const { ask } = await openStage({ web, store });
     const page = await ask('/');
     expect(page.status).toBe(200);
     const policy = page.headers.get('content-security-policy') ?? '';

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { type Clock, createSystemClock } from '../../../src/kernel/clock.ts';
 import type { ErrorJson } from '../../../src/kernel/runtime-error.ts';
 import { createAudit } from '../../../src/server/auth/create-audit.ts';
-import { createTokens } from '../../../src/server/auth/create-tokens.ts';
+import { createTokens, withStartToken } from '../../../src/server/auth/create-tokens.ts';
 import {
   createServer,
   type Mount,
@@ -21,7 +21,9 @@ export interface Stage {
   readonly store: Store;
   readonly edges: ServerEdges;
   readonly errors: readonly unknown[];
-  /** `fetch` of a path. */
+  /** An admin's: what requests are sent with that say nothing else. */
+  readonly token: string;
+  /** `fetch` of a path, with the stage's token. */
   ask(path: string, init?: RequestInit): Promise<Response>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   /** Whether it still does what it should. */
@@ -39,12 +41,13 @@ export async function openStage({ store, mount, ...options }: StageOptions = {})
   const { clock = createSystemClock() } = options;
   const home = store ?? createMemoryStore({ clock });
   const errors: unknown[] = [];
+  const { tokens, token } = withStartToken(createTokens(home, clock), 'user:stage');
   const server = await createServer({
     runtime: { store: home } as ServerOptions['runtime'],
     catalog: {} as ServerOptions['catalog'],
     notifications: {} as ServerOptions['notifications'],
     streams: { clients: 0, close: async () => undefined } as unknown as ServerOptions['streams'],
-    tokens: createTokens(home, clock),
+    tokens,
     audit: createAudit(home),
     clock,
     version: '1.2.3',
@@ -56,9 +59,17 @@ export async function openStage({ store, mount, ...options }: StageOptions = {})
     ...options,
   });
   onTestFinished(() => server.close());
-  const ask: Stage['ask'] = (path, init) => fetch(`${server.url}${path}`, init);
+  ownTokens.set(server.port, token);
+  const ask: Stage['ask'] = (path, init) => {
+    const headers = new Headers(init?.headers);
+    if (!headers.has('authorization')) headers.set('authorization', `Bearer ${token}`);
+    // No header at all is asked for with an empty one.
+    if (headers.get('authorization') === '') headers.delete('authorization');
+    return fetch(`${server.url}${path}`, { ...init, headers });
+  };
   return {
     server,
+    token,
     store: home,
     edges: server.edges,
     errors,
@@ -79,7 +90,13 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** A request exactly as it is given: no path is tidied, and any header may be sent. */
+/** Of the stages of this file, by port. */
+const ownTokens = new Map<number, string>();
+
+/**
+ * A request exactly as it is given: no path is tidied, and any header may be sent. Without an `authorization` it has the
+ * stage's token; with an empty one it has none.
+ */
 export const rawRequest = (
   { port }: Pick<Server, 'port'>,
   path: string,
@@ -90,7 +107,9 @@ export const rawRequest = (
   } = {},
 ): Promise<RawAnswer> =>
   new Promise((resolve, reject) => {
-    const { method = 'GET', headers = {}, body } = options;
+    const { method = 'GET', body } = options;
+    const { authorization = `Bearer ${ownTokens.get(port)}`, ...rest } = options.headers ?? {};
+    const headers = { ...rest, ...(authorization === '' ? {} : { authorization }) };
     const request = httpRequest(
       { host: '127.0.0.1', port, path, method, headers, agent: false },
       (response) => {

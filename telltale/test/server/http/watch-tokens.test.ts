@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
 import { createTokenWatch } from '../../../src/server/http/watch-tokens.ts';
 
-const CALLER = { name: 'ann', role: 'read' } as const;
+const CALLER = { name: 'ann', by: 'token:ann', role: 'read' } as const;
 
 /** An answer that is being written, as far as a watch knows it. */
 function openAnswer() {

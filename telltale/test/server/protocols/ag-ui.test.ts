@@ -19,8 +19,8 @@ import {
 let stage: Stage;
 afterEach(() => stage.close());
 
-const agentOf = ({ url }: Stage, path = '/ag-ui', threadId = 't1') =>
-  new HttpAgent({ url: url + path, threadId });
+const agentOf = ({ url, token }: Stage, path = '/ag-ui', threadId = 't1') =>
+  new HttpAgent({ url: url + path, threadId, headers: { authorization: `Bearer ${token}` } });
 
 interface Run {
   readonly events: readonly BaseEvent[];

@@ -270,7 +270,7 @@ describe('a client that stops reading', () => {
     const socket = connect(Number(new URL(stage.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
     socket.write(
-      `POST /chat/helper HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      `POST /chat/helper HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${stage.token}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
     await new Promise((resolve) => socket.once('data', resolve));
     // It may be cut off while it is still looked at.

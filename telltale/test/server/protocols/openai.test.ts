@@ -44,12 +44,13 @@ async function streamOf(client: OpenAI, model: string): Promise<Streamed> {
 }
 
 describe('chat completions', () => {
-  it('take any key where none is needed, unless it looks like a token and is none', async () => {
+  it('take a token as their key, and nothing else', async () => {
     stage = await openStage({ helper: { turns: [final('Hello.')] } });
     const ask = (token: string) =>
       clientOf({ ...stage, token }).chat.completions.create({ model: 'helper', messages: [user('Hi.')] });
-    expect((await ask('sk-whatever')).choices[0]?.message.content).toBe('Hello.');
-    await expect(ask(`tt_${'x'.repeat(43)}`)).rejects.toMatchObject({ status: 401 });
+    expect((await ask(stage.token)).choices[0]?.message.content).toBe('Hello.');
+    for (const wrong of ['sk-whatever', 'none', `tt_${'x'.repeat(43)}`])
+      await expect(ask(wrong)).rejects.toMatchObject({ status: 401 });
   });
 
   it('answer with the final response and what it took, by a session of its own', async () => {

@@ -69,9 +69,9 @@ export async function openStage(
     },
   };
   const tokens = createTokens(store, clock);
-  // A stage that is opened on the store of another has one already.
-  await tokens.revoke('front-end');
-  const { token } = await tokens.create('front-end', 'run');
+  // A stage that is opened on the store of another finds names that are taken.
+  const { length } = await tokens.list();
+  const { token } = await tokens.create(`front-end-${length}`, 'run');
   const server = await createServer({
     ...{ runtime, clock, version: '0', dev: false, host: '127.0.0.1', port: 0, mounts: [mountProtocols] },
     ...{ tokens, audit: createAudit(store) },
@@ -88,7 +88,7 @@ export async function openStage(
       return fetch(server.url + path, {
         method: 'POST',
         body: text,
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       });
     },
     prompt: (agent) => models.get(agent)?.prompts.at(-1) ?? '',

@@ -38,7 +38,11 @@ class Chat extends AbstractChat<UIMessage> {
     };
     super({
       ...{ id, state },
-      transport: new DefaultChatTransport({ api: stage.url + path, body }),
+      transport: new DefaultChatTransport({
+        api: stage.url + path,
+        body,
+        headers: { authorization: `Bearer ${stage.token}` },
+      }),
       onData: (part) => void data.push(part.data),
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
     });
@@ -226,7 +230,7 @@ describe('a chat whose client goes away', () => {
     // There is nothing more to be had.
     await second.resumeStream();
     expect(second.status).toBe('ready');
-    expect((await fetch(`${stage.url}/chat/coder/c1/stream`)).status).toBe(204);
+    expect((await fetch(`${stage.url}/chat/coder/c1/stream`, { headers: { authorization: `Bearer ${stage.token}` } })).status).toBe(204);
   });
 });
 

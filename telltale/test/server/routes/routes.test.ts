@@ -175,9 +175,9 @@ describe('a session', () => {
     const at = events.findIndex(({ type }) => type === 'message.received');
     expect(events.slice(at, at + 2)).toMatchObject([
       { type: 'message.received', from: 'steer', text: 'Be quick.' },
-      { type: 'audit', who: 'ann', what: 'steer', cause: { seq: events[at]?.seq } },
+      { type: 'audit', who: 'token:ann', what: 'steer', cause: { seq: events[at]?.seq } },
     ]);
-    expect(events.at(-1)).toMatchObject({ type: 'session.cancelled', by: 'ann', reason: 'too slow' });
+    expect(events.at(-1)).toMatchObject({ type: 'session.cancelled', by: 'token:ann', reason: 'too slow' });
     await ann.cancelSession(id);
     await expect(ann.say(id, 'Hello?')).rejects.toMatchObject({ code: 'not_a_chat' });
   });
@@ -190,7 +190,7 @@ describe('a session', () => {
     await stage.runtime.store.send(id, { kind: 'cancel', from: 'user', body: 'once more' });
     await (await stage.as('bob', 'run')).resumeSession(id);
     const resumed = (await stage.runtime.events(id)).filter(({ type }) => type === 'session.resumed');
-    expect(resumed).toMatchObject([{ by: 'bob' }]);
+    expect(resumed).toMatchObject([{ by: 'token:bob' }]);
     await eventually(async () =>
       expect((await stage.runtime.events(id)).map(({ type }) => type).slice(-2)).toContain('turn.started'),
     );
@@ -279,7 +279,7 @@ describe('a session', () => {
     await eventually(() => expect(stage.runtime.session(id)).toBeUndefined());
     await client.cancelSession(id, 'never mind');
     expect(await client.session(id)).toMatchObject({ status: 'cancelled', reviews: [] });
-    expect(await client.review(reviews[0]!)).toMatchObject({ answer: 'withdrawn', by: 'local' });
+    expect(await client.review(reviews[0]!)).toMatchObject({ answer: 'withdrawn', by: 'user:stage' });
   });
 });
 
@@ -500,7 +500,7 @@ describe('a review', () => {
     const answered = await bob.answerReview(reviews[0]!, { answer: 'approved', note: 'Go.' });
     expect(answered).toMatchObject({
       answer: 'approved',
-      by: 'bob',
+      by: 'token:bob',
       note: 'Go.',
       answeredAt: expect.any(Number),
     });
@@ -555,7 +555,7 @@ describe('a run', () => {
     ]);
     const { items } = await client.runEvents(run.id);
     expect(items).toEqual(await stage.runtime.workflows.events(run.id));
-    expect(items).toContainEqual(expect.objectContaining({ type: 'signal.received', from: 'ann' }));
+    expect(items).toContainEqual(expect.objectContaining({ type: 'signal.received', from: 'token:ann' }));
     expect(await client.runState(run.id)).toMatchObject({ status: 'completed', workflow: 'nap' });
     await expect(client.signalRun(run.id, 'custom')).rejects.toMatchObject({ code: 'run_ended' });
     await expect(client.resumeRun(run.id)).rejects.toMatchObject({ code: 'run_ended' });
@@ -568,7 +568,7 @@ describe('a run', () => {
     await ann.cancelRun(run.id, 'wide awake');
     await eventually(async () => expect((await client.run(run.id)).status).toBe('cancelled'));
     const events = await stage.runtime.workflows.events(run.id);
-    expect(events.at(-1)).toMatchObject({ type: 'workflow.cancelled', by: 'ann', reason: 'wide awake' });
+    expect(events.at(-1)).toMatchObject({ type: 'workflow.cancelled', by: 'token:ann', reason: 'wide awake' });
     await ann.cancelRun(run.id);
     const { items } = await client.runs({ workflow: 'nap', status: ['cancelled'] });
     expect(items.map(({ id }) => id)).toContain(run.id);
@@ -589,7 +589,7 @@ describe('artifacts', () => {
   it('are written, tried, put back and listed', async () => {
     const draft = { source: 'export function judge(n) { return n > 2; }', methods: ['judge'] };
     const admin = await stage.as('chief', 'admin');
-    expect(await admin.writeArtifact('gate', draft)).toMatchObject({ version: 1, author: 'user:chief' });
+    expect(await admin.writeArtifact('gate', draft)).toMatchObject({ version: 1, author: 'token:chief' });
     await admin.writeArtifact('gate', { ...draft, source: draft.source.replace('2', '5') });
     expect(await client.testArtifact('gate', { method: 'judge', args: [4] })).toMatchObject({
       ok: true,
@@ -652,9 +652,10 @@ describe('memory', () => {
 
 describe('the daemon', () => {
   it('says who one is, whether it is ready, and what it told people', async () => {
-    const ann = await stage.as('ann', 'read');
+    const ann = await stage.as('ann-reads', 'read');
     expect(await ann.whoami()).toEqual({
-      ...{ name: 'ann', role: 'read', version: '1.2.3', dev: true, store: stage.runtime.store.location },
+      ...{ name: 'ann-reads', by: 'token:ann-reads', role: 'read', version: '1.2.3', dev: true },
+      store: stage.runtime.store.location,
     });
     expect(await client.health()).toMatchObject({ status: 'ok' });
     expect(await client.ready()).toEqual({ ready: true });

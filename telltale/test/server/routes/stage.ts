@@ -7,7 +7,7 @@ import { createClient } from '../../../src/client/create-client.ts';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
 import { createAudit } from '../../../src/server/auth/create-audit.ts';
-import { createTokens } from '../../../src/server/auth/create-tokens.ts';
+import { createTokens, withStartToken } from '../../../src/server/auth/create-tokens.ts';
 import { createCatalog } from '../../../src/server/catalog/create-catalog.ts';
 import { createServer, type Server } from '../../../src/server/create-server.ts';
 import { mountHooks } from '../../../src/server/hooks/mount-hooks.ts';
@@ -132,7 +132,7 @@ export async function openStage(): Promise<Stage> {
     now: () => clock.now(),
     cwd: folder,
   });
-  const tokens = createTokens(runtime.store, clock);
+  const { tokens, token } = withStartToken(createTokens(runtime.store, clock), 'user:stage');
   const served: { readonly method: string; readonly path: string }[] = [];
   const server = await createServer({
     ...{ runtime, catalog, tokens, clock, onError, version: '1.2.3', dev: true, host: '127.0.0.1', port: 0 },
@@ -148,21 +148,28 @@ export async function openStage(): Promise<Stage> {
     metrics: () => '',
   });
   const fit = await createFitCheck(server.url);
-  const clientWith = (token?: string) =>
-    createClient({ url: server.url, fetch: fit.fetch, ...(token === undefined ? {} : { token }) });
+  const clientWith = (own: string) => createClient({ url: server.url, fetch: fit.fetch, token: own });
+  /** A name stands for one token: the same one is used again. */
+  const made = new Map<string, string>();
+  const tokenOf = async (name: string, role: 'read' | 'run' | 'admin'): Promise<string> => {
+    const known = made.get(`${name} ${role}`);
+    if (known !== undefined && (await tokens.check(known)) !== undefined) return known;
+    const { token: fresh } = await tokens.create(name, role);
+    made.set(`${name} ${role}`, fresh);
+    return fresh;
+  };
   return {
     ...{ folder, runtime, server, errors, fit, served, joined },
-    client: clientWith(),
-    async token(role) {
-      await tokens.revoke(`any-${role}`).catch(() => undefined);
-      return (await tokens.create(`any-${role}`, role)).token;
+    client: clientWith(token),
+    token: (role) => tokenOf(`any-${role}`, role),
+    as: async (name, role) => clientWith(await tokenOf(name, role)),
+    ask: (path, init) => {
+      const headers = new Headers(init?.headers);
+      if (!headers.has('authorization')) headers.set('authorization', `Bearer ${token}`);
+      // No header at all is asked for with an empty one.
+      if (headers.get('authorization') === '') headers.delete('authorization');
+      return fetch(`${server.url}${path}`, { ...init, headers });
     },
-    async as(name, role) {
-      const known = (await tokens.list()).some((each) => each.name === name);
-      if (known) await tokens.revoke(name);
-      return clientWith((await tokens.create(name, role)).token);
-    },
-    ask: (path, init) => fetch(`${server.url}${path}`, init),
     async close() {
       await server.close();
       await runtime.close();

@@ -562,7 +562,9 @@ describe('front ends', () => {
     await expect
       .poll(async () => (await first.events(session)).some(({ type }) => type === 'action.started'))
       .toBe(true);
-    const joined = await fetch(`${second.url}/chat/talker/c1/stream`);
+    const joined = await fetch(`${second.url}/chat/talker/c1/stream`, {
+      headers: { authorization: `Bearer ${second.token}` },
+    });
     expect(joined.status).toBe(200);
     const busy = await second.post('/chat', chat('And now?'));
     expect([busy.status, await busy.json()]).toEqual([
@@ -580,7 +582,9 @@ describe('front ends', () => {
       'A moment.',
     );
     await begun;
-    expect((await fetch(`${second.url}/chat/talker/c1/stream`)).status).toBe(204);
+    expect((await fetch(`${second.url}/chat/talker/c1/stream`, {
+      headers: { authorization: `Bearer ${second.token}` },
+    })).status).toBe(204);
   });
 
   it.each(['/chat', '/v1/chat/completions'])(

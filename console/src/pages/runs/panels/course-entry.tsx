@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import type { RunEvent } from '../../../../../telltale/src/events/run-event.ts';
+import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatClock } from '../../../format/format-time.ts';
 import { cx } from '../../../ui/class-names.ts';
@@ -75,7 +76,7 @@ function Told({ event }: { readonly event: RunEvent }) {
               {event.by}
             </Link>
           ) : (
-            event.by
+            identityText(event.by)
           )}
           <p className="whitespace-pre-wrap text-ink-soft">{event.notes}</p>
           {event.type === 'step.claimed' && event.evidence !== undefined ? (
@@ -104,7 +105,7 @@ function Told({ event }: { readonly event: RunEvent }) {
     case 'review.resolved':
       return (
         <>
-          <strong className="font-semibold">{event.choice}</strong>, said {event.by}
+          <strong className="font-semibold">{event.choice}</strong>, said {identityText(event.by)}
           {event.note === undefined ? '' : `: ${event.note}`}
         </>
       );

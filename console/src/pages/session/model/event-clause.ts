@@ -1,4 +1,5 @@
 import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
 import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
@@ -22,9 +23,9 @@ export function eventClause(event: SessionEvent): string {
     case 'session.stalled':
       return `the session stalled: ${errorClause(event.error)}`;
     case 'session.cancelled':
-      return `the session was cancelled by ${event.by}: ${event.reason}`;
+      return `the session was cancelled by ${identityText(event.by)}: ${event.reason}`;
     case 'session.resumed':
-      return `the session was resumed by ${event.by}`;
+      return `the session was resumed by ${identityText(event.by)}`;
     case 'session.waiting':
       return event.for === 'message'
         ? 'the session waited for the next message'
@@ -50,11 +51,11 @@ export function eventClause(event: SessionEvent): string {
     case 'message.received':
       return messageClause(event);
     case 'audit':
-      return `${event.who}: ${event.what}`;
+      return `${identityText(event.who)}: ${event.what}`;
     case 'review.requested':
       return `a person was asked about ${event.target} (${event.action}): ${brief(event.what)}`;
     case 'review.resolved':
-      return `the review ${event.review} was ${event.answer} by ${event.by}${noteOf(event.note)}`;
+      return `the review ${event.review} was ${event.answer} by ${identityText(event.by)}${noteOf(event.note)}`;
     case 'review.voided':
       return `the approval ${event.review} no longer counted: ${event.changed.join(', ')}`;
     case 'action.declared':
@@ -80,7 +81,7 @@ export function eventClause(event: SessionEvent): string {
     case 'metadata.rejected':
       return `metadata was refused: ${event.errors.map(({ field, message }) => `${field}: ${message}`).join('; ')}`;
     case 'variable.changed':
-      return `variable ${event.name} changed to ${brief(event.to)} (by ${event.by})`;
+      return `variable ${event.name} changed to ${brief(event.to)} (by ${identityText(event.by)})`;
     case 'fault':
       return `the runtime noted a soft error, ${event.code}: ${event.message}`;
     case 'if.decided':
@@ -120,7 +121,7 @@ export function eventClause(event: SessionEvent): string {
     case 'task.turn':
       return 'the turn was put to the verifier';
     case 'task.answered':
-      return `${event.by} answered${event.text === undefined ? ': go on' : ` ${quoted(event.text)}`}`;
+      return `${identityText(event.by)} answered${event.text === undefined ? ': go on' : ` ${quoted(event.text)}`}`;
     case 'task.over':
       return 'the step was over';
     case 'feed.added':

@@ -1,4 +1,5 @@
 import type { RunEvent, RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
+import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
 
@@ -8,13 +9,13 @@ export function runEventClause(event: RunEvent): string {
     case 'workflow.started':
       return `workflow ${event.workflow} began${originOf(event)}`;
     case 'workflow.resumed':
-      return `the run was resumed by ${event.by}`;
+      return `the run was resumed by ${identityText(event.by)}`;
     case 'workflow.changed':
-      return `${event.by} accepted that the workflow had changed`;
+      return `${identityText(event.by)} accepted that the workflow had changed`;
     case 'workflow.waiting':
       return `the run waited for ${event.for}`;
     case 'workflow.cancelling':
-      return `${event.by} asked the run to end: ${event.reason}`;
+      return `${identityText(event.by)} asked the run to end: ${event.reason}`;
     case 'workflow.completed':
       return 'the run completed';
     case 'workflow.failed':
@@ -42,13 +43,13 @@ export function runEventClause(event: RunEvent): string {
     case 'step.compensated':
       return `step ${event.step} was undone`;
     case 'step.claimed':
-      return `${event.by} said that step ${event.step} was done: ${quoted(event.notes)}`;
+      return `${identityText(event.by)} said that step ${event.step} was done: ${quoted(event.notes)}`;
     case 'step.stuck':
       return `${event.by} did not come further with step ${event.step}: ${brief(event.why)}`;
     case 'client.asked':
       return `step ${event.step} was put to the client`;
     case 'client.claimed':
-      return `${event.by} said that step ${event.step} was done: ${quoted(event.notes)}`;
+      return `${identityText(event.by)} said that step ${event.step} was done: ${quoted(event.notes)}`;
     case 'verify':
       return `${event.by} judged step ${event.step}: ${event.assessment}, ${quoted(event.reasoning)}`;
     case 'plan.made':
@@ -71,11 +72,11 @@ export function runEventClause(event: RunEvent): string {
     case 'signal.received':
       return `the signal ${event.event} came from ${event.from}`;
     case 'variable.changed':
-      return `variable ${event.name} changed to ${brief(event.to)} (by ${event.by})`;
+      return `variable ${event.name} changed to ${brief(event.to)} (by ${identityText(event.by)})`;
     case 'review.requested':
       return `a person was asked: ${quoted(event.prompt)}`;
     case 'review.resolved':
-      return `the review ${event.review} was answered ${event.choice} by ${event.by}`;
+      return `the review ${event.review} was answered ${event.choice} by ${identityText(event.by)}`;
     case 'review.voided':
       return `the approval ${event.review} no longer counted`;
     case 'budget.charged':
@@ -83,7 +84,7 @@ export function runEventClause(event: RunEvent): string {
     case 'model.used':
       return `step ${event.step} used ${event.model}`;
     case 'audit':
-      return `${event.who} did ${event.what}`;
+      return `${identityText(event.who)} did ${event.what}`;
     case 'custom':
       return `${event.name}: ${brief(event.data)}`;
   }

@@ -10,7 +10,7 @@ import { readRunInput } from './read-run-input.ts';
 /** `POST /ag-ui/:agent`: AG-UI 1.0 over server-sent events. A thread is a chat: its runs are exchanges of one session. */
 export function mountAgUi(app: Hono<AppEnv>, edges: ServerEdges, chats: Chats): void {
   const run = async (c: Context<AppEnv>, named: string | undefined): Promise<Response> => {
-    const input = readRunInput(await readObject(c), c.get('caller')?.name ?? 'ag-ui');
+    const input = readRunInput(await readObject(c), c.get('caller').by);
     const agent = chooseAgent(
       edges.catalog,
       named ?? input.agent,

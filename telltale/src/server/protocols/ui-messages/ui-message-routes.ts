@@ -17,7 +17,7 @@ const LAST = '[DONE]';
  */
 export function mountUiMessages(app: Hono<AppEnv>, edges: ServerEdges, chats: Chats): void {
   const chat = async (c: Context<AppEnv>, named: string | undefined): Promise<Response> => {
-    const request = readChatRequest(await readObject(c), c.get('caller')?.name ?? 'chat');
+    const request = readChatRequest(await readObject(c), c.get('caller').by);
     const agent = chooseAgent(
       edges.catalog,
       named ?? request.agent,

@@ -24,7 +24,8 @@ export const readiness = answered<Readiness>('Readiness', {
 });
 
 export const whoami = answered<Whoami>('Whoami', {
-  name: text.openapi({ description: "The token's name; `local` where none is needed." }),
+  name: text.openapi({ description: "The token's name; with the server's own token, who started it." }),
+  by: text.openapi({ description: 'How logs sign what this token does.', example: 'token:ci' }),
   role,
   version: text,
   dev: z.boolean(),
@@ -64,7 +65,13 @@ export const auditPage = pageOf(
   }),
 );
 
-const tokenShape: Shape<TokenInfo> = { name: text, role, createdAt: time, lastUsedAt: time.optional() };
+const tokenShape: Shape<TokenInfo> = {
+  name: text,
+  role,
+  createdAt: time,
+  createdBy: text.optional(),
+  lastUsedAt: time.optional(),
+};
 
 export const tokenPage = pageOf('TokenPage', answered<TokenInfo>('Token', tokenShape));
 

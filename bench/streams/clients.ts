@@ -1,9 +1,9 @@
-// The clients' side of one measurement, in a process of its own: `clients.ts PORT SCENE PATH`. Talks to its parent by IPC.
+// The clients' side of one measurement, in a process of its own: `clients.ts PORT SCENE PATH TOKEN`. Talks to its parent by IPC.
 import { connect } from 'node:net';
 import { createDelays } from './delays.ts';
 import { type ClientFigures, followed, type Scene, sharedMs } from './scene.ts';
 
-const [port = '0', given = '{}', path = '/ID'] = process.argv.slice(2);
+const [port = '0', given = '{}', path = '/ID', token = ''] = process.argv.slice(2);
 const scene = JSON.parse(given) as Scene;
 const TIME = /@([\d.]+) /g;
 const AT = /"at":(\d+)/;
@@ -28,7 +28,7 @@ for (let client = 0; client < scene.clients; client++) {
   let isAnswered = false;
   const target = path.replace('ID', followed(client, scene));
   socket.write(
-    `GET ${target} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\naccept: text/event-stream\r\nlast-event-id: 0\r\n\r\n`,
+    `GET ${target} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\nlast-event-id: 0\r\n\r\n`,
   );
   socket.setEncoding('latin1');
   socket.on('data', (text: string) => {

@@ -36,4 +36,4 @@ await daemon.recovered;
 for (let n = 0; n < scene.sessions; n++) runtime.start(agent, { input: 'Talk.', id: sessionName(n) });
 while (model.speakers < scene.sessions) await new Promise((resolve) => setTimeout(resolve, 10));
 answerParent(model, () => rmSync(folder, { recursive: true, force: true }));
-process.send?.({ port: daemon.port });
+process.send?.({ port: daemon.port, token: daemon.token });

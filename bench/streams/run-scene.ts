@@ -29,8 +29,8 @@ export const runDaemon = (scene: Scene, pace: Pace): Promise<Figures> =>
 async function run(server: ChildProcess, path: string, scene: Scene, pace: Pace): Promise<Figures> {
   let clients: ChildProcess | undefined;
   try {
-    const { port } = (await answer(server)) as { readonly port: number };
-    clients = fork(at('./clients.ts'), [String(port), JSON.stringify(scene), path]);
+    const { port, token = '' } = (await answer(server)) as { readonly port: number; readonly token?: string };
+    clients = fork(at('./clients.ts'), [String(port), JSON.stringify(scene), path, token]);
     await answer(clients);
     server.send('talk');
     await pass(pace.warmUpMs);

@@ -12,7 +12,7 @@ const STORY_MS = 150_000;
 const browsing = useBrowser();
 
 /** `telltale dev` in an empty folder, as a newcomer types it. */
-async function devInEmptyFolder(): Promise<{ readonly url: string; readonly folder: string }> {
+async function devInEmptyFolder(): Promise<{ readonly link: string; readonly folder: string }> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-newcomer-')));
   const child = spawn(process.execPath, [BIN, 'dev', '--port', '0', '--json'], {
     cwd: folder,
@@ -34,14 +34,14 @@ async function devInEmptyFolder(): Promise<{ readonly url: string; readonly fold
   await expect
     .poll(() => out || (child.exitCode === null ? '' : err), { timeout: 60_000 })
     .toContain('"url"');
-  return { url: (JSON.parse(out) as { readonly url: string }).url, folder };
+  return { link: (JSON.parse(out) as { readonly link: string }).link, folder };
 }
 
 it('who has read nothing starts the demo, sees it think and act, steers it, answers its review and learns why a workflow ran', {
   timeout: STORY_MS,
 }, async () => {
-  const { url, folder } = await devInEmptyFolder();
-  const { page, forgive } = await browsing.open(url);
+  const { link, folder } = await devInEmptyFolder();
+  const { page, forgive } = await browsing.open(link);
   // At the end the server is gone before the page is.
   forgive(/Failed to load resource/);
 

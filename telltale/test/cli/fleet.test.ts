@@ -134,7 +134,8 @@ async function started(cwd: string, store: string, args: readonly string[]) {
   const told = (out === '' ? {} : JSON.parse(out)) as Record<string, unknown>;
   const url = String(told.url);
   const ask = async (path: string, init?: RequestInit) => {
-    const answer = await fetch(`${url}${path}`, init);
+    const headers = { authorization: `Bearer ${told.token}`, ...init?.headers };
+    const answer = await fetch(`${url}${path}`, { ...init, headers });
     const body = JSON.parse((await answer.text()) || '{}') as Record<string, unknown>;
     return { status: answer.status, headers: answer.headers, body };
   };

@@ -11,6 +11,7 @@ const PATIENCE_MS = 6_000;
 
 /** Asks a member over HTTP. Undefined: nobody knows whether it has done it. */
 export async function callMember(
+  /** As it was printed, with the token behind `#`. */
   url: string,
   path: string,
   post?: { readonly body: string; readonly headers?: Readonly<Record<string, string>> },
@@ -19,11 +20,11 @@ export async function callMember(
     const answer = await fetch(new URL(path, url), {
       signal: AbortSignal.timeout(PATIENCE_MS),
       ...(post === undefined
-        ? {}
+        ? { headers: authorized(url) }
         : {
             method: 'POST',
             body: post.body,
-            headers: { 'content-type': 'application/json', ...post.headers },
+            headers: { ...authorized(url), 'content-type': 'application/json', ...post.headers },
           }),
     });
     const text = await answer.text();
@@ -32,3 +33,7 @@ export async function callMember(
     return undefined; // it was killed, stopped or cut off: that is what the lab is for
   }
 }
+
+const authorized = (link: string): Readonly<Record<string, string>> => ({
+  authorization: `Bearer ${new URL(link).hash.replace('#token=', '')}`,
+});

@@ -86,7 +86,7 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
       said = '';
       started.stdout?.setEncoding('utf8').on('data', (text: string) => {
         said += text;
-        const [, found] = /"url":"([^"]+)"/.exec(said) ?? [];
+        const [, found] = /"link":"([^"]+)"/.exec(said) ?? [];
         if (url !== undefined || (found === undefined && !said.includes('"fleet":'))) return;
         clearTimeout(patience);
         if (child === started) url = found ?? '';

@@ -7,18 +7,20 @@ import type { TokenOptions } from '../token/create-token.ts';
 const EXAMPLES = `
 A token lets whoever has it use "telltale serve" on this store. Roles: "read" looks, "run"
 also starts, steers and answers, "admin" also changes agents, artifacts and tokens.
-On loopback none is needed; on any other address the server does not start without one.
+Every request needs a token. "telltale dev" and "telltale serve" make one for whoever starts
+them, which ends with them: "link" prints it again. For all others:
 
 Examples:
   $ telltale token create ann --role admin
   $ TOKEN=$(telltale token create ci --role run)
+  $ telltale token link
   $ telltale token list
   $ telltale token revoke ci
 `;
 
 export const registerToken: RegisterCommand = (program, context) => {
   const token = addStoreOption(program.command('token'))
-    .summary('who may use the server: create, list, revoke')
+    .summary('who may use the server: create, link, list, revoke')
     .description('Makes and revokes the tokens that clients of the server send. Without more, lists them.')
     .option('--json', 'print JSON')
     .allowExcessArguments()
@@ -42,6 +44,19 @@ export const registerToken: RegisterCommand = (program, context) => {
       context.run(async (name: string, _own: unknown, command: WithOptions) =>
         (await import('../token/create-token.ts')).createToken(
           name,
+          command.optsWithGlobals<TokenOptions>(),
+          context,
+        ),
+      ),
+    );
+  token
+    .command('link')
+    .summary('print the links of running servers')
+    .description('Prints the link of each server of this user that runs, with its token: open it in a browser.')
+    .option('--json', 'print them as JSON')
+    .action(
+      context.run(async (_own: unknown, command: WithOptions) =>
+        (await import('../token/link-token.ts')).printLinks(
           command.optsWithGlobals<TokenOptions>(),
           context,
         ),

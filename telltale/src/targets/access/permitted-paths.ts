@@ -1,6 +1,6 @@
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
-import { parse, relative, resolve, sep } from 'node:path';
+import { join, parse, relative, resolve, sep } from 'node:path';
 import { isInside } from '../../manifest/files/project-root.ts';
 import {
   type Decision,
@@ -159,12 +159,28 @@ async function hardLinked(real: string, { entries }: ReadRules<Place>): Promise<
   if (entries.deny.length === 0) return undefined;
   const own = await stat(real).catch(() => undefined);
   if (own === undefined || !own.isFile() || own.nlink < 2) return undefined;
-  for (const { text, real: place, pattern } of entries.deny) {
+  const isSame = async (path: string): Promise<boolean> => {
+    const other = await stat(path).catch(() => undefined);
+    return other !== undefined && other.ino === own.ino && other.dev === own.dev;
+  };
+  for (const { text, real: place, pattern, isOwn } of entries.deny) {
     if (pattern.length > 0) continue;
-    const other = await stat(place).catch(() => undefined);
-    if (other !== undefined && other.ino === own.ino && other.dev === own.dev) return text;
+    if (await isSame(place)) return text;
+    // The runtime's own folders are small: stores, and files with the tokens of daemons.
+    if (isOwn === true) for (const path of await filesIn(place)) if (await isSame(path)) return text;
   }
   return undefined;
+}
+
+const MAX_OWN_FILES = 10_000;
+
+/** Files below a folder; none where it is a file or not there. */
+async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile())
+    .slice(0, MAX_OWN_FILES)
+    .map((entry) => join(entry.parentPath, entry.name));
 }
 
 /** Characters that some part of the system reads as something else than a name. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
+import { signer } from '../../src/cli/signer.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { hunks, lineDiff } from '../../src/kernel/line-diff.ts';
 import type { Sessions } from '../../src/session/open-sessions.ts';
@@ -131,7 +132,7 @@ describe('the artifacts of a store', () => {
     const back = await ask(['rollback', 'gate', '1']);
     expect(back.out).toBe('gate is as it was in version 1: that is version 3 now.\n');
     const json = JSON.parse((await ask(['show', 'gate', '--json'])).out);
-    expect(json).toMatchObject({ version: 3, restores: 1, author: 'ann', source: 'a\nb\nc' });
+    expect(json).toMatchObject({ version: 3, restores: 1, author: signer(), source: 'a\nb\nc' });
     expect(json.versions).toHaveLength(3);
     expect((await ask(['show', 'gate', '--diff', '1..3'])).out).toContain('No line of the source differs.');
   });

@@ -3,7 +3,9 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reviewLines } from '../../src/cli/review/review-lines.ts';
+import { signer } from '../../src/cli/signer.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import { identityText } from '../../src/kernel/identity.ts';
 import type { ReviewDetails } from '../../src/session/reviews/read-review.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
@@ -68,7 +70,7 @@ describe('a command that a person has to approve, without a terminal', { timeout
     expect(await telltale(['resume', 'last', '--quiet'], cwd)).toMatchObject({ code: 0, out: 'Done.\n' });
     expect(existsSync(join(cwd, 'made'))).toBe(true);
     expect((await telltale(['logs', 'last', '--type', 'review'], cwd)).out).toContain(
-      'approved by ann: fine',
+      `approved by ${identityText(signer())} (for ann): fine`,
     );
   });
 
@@ -248,7 +250,7 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
         kind: 'escalation',
         answer: 'rejected',
         choice: 'retry',
-        by: 'bob',
+        by: `${signer()} (for bob)`,
         outcome: 'resolved',
         pid: null,
       },
@@ -257,14 +259,14 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
       choice: 'ship',
     });
     expect(await say('approve', 'rev_c3')).toMatchObject({ answer: 'approved' });
-    expect((await telltale(['reviews', 'show', 'rev_d4'], cwd)).out).toMatch(
-      /status {6}rejected \(retry\) by bob, 2\S+: Mend the two\.\n/,
-    );
+    const { out } = await telltale(['reviews', 'show', 'rev_d4'], cwd);
+    expect(out).toContain(`status      rejected (retry) by ${identityText(signer())} (for bob), 2`);
+    expect(out).toMatch(/ 2\S+: Mend the two\.\n/);
     expect((await json(['reviews', 'show', 'rev_a1'], cwd)).decision).toMatchObject({
       ...{
         answer: 'approved',
         choice: 'ship',
-        by: 'bob',
+        by: `${signer()} (for bob)`,
         note: 'before noon',
         at: expect.stringMatching(/^2/),
       },

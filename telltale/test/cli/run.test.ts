@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { signer } from '../../src/cli/signer.ts';
 // Loaded here, so that no test has to wait for it.
 import '../../src/manifest/validate-manifests.ts';
 import type { ObservedEvent } from '../../src/events/event.ts';
@@ -404,13 +405,17 @@ describe('telltale resume', () => {
     const { code, out, runtime } = await command(['resume', 'last'], RESUMED);
     expect(code).toBe(0);
     expect(runtime.calls).toContainEqual(['loadAgent', '/p/agent.yml', 'fixer']);
-    expect(runtime.calls).toContainEqual(['resume', SESSION, { agent: expect.anything() }]);
+    expect(runtime.calls).toContainEqual(['resume', SESSION, { by: signer(), agent: expect.anything() }]);
     expect(out.split('\n')[0]).toBe('action.completed  a1 run_tests in 800 ms: 12 passed');
   });
 
   it('may allow the session more turns', async () => {
     const { runtime } = await command(['resume', 'last', '--max-turns', '9'], RESUMED);
-    expect(runtime.calls).toContainEqual(['resume', SESSION, { agent: expect.anything(), maxTurns: 9 }]);
+    expect(runtime.calls).toContainEqual([
+      'resume',
+      SESSION,
+      { by: signer(), agent: expect.anything(), maxTurns: 9 },
+    ]);
   });
 
   it('is also run --resume, where an input is a message to the agent', async () => {
@@ -419,11 +424,11 @@ describe('telltale resume', () => {
       RESUMED,
     );
     expect(runtime.calls[0]).toEqual(['loadAgent', 'b.yml', undefined]);
-    expect(runtime.sent).toEqual([[SESSION, { kind: 'steer', from: 'user', body: 'Go on' }]]);
+    expect(runtime.sent).toEqual([[SESSION, { kind: 'steer', from: signer(), body: 'Go on' }]]);
     expect(runtime.calls).toContainEqual([
       'resume',
       SESSION,
-      { agent: expect.anything(), acceptChanges: true, first: expect.any(Function) },
+      { by: signer(), agent: expect.anything(), acceptChanges: true, first: expect.any(Function) },
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { streamToResume } from '../../src/cli/session/stream-to-resume.ts';
+import { signer } from '../../src/cli/signer.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import {
   actionStarted,
@@ -315,7 +316,7 @@ describe('telltale steer', () => {
 describe('telltale cancel', () => {
   it('is delivered to the process that works on the session', async () => {
     const { out, runtime } = await command(['cancel', 'xyz', '--reason', 'enough'], BOTH);
-    expect(runtime.sent).toEqual([[OTHER, { kind: 'cancel', from: 'user', body: 'enough' }]]);
+    expect(runtime.sent).toEqual([[OTHER, { kind: 'cancel', from: signer(), body: 'enough' }]]);
     expect(out).toContain('Delivered to process 4711');
     expect(runtime.appended).toEqual([]);
   });

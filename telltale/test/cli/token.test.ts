@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
+import { signer } from '../../src/cli/signer.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createTokens } from '../../src/server/auth/create-tokens.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -34,15 +35,19 @@ it('a token is printed once, counts in the store, is listed without itself, and 
 
   const store = await openStore('sqlite:.telltale/telltale.db', { cwd, clock, durability: 'process' });
   const tokens = createTokens(store, clock);
-  expect(await tokens.check(made.out.trim())).toEqual({ name: 'ann', role: 'run' });
+  expect(await tokens.check(made.out.trim())).toEqual({ name: 'ann', by: 'token:ann', role: 'run' });
   await store.close();
 
   const { out } = await token(['list'], cwd);
   expect(out).toMatch(
-    /NAME +ROLE +CREATED +LAST USED\nann +run +just now +just now\nci +read +just now +never\n/,
+    /NAME +ROLE +CREATED +BY +LAST USED\nann +run +just now +\S+ +just now\nci +read +just now +\S+ +never\n/,
   );
   expect(out).not.toContain('tt_');
-  expect(JSON.parse((await token(['--json'], cwd)).out)[1]).toMatchObject({ name: 'ci', lastUsed: null });
+  expect(JSON.parse((await token(['--json'], cwd)).out)[1]).toMatchObject({
+    name: 'ci',
+    lastUsed: null,
+    createdBy: signer(),
+  });
 
   expect((await token(['revoke', 'ann'], cwd)).out).toBe('Token "ann" is revoked.\n');
   const again = await token(['revoke', 'an'], cwd);

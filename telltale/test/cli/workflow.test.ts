@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { createTerminalView } from '../../src/cli/run/terminal-view.ts';
+import { signer } from '../../src/cli/signer.ts';
 import { shellWord } from '../../src/cli/usage.ts';
 import { describeRunEvent } from '../../src/cli/view/describe-run-event.ts';
 import { createRunScreen } from '../../src/cli/view/run-screen.ts';
@@ -497,7 +498,7 @@ describe('telltale workflow resume, signal and cancel', () => {
     const { out, runtime } = await command(['workflow', 'resume', 'last', '--accept-changes'], {
       ...{ ...FAKE, workflow: () => ({ events, result: {} }) },
     });
-    expect(runtime.calls).toContainEqual(['workflows.resume', RUN, { acceptChanges: true }]);
+    expect(runtime.calls).toContainEqual(['workflows.resume', RUN, { by: signer(), acceptChanges: true }]);
     expect(out.split('\n')[0]).toBe('step.completed    review@1/ask in 40 ms: approve');
   });
 
@@ -505,14 +506,14 @@ describe('telltale workflow resume, signal and cancel', () => {
     const kept = await command(['workflow', 'signal', RUN, 'paid', '{"amount": 3}'], FAKE);
     expect(kept.runtime.sent).toEqual([]);
     expect(JSON.parse(kept.runtime.appended[0]?.events[0] ?? '{}')).toMatchObject({
-      ...{ type: 'signal.received', event: 'paid', data: { amount: 3 }, from: 'user' },
+      ...{ type: 'signal.received', event: 'paid', data: { amount: 3 }, from: signer() },
     });
     expect(kept.out).toContain(`telltale workflow resume ${RUN}`);
     expect(kept.out).toContain('a process that stays with it (--wait) goes on by itself');
     const delivered = await command(['workflow', 'signal', RUN, 'paid', '--json', '--from', 'ann'], OWNED);
     expect(JSON.parse(delivered.out)).toEqual({ run: RUN, event: 'paid', outcome: 'delivered', pid: 4711 });
     expect(delivered.runtime.sent).toEqual([
-      [RUN, { kind: 'signal', from: 'ann', body: { event: 'paid', data: {} } }],
+      [RUN, { kind: 'signal', from: `${signer()} (for ann)`, body: { event: 'paid', data: {} } }],
     ]);
     const late = await command(['workflow', 'signal', RUN, 'paid'], { runs: [DONE] });
     expect(late.code).toBe(1);
@@ -521,13 +522,13 @@ describe('telltale workflow resume, signal and cancel', () => {
 
   it('cancel is delivered to the process that works on the run', async () => {
     const { out, runtime } = await command(['cancel', RUN, '--reason', 'enough'], OWNED);
-    expect(runtime.sent).toEqual([[RUN, { kind: 'cancel', from: 'user', body: 'enough' }]]);
+    expect(runtime.sent).toEqual([[RUN, { kind: 'cancel', from: signer(), body: 'enough' }]]);
     expect(out).toContain('Delivered to process 4711');
   });
 
   it('cancel takes up a run whose steps may have to be undone', async () => {
     const { out, runtime } = await command(['workflow', 'cancel', RUN], FAKE);
-    expect(runtime.sent).toEqual([[RUN, { kind: 'cancel', from: 'user', body: 'asked to' }]]);
+    expect(runtime.sent).toEqual([[RUN, { kind: 'cancel', from: signer(), body: 'asked to' }]]);
     expect(runtime.calls).toContainEqual(['workflows.resume', RUN, undefined]);
     expect(out).toBe(`Nobody worked on ${RUN}: it is cancelled now.\n`);
   });

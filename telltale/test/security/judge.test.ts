@@ -133,7 +133,7 @@ permissions:
       const port = await freePort();
       const home = temporaryFolder();
       const cwd = temporaryFolder(project(port, home));
-      const daemon = await startDaemon({ cwd, home }, 'dev', '--port', String(port));
+      const daemon = await startDaemon({ cwd, home }, 'serve', '--port', String(port));
       const file = join(home, 'state', 'daemons', `${daemon.pid}-${port}.json`);
       expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ port, token: daemon.token });
       symlinkSync(join(home, 'state'), join(cwd, 'innocent'));

@@ -1,3 +1,4 @@
+import { identityText } from '../../kernel/identity.ts';
 import { hunks, lineDiff } from '../../kernel/line-diff.ts';
 import type { ArtifactVersion } from '../../targets/artifacts/artifacts.ts';
 import { paletteFor } from '../colour.ts';
@@ -62,7 +63,7 @@ export async function listArtifacts(
     const rows = found.map((each) => [
       brief(each.name, MAX_CELL),
       String(each.version),
-      brief(each.author, MAX_CELL),
+      brief(identityText(each.author), MAX_CELL),
       each.at === 0 ? 'built in' : agoText(clock.now() - each.at),
       brief(each.methods.join(', '), MAX_CELL),
       brief(each.description ?? '', MAX_CELL),
@@ -145,7 +146,7 @@ function page(shown: ArtifactVersion, versions: readonly ArtifactVersion[], { io
     bold(`Artifact ${harmlessLine(shown.name)}`),
     ...(shown.description === undefined ? [] : [`  ${harmlessLine(shown.description)}`]),
     field('version', `${shown.version} of ${versions.at(-1)?.version ?? shown.version}`),
-    field('author', shown.author),
+    field('author', identityText(shown.author)),
     ...(shown.at === 0 ? [] : [field('written', timeText(shown.at))]),
     field('methods', shown.methods.join(', ')),
     ...(older.length < 2
@@ -163,7 +164,7 @@ function page(shown: ArtifactVersion, versions: readonly ArtifactVersion[], { io
 }
 
 const versionText = ({ version, author, at, restores }: ArtifactVersion, now: number): string =>
-  `${version}  ${agoText(now - at)} by ${author}${restores === undefined ? '' : `, as ${restores} was`}`;
+  `${version}  ${agoText(now - at)} by ${identityText(author)}${restores === undefined ? '' : `, as ${restores} was`}`;
 
 async function printDiff(
   before: ArtifactVersion,

@@ -52,14 +52,13 @@ export const registerToken: RegisterCommand = (program, context) => {
   token
     .command('link')
     .summary('print the links of running servers')
-    .description('Prints the link of each server of this user that runs, with its token: open it in a browser.')
+    .description(
+      'Prints the link of each server of this user that runs, with its token: open it in a browser.',
+    )
     .option('--json', 'print them as JSON')
     .action(
       context.run(async (_own: unknown, command: WithOptions) =>
-        (await import('../token/link-token.ts')).printLinks(
-          command.optsWithGlobals<TokenOptions>(),
-          context,
-        ),
+        (await import('../token/link-token.ts')).printLinks(command.optsWithGlobals<TokenOptions>(), context),
       ),
     );
   addStoreOption(token.command('list'))

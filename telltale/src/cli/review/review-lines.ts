@@ -1,3 +1,4 @@
+import { identityText } from '../../kernel/identity.ts';
 import { YES_OR_NO } from '../../session/reviews/read-reply.ts';
 import type { ReviewDetails } from '../../session/reviews/read-review.ts';
 import { agoText, timeText } from '../view/figures.ts';
@@ -50,7 +51,7 @@ function statusText({ status, decision, voided }: ReviewDetails): string {
   const chosen = choice === undefined || choice === status ? '' : ` (${spelledOut(choice)})`;
   const said = note === undefined ? '' : `: ${spelledOut(note)}`;
   const end = voided === undefined ? '' : `; void since ${timeText(voided.at)}`;
-  return `${status}${chosen} by ${spelledOut(by)}, ${timeText(at)}${said}${end}`;
+  return `${status}${chosen} by ${spelledOut(identityText(by))}, ${timeText(at)}${said}${end}`;
 }
 
 function changeLines({ replaces, voided }: ReviewDetails): readonly string[] {
@@ -80,7 +81,7 @@ function workLines({ work }: ReviewDetails): readonly string[] {
   return [
     ...claims.flatMap(({ nth, by, notes, turns }) => [
       '',
-      `Notes of report ${nth}, by ${spelledOut(by)} after ${turns} turns`,
+      `Notes of report ${nth}, by ${spelledOut(identityText(by))} after ${turns} turns`,
       ...indented(notes),
     ]),
     ...stuck.flatMap(({ nth, by, why }) => [

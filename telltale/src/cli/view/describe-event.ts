@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import type { HookRecord } from '../../events/hook-record.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
+import { identityText } from '../../kernel/identity.ts';
 import type { InvokeRecord } from '../../kernel/invoke-record.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
@@ -37,9 +38,9 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'session.stalled':
       return errorText(event.error);
     case 'session.cancelled':
-      return `by ${safe(event.by)}: ${safe(event.reason)}`;
+      return `by ${who(event.by)}: ${safe(event.reason)}`;
     case 'session.resumed':
-      return `by ${safe(event.by)}${filesText(event.changed_files)}`;
+      return `by ${who(event.by)}${filesText(event.changed_files)}`;
     case 'session.waiting':
       return `for ${safe(event.for)}`;
     case 'turn.started':
@@ -65,11 +66,11 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'message.received':
       return `from ${event.from}: ${brief(event.text, room)}`;
     case 'audit':
-      return `${safe(event.who)}: ${safe(event.what)}`;
+      return `${who(event.who)}: ${safe(event.what)}`;
     case 'review.requested':
       return `${safe(event.review)}: ${called(event.action)}, ${safe(event.target)} asks: ${brief(event.what, room)}`;
     case 'review.resolved':
-      return `${safe(event.review)} ${event.answer} by ${safe(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
+      return `${safe(event.review)} ${event.answer} by ${who(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
     case 'review.voided':
       return `${safe(event.review)} counts no longer: ${brief(event.changed.join('; '), room)}`;
     case 'action.declared':
@@ -89,7 +90,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'action.interrupted':
       return `${called(event.id)} in try ${event.attempt}`;
     case 'action.compensated':
-      return `${called(event.id)} by ${safe(event.by)}`;
+      return `${called(event.id)} by ${who(event.by)}`;
     case 'action.progress':
       return `${called(event.id)}: ${brief(event.data, room)}`;
     case 'metadata.changed':
@@ -97,7 +98,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'metadata.rejected':
       return event.errors.map(({ field, message }) => `${safe(field)}: ${safe(message)}`).join('; ');
     case 'variable.changed':
-      return `$${safe(event.name)} ${brief(event.from, room)} → ${brief(event.to, room)} (${event.class}, by ${safe(event.by)})`;
+      return `$${safe(event.name)} ${brief(event.from, room)} → ${brief(event.to, room)} (${event.class}, by ${who(event.by)})`;
     case 'fault':
       return `${safe(event.code)}: ${safe(event.message)}`;
     case 'if.decided':
@@ -129,7 +130,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'hook.ran':
       return hookText(event);
     case 'artifact.written':
-      return `${safe(event.artifact)} version ${event.version}${event.restores === undefined ? '' : `, as version ${event.restores} was`}, by ${safe(event.by)}`;
+      return `${safe(event.artifact)} version ${event.version}${event.restores === undefined ? '' : `, as version ${event.restores} was`}, by ${who(event.by)}`;
     case 'task.given':
       return `${stepOf(event.task)}: ${brief(event.prompt, room)}`;
     case 'task.claimed':
@@ -139,12 +140,12 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'task.turn':
       return 'the turn is judged';
     case 'task.answered':
-      return `by ${safe(event.by)}${event.text === undefined ? ': go on' : `: ${brief(event.text, room)}`}`;
+      return `by ${who(event.by)}${event.text === undefined ? ': go on' : `: ${brief(event.text, room)}`}`;
     case 'task.over':
       return stepOf(event.task);
     case 'feed.added':
     case 'feed.removed':
-      return `${safe(event.id)} by ${safe(event.by)}`;
+      return `${safe(event.id)} by ${who(event.by)}`;
     case 'feed.updated':
       return `${safe(event.id)}, ${countText(event.tokens, 'token')}${event.cached === true ? ', cached' : ''}: ${brief(event.value, room)}`;
     case 'feed.failed':
@@ -273,3 +274,5 @@ export function customText(
 /** Files that are not what they were when the session or run was last worked on. */
 export const filesText = (changed: readonly string[] = []): string =>
   changed.length === 0 ? '' : `; changed since: ${changed.map((file) => safe(file)).join(', ')}`;
+
+const who = (by: string): string => safe(identityText(by));

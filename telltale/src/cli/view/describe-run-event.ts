@@ -1,4 +1,5 @@
 import { type RunEvent, type RunEventOf, shownWait } from '../../events/run-event.ts';
+import { identityText } from '../../kernel/identity.ts';
 import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
@@ -17,9 +18,9 @@ function said(event: RunEvent, room: number): string {
     case 'workflow.started':
       return `${safe(event.workflow)} in the name of ${safe(event.manifest.agent)}${originText(event)} ${briefFields(event.input, room)}`;
     case 'workflow.resumed':
-      return `by ${safe(event.by)}${filesText(event.changed_files)}`;
+      return `by ${who(event.by)}${filesText(event.changed_files)}`;
     case 'workflow.changed':
-      return `the workflow, accepted by ${safe(event.by)}${decidedText(event.decided)}`;
+      return `the workflow, accepted by ${who(event.by)}${decidedText(event.decided)}`;
     case 'workflow.waiting':
       return `for ${safe(waitingText(event))}`;
     case 'workflow.completed':
@@ -28,9 +29,9 @@ function said(event: RunEvent, room: number): string {
       return `${event.step === undefined ? '' : `${safe(event.step)}: `}${errorText(event.error)}${remedy(event.error)}`;
     case 'workflow.cancelling':
     case 'workflow.cancelled':
-      return `by ${safe(event.by)}: ${safe(event.reason)}`;
+      return `by ${who(event.by)}: ${safe(event.reason)}`;
     case 'state.entered':
-      return `${event.from === undefined ? '' : `${safe(event.from)} → `}${safe(event.state)}${event.visit > 1 ? `, visit ${event.visit}` : ''} (${safe(event.by)})`;
+      return `${event.from === undefined ? '' : `${safe(event.from)} → `}${safe(event.state)}${event.visit > 1 ? `, visit ${event.visit}` : ''} (${who(event.by)})`;
     case 'step.started':
       return `${safe(event.step)}${event.attempt > 1 ? `, try ${event.attempt}` : ''} ${briefFields(event.input ?? {}, room)}`;
     case 'step.completed':
@@ -50,13 +51,13 @@ function said(event: RunEvent, room: number): string {
     case 'step.compensated':
       return `${safe(event.step)}${event.error === undefined ? '' : `, but that failed: ${errorText(event.error)}`}`;
     case 'step.claimed':
-      return `${safe(event.step)} by ${safe(event.by)} after ${countText(event.turns, 'turn')}: ${brief(event.notes, room)}`;
+      return `${safe(event.step)} by ${who(event.by)} after ${countText(event.turns, 'turn')}: ${brief(event.notes, room)}`;
     case 'step.stuck':
       return `${safe(event.step)}: ${brief(event.why, room)}`;
     case 'client.asked':
-      return `${safe(event.step)}${event.again === undefined ? '' : `, again (${safe(event.again.by)}: ${brief(event.again.text, room)})`}`;
+      return `${safe(event.step)}${event.again === undefined ? '' : `, again (${who(event.again.by)}: ${brief(event.again.text, room)})`}`;
     case 'client.claimed':
-      return `${safe(event.step)} by ${safe(event.by)}: ${brief(event.notes, room)}`;
+      return `${safe(event.step)} by ${who(event.by)}: ${brief(event.notes, room)}`;
     case 'verify':
       return verifyText(event, room);
     case 'plan.made':
@@ -78,13 +79,13 @@ function said(event: RunEvent, room: number): string {
     case 'timer.fired':
       return safe(event.id);
     case 'signal.received':
-      return `${safe(event.event)} from ${safe(event.from)} ${briefFields(event.data, room)}`;
+      return `${safe(event.event)} from ${who(event.from)} ${briefFields(event.data, room)}`;
     case 'variable.changed':
-      return `$${safe(event.name)} ${brief(event.from, room)} → ${brief(event.to, room)} (by ${safe(event.by)})`;
+      return `$${safe(event.name)} ${brief(event.from, room)} → ${brief(event.to, room)} (by ${who(event.by)})`;
     case 'review.requested':
       return `${safe(event.review)}: ${safe(event.step)} asks${event.assignee === undefined ? '' : ` ${safe(event.assignee)}`}: ${brief(event.prompt, room)} [${event.options.map(safe).join(' / ')}]`;
     case 'review.resolved':
-      return `${safe(event.review)} ${event.answer} (${safe(event.choice)}) by ${safe(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
+      return `${safe(event.review)} ${event.answer} (${safe(event.choice)}) by ${who(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
     case 'review.voided':
       return `${safe(event.review)} counts no longer: ${brief(event.changed.join('; '), room)}`;
     case 'budget.charged':
@@ -94,7 +95,7 @@ function said(event: RunEvent, room: number): string {
       return `${safe(event.step)}: ${safe(event.model)}, ${tokens}${event.cost_usd > 0 ? `, ${costText(event.cost_usd)}` : ''}`;
     }
     case 'audit':
-      return `${safe(event.who)}: ${safe(event.what)}`;
+      return `${who(event.who)}: ${safe(event.what)}`;
     case 'custom':
       return customText(event, room);
   }
@@ -145,3 +146,5 @@ function decidedText(decided: RunEventOf<'workflow.changed'>['decided']): string
   const all = Object.entries(decided).map(([step, { as }]) => `${safe(step)} ${as}`);
   return all.length === 0 ? '' : `: ${all.join(', ')}`;
 }
+
+const who = (by: string): string => safe(identityText(by));

@@ -1,6 +1,7 @@
 import { type ActionState, isShown } from '../../events/action.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { OpenReport, TaskState } from '../../events/task-state.ts';
+import { identityText } from '../../kernel/identity.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
@@ -74,7 +75,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
     'Variables',
     [...state.variables].map(
       ([name, { value, class: kind, by }]) =>
-        `$${brief(name, room)} = ${brief(value, room)} ${paint.dim(`(${kind}, by ${brief(by, room)})`)}`,
+        `$${brief(name, room)} = ${brief(value, room)} ${paint.dim(`(${kind}, by ${brief(identityText(by), room)})`)}`,
     ),
   );
   section('Feeds', feedLines(state, room, paint));

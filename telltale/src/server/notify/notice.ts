@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
+import { identityText } from '../../kernel/identity.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isJsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
@@ -63,7 +64,7 @@ function ofSession(event: Noticed<SessionEvent>, { agent, isTop }: StreamPlace):
     case 'session.stalled':
       return top(`${agent} has stalled: ${event.error.message}`, { error: errorOf(event) }, 'stuck');
     case 'session.cancelled':
-      return top(`${agent} was cancelled by ${event.by}: ${event.reason}`, {
+      return top(`${agent} was cancelled by ${identityText(event.by)}: ${event.reason}`, {
         reason: event.reason,
         by: event.by,
       });
@@ -104,7 +105,7 @@ function ofRun(
     case 'workflow.failed':
       return top(`The workflow ${workflow} failed: ${event.error.message}`, { error: errorOf(event) });
     case 'workflow.cancelled':
-      return top(`The workflow ${workflow} was cancelled by ${event.by}: ${event.reason}`, {
+      return top(`The workflow ${workflow} was cancelled by ${identityText(event.by)}: ${event.reason}`, {
         reason: event.reason,
         by: event.by,
       });

@@ -1,5 +1,6 @@
 import type { ReviewAnswer } from '../../events/review-event.ts';
 import type { Review } from '../../events/state.ts';
+import { identityText } from '../../kernel/identity.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { APPROVAL_VOID } from '../../scheduler/edges.ts';
@@ -11,7 +12,7 @@ export const refusedBy = ({ target, because, by, note }: Review) =>
   });
 
 const said = (by: string | undefined, note: string | undefined): string =>
-  `${by === undefined ? '' : ` (${by})`}${note === undefined ? '' : `: ${note.replace(/\.+$/, '')}`}`;
+  `${by === undefined ? '' : ` (${identityText(by)})`}${note === undefined ? '' : `: ${note.replace(/\.+$/, '')}`}`;
 
 export const withdrawnReview = (target: string) =>
   new RuntimeError('cancelled', `The call of ${target} was cancelled before anybody approved it.`);
@@ -40,7 +41,7 @@ export const reviewClosed = (review: string, session: string, closed: Closed): R
 const answered = (review: string, { answer, choice, by, at }: Closed) =>
   new RuntimeError(
     'review_answered',
-    `The review ${review} was ${answer}${choice === undefined || NAMED.has(choice) ? '' : ` ("${choice}")`} by ${by} at ${timeOf(at)}.`,
+    `The review ${review} was ${answer}${choice === undefined || NAMED.has(choice) ? '' : ` ("${choice}")`} by ${identityText(by)} at ${timeOf(at)}.`,
     { hint: `A decision counts once. See it with: telltale reviews show ${review}` },
   );
 
@@ -50,7 +51,7 @@ const NAMED: ReadonlySet<string> = new Set(['approve', 'reject']);
 const withdrawn = (review: string, session: string, { by, at, note }: Closed) =>
   new RuntimeError(
     'review_withdrawn',
-    `The review ${review} was withdrawn by ${by} at ${timeOf(at)}${note === undefined ? '.' : `: ${note.replace(/\.+$/, '')}.`}`,
+    `The review ${review} was withdrawn by ${identityText(by)} at ${timeOf(at)}${note === undefined ? '.' : `: ${note.replace(/\.+$/, '')}.`}`,
     { hint: `Nothing waits for an answer to it. See what became of it: telltale show ${session}` },
   );
 

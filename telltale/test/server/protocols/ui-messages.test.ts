@@ -230,7 +230,13 @@ describe('a chat whose client goes away', () => {
     // There is nothing more to be had.
     await second.resumeStream();
     expect(second.status).toBe('ready');
-    expect((await fetch(`${stage.url}/chat/coder/c1/stream`, { headers: { authorization: `Bearer ${stage.token}` } })).status).toBe(204);
+    expect(
+      (
+        await fetch(`${stage.url}/chat/coder/c1/stream`, {
+          headers: { authorization: `Bearer ${stage.token}` },
+        })
+      ).status,
+    ).toBe(204);
   });
 });
 

@@ -568,7 +568,11 @@ describe('a run', () => {
     await ann.cancelRun(run.id, 'wide awake');
     await eventually(async () => expect((await client.run(run.id)).status).toBe('cancelled'));
     const events = await stage.runtime.workflows.events(run.id);
-    expect(events.at(-1)).toMatchObject({ type: 'workflow.cancelled', by: 'token:ann', reason: 'wide awake' });
+    expect(events.at(-1)).toMatchObject({
+      type: 'workflow.cancelled',
+      by: 'token:ann',
+      reason: 'wide awake',
+    });
     await ann.cancelRun(run.id);
     const { items } = await client.runs({ workflow: 'nap', status: ['cancelled'] });
     expect(items.map(({ id }) => id)).toContain(run.id);

@@ -582,9 +582,13 @@ describe('front ends', () => {
       'A moment.',
     );
     await begun;
-    expect((await fetch(`${second.url}/chat/talker/c1/stream`, {
-      headers: { authorization: `Bearer ${second.token}` },
-    })).status).toBe(204);
+    expect(
+      (
+        await fetch(`${second.url}/chat/talker/c1/stream`, {
+          headers: { authorization: `Bearer ${second.token}` },
+        })
+      ).status,
+    ).toBe(204);
   });
 
   it.each(['/chat', '/v1/chat/completions'])(

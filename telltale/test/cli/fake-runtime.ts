@@ -267,8 +267,8 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         events: async (id) => logs.get(id) ?? [],
         state: async (id, seq = Number.POSITIVE_INFINITY) =>
           fold((logs.get(id) ?? []).filter((event) => event.seq <= seq)),
-        async steer(id, text) {
-          await store.send(id, { kind: 'steer', from: 'user', body: text });
+        async steer(id, text, from = 'user') {
+          await store.send(id, { kind: 'steer', from, body: text });
         },
         async cancel(id, reason = '', from = '') {
           await store.send(id, { kind: 'cancel', from, body: reason });

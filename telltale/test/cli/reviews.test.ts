@@ -273,12 +273,13 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
     });
     const again = await telltale(['reviews', 'reject', 'rev_a1'], cwd);
     expect(again.code).toBe(1);
-    expect(again.err).toMatch(
-      /^error: The review rev_a1 was approved \("ship"\) by bob at 2.*\n {2}telltale reviews reject rev_a1\n.* A decision counts once/,
+    expect(again.err).toContain(
+      `error: The review rev_a1 was approved ("ship") by ${identityText(signer())} (for bob) at 2`,
     );
+    expect(again.err).toMatch(/\n {2}telltale reviews reject rev_a1\n.* A decision counts once/);
     expect(await telltale(['reviews', 'reject', 'rev_b2', '--by', ' '], cwd)).toMatchObject({ code: 2 });
     const user = await json(['reviews', 'reject', 'rev_b2'], cwd);
-    expect(user.by).toBe(userInfo().username);
+    expect(user.by).toBe(`user:${userInfo().username}`);
   });
 
   it('refuse what is no answer, and say what is', async () => {

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryProject } from '../manifest/temporary-project.ts';
@@ -175,7 +176,7 @@ describe('a session, over real processes', { timeout: 60_000 }, () => {
     expect((await telltale(['cancel', 'last', '--reason', 'enough'], cwd)).out).toContain(delivered);
     expect((await run.ended).code).toBe(1);
     expect(run.out()).not.toContain('Said by a command');
-    expect(run.out()).toContain('session.cancelled by user: enough');
+    expect(run.out()).toContain(`session.cancelled by ${userInfo().username}: enough`);
     const followed = await follower.ended;
     expect(followed).toMatchObject({ code: 0, err: '' });
     expect(followed.out.trimEnd().split('\n').at(-1)).toContain('session.cancelled');

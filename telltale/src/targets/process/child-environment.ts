@@ -9,6 +9,13 @@ const PASSED_ON: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
+/** Keys to Telltale itself: whoever has one can approve what an agent asks for. Not passed on, whatever a manifest permits. */
+const TOKEN_NAMES: ReadonlySet<string> = new Set(['TELLTALE_TOKEN', 'TELLTALE_MCP_TOKEN']);
+const TOKEN = /tt_[\w-]{43}/;
+
+const isToken = (name: string, value: string): boolean =>
+  TOKEN_NAMES.has(name.toUpperCase()) || TOKEN.test(value);
+
 /**
  * The environment of a child: the little that is always passed on, what `permissions.environment` names, then `own`.
  * Windows does not tell names apart by case.
@@ -20,7 +27,11 @@ export function childEnvironment(
 ): Readonly<Record<string, string>> {
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
-    if (value !== undefined && (PASSED_ON.has(name.toUpperCase()) || permitted.includes(name)))
+    if (
+      value !== undefined &&
+      !isToken(name, value) &&
+      (PASSED_ON.has(name.toUpperCase()) || permitted.includes(name))
+    )
       passed[name] = value;
   return { ...passed, ...own };
 }

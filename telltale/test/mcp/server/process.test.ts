@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { request } from 'node:http';
+import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -258,7 +259,100 @@ describe('the command line', () => {
   });
 });
 
+/** Passes requests on with a token. Resolves to where it listens, with the path of the server behind it. */
+async function withToken(url: string, token: string): Promise<string> {
+  const { port, pathname } = new URL(url);
+  const proxy = createServer((asked, response) => {
+    const headers = { ...asked.headers, authorization: `Bearer ${token}` };
+    const { method, url: path } = asked;
+    const passed = request({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    passed.on('error', () => response.destroy());
+    response.on('close', () => passed.destroy());
+    asked.pipe(passed);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${pathname}`;
+}
+
 describe('over HTTP', () => {
+  it('a client goes on with runs of its own key only, whatever name it claims', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const cwd = project();
+    const token = async (name: string, role: string) => {
+      const io = recordedIo({ cwd });
+      await main(['token', 'create', name, '--role', role, '--store', 'x.db'], io);
+      return io.out().trim();
+    };
+    const [ann, bob, reader] = [
+      await token('ann', 'run'),
+      await token('bob', 'run'),
+      await token('eve', 'read'),
+    ];
+    const server = serve(['agent.yml', '--http', '0', '--store', 'x.db'], cwd);
+    const url = new URL(await server.url());
+    await expect.poll(server.err).toMatch(/Bearer tt_/);
+    const start = /Bearer (tt_[\w-]{43})"/.exec(server.err())?.[1] ?? '';
+    // All of them call themselves "tester".
+    const open = (own: string) =>
+      connect(
+        new StreamableHTTPClientTransport(url, {
+          requestInit: { headers: { authorization: `Bearer ${own}` } },
+        }) as Transport,
+      );
+    const [annCalls, bobCalls, ownCalls] = [await open(ann), await open(bob), await open(start)];
+    const begun = await annCalls('start_workflow', { workflow: 'release' });
+    const sent = { continueToken: begun.continueToken, notes: NOTES };
+    for (const calls of [bobCalls, ownCalls]) {
+      expect(await calls('resume_session', {})).toEqual({ runs: [] });
+      expect(await calls('resume_session', { run: begun.run })).toMatchObject({
+        error: { code: 'run_unknown' },
+      });
+      expect(await calls('continue_workflow', sent)).toMatchObject({ error: { code: 'token_foreign' } });
+    }
+    expect(await annCalls('continue_workflow', sent)).toMatchObject({
+      step: { prompt: 'Do the part called build.' },
+    });
+    // Also over another connection of the same key.
+    const again = await open(ann);
+    expect((await again('resume_session', {})).runs).toMatchObject([{ run: begun.run, client: 'tester' }]);
+    const io = recordedIo({ cwd });
+    await main(['workflow', 'logs', begun.run, '--json', '--store', 'x.db'], io);
+    expect(io.out()).toContain('"by":"mcp:token:ann (tester)"');
+    expect(io.out()).not.toContain('"by":"tester"');
+    for (const wrong of [reader, 'secret', '']) await expect(open(wrong)).rejects.toThrow(/401|token/i);
+  });
+
+  it('a session is of no use to a client with another key', { timeout: SLOW_MS }, async () => {
+    const cwd = project();
+    const io = recordedIo({ cwd });
+    await main(['token', 'create', 'bob', '--role', 'run', '--store', 'x.db'], io);
+    const server = serve(['agent.yml', '--http', '0', '--store', 'x.db', '--token', 'secret'], cwd);
+    const url = await server.url();
+    const send = (token: string, body: string, session?: string) =>
+      fetch(url, {
+        ...{ method: 'POST', body },
+        headers: {
+          ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          accept: 'application/json, text/event-stream',
+          ...(session === undefined ? {} : { 'mcp-session-id': session }),
+        },
+      });
+    const begun = await send('secret', INITIALIZE);
+    await begun.text();
+    const session = begun.headers.get('mcp-session-id') ?? '';
+    const list = '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}';
+    expect((await send('secret', list, session)).status).toBe(200);
+    expect((await send(io.out().trim(), list, session)).status).toBe(404);
+  });
+
   it('only this machine, its own pages and who has the token are listened to', {
     timeout: SLOW_MS,
   }, async () => {
@@ -313,12 +407,14 @@ describe('over HTTP', () => {
     const server = serve(
       [`${FIXTURE}/agent.yml`, '--http', '0', '--prefix', 'test_', '--store', 'memory'],
       cwd,
+      { TELLTALE_MCP_TOKEN: 'secret' },
     );
     const args = [
       SUITE,
       'server',
       '--url',
-      await server.url(),
+      // The suite knows of no tokens.
+      await withToken(await server.url(), 'secret'),
       '--expected-failures',
       `${FIXTURE}/expected-failures.yml`,
     ];

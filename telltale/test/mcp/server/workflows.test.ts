@@ -60,9 +60,12 @@ describe('a client is led through a workflow', () => {
     });
     expect(new Set([first, second, third].map(({ continueToken }) => continueToken)).size).toBe(3);
     const state = await of.runtime.workflows.state(first.run);
-    expect(state).toMatchObject({ origin: { client: 'tester' }, input: { goal: 'a release' } });
+    expect(state).toMatchObject({
+      origin: { client: 'tester', identity: 'program' },
+      input: { goal: 'a release' },
+    });
     expect(state.steps.get('plan')?.guided?.claims).toMatchObject([
-      { by: 'tester', artifacts: [{ at: 'a.ts' }] },
+      { by: 'mcp:program (tester)', artifacts: [{ at: 'a.ts' }] },
     ]);
   });
 

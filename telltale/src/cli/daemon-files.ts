@@ -29,8 +29,8 @@ const START_SLACK_MS = 10_000;
 /** The unit of `/proc/PID/stat`, on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** Makes the state folder, so that sandboxes find what they have to hide even if a daemon starts later. */
-export async function makeStateFolder({ env }: Pick<Io, 'env'>): Promise<string> {
+/** Makes the folder of these files, where it is not there. */
+async function makeStateFolder({ env }: Pick<Io, 'env'>): Promise<string> {
   const folder = stateFolder(env);
   const daemons = join(folder, DAEMONS);
   await mkdir(daemons, { recursive: true, mode: 0o700 });

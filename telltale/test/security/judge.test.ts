@@ -321,6 +321,41 @@ describe('the token of a daemon', () => {
   });
 });
 
+describe('the environment of a command', () => {
+  it('holds no token, also where the manifest asks for it by name', LONG, async () => {
+    const token = `tt_${'k'.repeat(43)}`;
+    const cwd = temporaryFolder({
+      'agent.yml': `kind: Agent
+name: helper
+model: scripted:./turns.yml
+import: { tools: [./look.yml] }
+permissions: { environment: [TELLTALE_TOKEN, TELLTALE_MCP_TOKEN, DISGUISED, PLAIN] }
+`,
+      'look.yml': `kind: Tool
+name: look
+parameters: {}
+implementation: { command: [node, -e, "require('fs').writeFileSync('env.json', JSON.stringify(process.env))"] }
+`,
+      'turns.yml': `turns:
+  - |
+    <action id="l">{"name":"look"}</action>
+    <response>I saw $l</response>
+`,
+    });
+    const env = {
+      TELLTALE_TOKEN: 'secret',
+      TELLTALE_MCP_TOKEN: 'secret',
+      DISGUISED: `x ${token}`,
+      PLAIN: 'plain',
+    };
+    expect((await telltale({ cwd, home: temporaryFolder(), env }, 'run', 'agent.yml', 'Look.')).code).toBe(0);
+    const seen = JSON.parse(readFileSync(join(cwd, 'env.json'), 'utf8')) as Record<string, string>;
+    expect(seen.PLAIN).toBe('plain');
+    for (const name of ['TELLTALE_TOKEN', 'TELLTALE_MCP_TOKEN', 'DISGUISED'])
+      expect(seen).not.toHaveProperty(name);
+  });
+});
+
 describe('a decision is signed by whoever made it', () => {
   it('over HTTP by the token, and by the user with the token of the start', LONG, async () => {
     const daemon = await startDaemon(

@@ -28,6 +28,8 @@ export interface Asked {
   /** The conversation, as the client calls it. */
   readonly thread: string;
   readonly said: Said;
+  /** Who asks: signs that the session goes on. */
+  readonly by: string;
   readonly user?: string | undefined;
   /** Whether others may follow the exchange while it lasts. */
   readonly replays: boolean;
@@ -75,7 +77,7 @@ export function createChats(edges: ServerEdges): Chats {
   const say = async (asked: Asked, said: Extract<Said, { kind: 'message' }>): Promise<Begun> => {
     const { name } = asked.agent.manifest;
     const known = said.anew === true ? undefined : await table.find(name, asked.thread);
-    const session = known === undefined ? undefined : await takeUp(known, asked.agent);
+    const session = known === undefined ? undefined : await takeUp(known, asked);
     if (session === undefined) return start(asked, said.whole);
     // Whoever works on it elsewhere may be answering another server's client.
     if (!isHere(session.id) && !(await isIdle(session.id))) throw threadBusy(asked.thread, session.id);
@@ -105,7 +107,7 @@ export function createChats(edges: ServerEdges): Chats {
 
   const answer = async (asked: Asked, { answers }: Extract<Said, { kind: 'answers' }>): Promise<Begun> => {
     const known = await table.find(asked.agent.manifest.name, asked.thread);
-    const session = known === undefined ? undefined : await takeUp(known, asked.agent);
+    const session = known === undefined ? undefined : await takeUp(known, asked);
     const open = session === undefined ? [] : await runtime.reviews({ session: session.id });
     const gone = answers.find(({ review }) => !open.some((each) => each.review === review));
     if (session === undefined || gone !== undefined)
@@ -125,7 +127,10 @@ export function createChats(edges: ServerEdges): Chats {
   };
 
   /** The session, at work here or elsewhere; undefined where it cannot go on, and a new one has to. */
-  const takeUp = async (id: string, agent: LoadedAgent<unknown>): Promise<Session<unknown> | undefined> => {
+  const takeUp = async (
+    id: string,
+    { agent, by }: Pick<Asked, 'agent' | 'by'>,
+  ): Promise<Session<unknown> | undefined> => {
     idle.take(id);
     const here = runtime.session(id);
     if (here !== undefined) return here;
@@ -136,7 +141,7 @@ export function createChats(edges: ServerEdges): Chats {
     const place = await placeHere(edges, 'session', id);
     try {
       return await runtime.resume(id, {
-        ...{ agent, chat: true, onWaiting: 'hold' },
+        ...{ agent, by, chat: true, onWaiting: 'hold' },
         // Nothing of it was begun with the agent as it was.
         acceptChanges: state.idle || state.status === 'completed',
       });

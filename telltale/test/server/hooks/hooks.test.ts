@@ -81,7 +81,7 @@ describe('POST /hooks/NAME', () => {
   const body = '{"ref":"main"}';
   async function serve(...agents: readonly Agent[]) {
     const parts = await open(...agents);
-    const stage = await openStage({ mount: mountHooks(parts.listeners), requireToken: false });
+    const stage = await openStage({ mount: mountHooks(parts.listeners) });
     const send = async (path: string, text: string, headers: Record<string, string>) => {
       const answer = await stage.ask(path, { method: 'POST', body: text, headers });
       return { status: answer.status, body: (await answer.json()) as Record<string, Record<string, string>> };

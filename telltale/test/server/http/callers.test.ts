@@ -137,7 +137,7 @@ describe('tokens', () => {
         ),
       );
     };
-    const { ask, edges } = await openStage({ mount: streaming, clock, requireToken: false });
+    const { ask, edges } = await openStage({ mount: streaming, clock });
     const open = async (name: string) => {
       const { token } = await edges.tokens.create(name, 'read');
       const { body } = await ask('/stream', { headers: bearer(token) });

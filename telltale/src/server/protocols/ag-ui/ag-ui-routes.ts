@@ -10,14 +10,15 @@ import { readRunInput } from './read-run-input.ts';
 /** `POST /ag-ui/:agent`: AG-UI 1.0 over server-sent events. A thread is a chat: its runs are exchanges of one session. */
 export function mountAgUi(app: Hono<AppEnv>, edges: ServerEdges, chats: Chats): void {
   const run = async (c: Context<AppEnv>, named: string | undefined): Promise<Response> => {
-    const input = readRunInput(await readObject(c), c.get('caller').by);
+    const { by } = c.get('caller');
+    const input = readRunInput(await readObject(c), by);
     const agent = chooseAgent(
       edges.catalog,
       named ?? input.agent,
       'in the path (/ag-ui/NAME) or as forwardedProps.agent',
     );
     const { threadId, runId, said, user, notes } = input;
-    const begun = await chats.begin({ agent, thread: threadId, said, user, replays: false });
+    const begun = await chats.begin({ agent, thread: threadId, said, by, user, replays: false });
     const { exchange } = begun;
     const fold = createAgUiFold({
       ...{

@@ -17,7 +17,8 @@ const LAST = '[DONE]';
  */
 export function mountUiMessages(app: Hono<AppEnv>, edges: ServerEdges, chats: Chats): void {
   const chat = async (c: Context<AppEnv>, named: string | undefined): Promise<Response> => {
-    const request = readChatRequest(await readObject(c), c.get('caller').by);
+    const { by } = c.get('caller');
+    const request = readChatRequest(await readObject(c), by);
     const agent = chooseAgent(
       edges.catalog,
       named ?? request.agent,
@@ -28,6 +29,7 @@ export function mountUiMessages(app: Hono<AppEnv>, edges: ServerEdges, chats: Ch
       agent,
       thread,
       said,
+      by,
       user,
       replays: onClose === 'continue' && said.kind === 'message',
     });

@@ -6,6 +6,7 @@ import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import { agentFiles } from './access/agent-files.ts';
+import { createOwnAddresses } from './access/own-addresses.ts';
 import { createPermissions } from './access/permissions.ts';
 import { hiddenState, storeFiles } from './access/store-files.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
@@ -82,6 +83,8 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
   });
   const { env } = options;
   const closers: (() => Promise<void>)[] = [];
+  const resolveHost = options.resolveHost ?? systemResolver;
+  const ownAddresses = createOwnAddresses(env);
   const own: Omit<TargetEdges, 'servers'> = {
     folder,
     agentName: agent.name,
@@ -89,7 +92,8 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
     env,
     permissions,
     graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
-    resolveHost: options.resolveHost ?? systemResolver,
+    resolveHost,
+    own: ownAddresses,
     confinement: createConfinement({
       permissions,
       folder,
@@ -97,6 +101,8 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
       homes: [env.HOME ?? homedir(), homedir(), ...HOMES],
       temporary: [tmpdir(), env.TMPDIR ?? tmpdir(), ...TEMPORARY],
       state,
+      resolveHost,
+      own: ownAddresses,
     }),
     atClose: (close) => closers.push(close),
     sandbox: options.sandbox ?? createSandbox(options),

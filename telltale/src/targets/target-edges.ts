@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import type { OwnAddresses } from './access/own-addresses.ts';
 import type { Permissions } from './access/permissions.ts';
 import type { Resolver } from './http/checked-lookup.ts';
 import type { McpServers } from './mcp/mcp-server.ts';
@@ -17,6 +18,8 @@ export interface TargetEdges {
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
   readonly resolveHost: Resolver;
+  /** The addresses of Telltale's own servers, which no action reaches. */
+  readonly own: OwnAddresses;
   /** Keeps commands to what they may touch. */
   readonly confinement: Confinement;
   /** What is to be ended when the table is closed. */

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkedLookup, type Resolver } from '../../src/targets/http/checked-lookup.ts';
+import { judgeConnection, type Resolver } from '../../src/targets/http/checked-lookup.ts';
 import { agentTargets } from './agent-targets.ts';
 import { httpServer } from './http-server.ts';
 
@@ -267,9 +267,11 @@ test('a redirect to https is another origin, and a server that speaks no TLS a f
 test('a name that leads to a private address at the second look is refused then', async () => {
   const addresses = ['93.184.216.34', '127.0.0.1'];
   const resolve: Resolver = async () => [{ address: addresses.shift() ?? '', family: 4 }];
+  const hosts = { check: () => 'public' as const, denies: () => false };
+  const rules = { hosts, resolveHost: resolve };
   const look = () =>
     new Promise((done) =>
-      checkedLookup('public', resolve, () => false)('x.test', {}, (error, found) => done(error ?? found)),
+      judgeConnection(rules, 'x.test', '80')('x.test', {}, (error, found) => done(error ?? found)),
     );
   expect(await look()).toBe('93.184.216.34');
   expect(await look()).toMatchObject({ code: 'not_permitted' });

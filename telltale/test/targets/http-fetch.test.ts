@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Resolver } from '../../src/targets/http/checked-lookup.ts';
-import { privateKind } from '../../src/targets/http/checked-lookup.ts';
+import { privateKind } from '../../src/targets/access/addresses.ts';
 import { agentTargets } from './agent-targets.ts';
 import { httpServer } from './http-server.ts';
 
@@ -137,14 +137,15 @@ test('the address that was judged is the one that is connected to', async () => 
 });
 
 test('public addresses are public, and nothing else is', () => {
-  expect(['93.184.216.34', '8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8'].map(privateKind)).toEqual([
+  expect(['93.184.216.34', '8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8', '2a00::5efe:8.8.8.8'].map(privateKind)).toEqual([
+    undefined,
     undefined,
     undefined,
     undefined,
     undefined,
   ]);
   expect(
-    ['127.255.255.254', '::ffff:10.1.1.1', '2002:7f00:1::', 'no address'].filter(
+    ['127.255.255.254', '::ffff:10.1.1.1', '2002:7f00:1::', '::ffff:0:8.8.8.8', '2a00::5efe:10.1.1.1', 'no address'].filter(
       (each) => privateKind(each) === undefined,
     ),
   ).toEqual([]);
@@ -170,6 +171,8 @@ const RANGES: readonly (readonly [kind: string, first: string, last: string, bes
   ['a multicast or reserved', '224.0.0.0', '255.255.255.255', ['223.255.255.255']],
   ['a loopback', '::1', '::1', []],
   ['an unspecified', '::2', `::${F}:${F}`, ['::1:0:0']],
+  ['a translated', `::${F}:0:0:0`, `::${F}:0:${F}:${F}`, [`::fffe:${F}:${F}:${F}`, `::${F}:1:0:0`]],
+  ['a translated', '192.88.99.0', '192.88.99.255', ['192.88.98.255', '192.88.100.0']],
   ['a translated', '64:ff9b::', `64:ff9b::${F}:${F}`, ['64:ff9b::1:0:0', `64:ff9a:${F}:${F}:${END}`]],
   ['a translated', '64:ff9b:1::', `64:ff9b:1:${F}:${END}`, [`64:ff9b:0:${F}:${END}`, '64:ff9b:2::']],
   ['a reserved', '100::', `100::${END}`, ['100:0:0:1::', `ff:${F}:${F}:${F}:${END}`]],

@@ -40,7 +40,7 @@ interface HttpParams {
 
 /** A page: JSON where its server says so, else text. Anything but success is an error. */
 export function createHttpSource({ targets, isModels }: SourceEdges) {
-  const { permissions, resolveHost, clock } = targets.edges;
+  const { permissions, resolveHost, own, clock } = targets.edges;
   const { hosts } = permissions;
   return async (source: HttpSource, { feed, params, signal }: SourceCall): Promise<Json> => {
     const what = `feed "${feed.id}"`;
@@ -62,7 +62,7 @@ export function createHttpSource({ targets, isModels }: SourceEdges) {
       maxBytes: MAX_FEED_VALUE,
     };
     const response = await withTimeout(signal, SECONDS, what, clock, (limited) =>
-      httpRequest({ ...request, signal: limited }, { hosts, resolveHost }),
+      httpRequest({ ...request, signal: limited }, { hosts, resolveHost, own }),
     );
     return bodyValue(response, what);
   };

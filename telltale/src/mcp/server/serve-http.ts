@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { cannotListen } from '../../kernel/cannot-listen.ts';
 import { isLoopback, urlOf } from '../../kernel/host-name.ts';
+import { registerListener } from '../../targets/access/own-addresses.ts';
 import type { McpServer } from './create-mcp-server.ts';
 import { bearerOf, refuseRequest } from './http-guard.ts';
 import { readBody } from './read-body.ts';
@@ -105,6 +106,7 @@ export async function serveHttp(server: McpServer, options: HttpOptions): Promis
   });
   http.on('error', onError);
   const { port: taken } = http.address() as AddressInfo;
+  http.once('close', registerListener(host, taken));
   return {
     url: `${urlOf(host, taken)}${PATH}`,
     port: taken,

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { cannotListen } from '../../kernel/cannot-listen.ts';
+import { registerListener } from '../../targets/access/own-addresses.ts';
 import { type ErrorEdges, errorAnswer } from './error-answer.ts';
 import { badRequest, headersTooLarge, requestTimeout } from './http-errors.ts';
 import type { ServerLimits } from './limits.ts';
@@ -51,7 +52,9 @@ export async function openHttp({ host, port, limits, receive, ...edges }: HttpEd
   });
   http.removeAllListeners('error');
   http.on('error', edges.onError);
-  return { http, port: (http.address() as AddressInfo).port };
+  const taken = (http.address() as AddressInfo).port;
+  http.once('close', registerListener(host, taken));
+  return { http, port: taken };
 }
 
 /** What is no request of HTTP, or none in time: there is no response to answer with, only a connection. */

@@ -11,11 +11,18 @@ import { clip } from '../../manifest/schema/show-value.ts';
  */
 export type HostPermission = 'named' | 'public';
 
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
 export interface PermittedHosts {
   /** Whether a person may have to be asked. */
   readonly asks: boolean;
   /** Whether any host is allowed without asking. */
   readonly any: boolean;
+  /** The entries that allow one host on one port. */
+  readonly named: readonly HostPort[];
   /**
    * Rejects a host that no entry names with `not_permitted`, and one that has to be asked for unless it is among
    * `granted`. `host` without, `port` as digits.
@@ -42,6 +49,9 @@ export function createPermittedHosts(rules: Rules): PermittedHosts {
   return {
     asks: mayAsk(rules),
     any: rules.allow.length > 0,
+    named: read.entries.allow.flatMap(({ host, port }) =>
+      port === undefined || host.includes('*') ? [] : [{ host, port: Number(port) }],
+    ),
     check(host, port, granted = []) {
       const { name, decision, exact } = judge(host, port);
       if (decision === 'allow') return exact ? 'named' : 'public';

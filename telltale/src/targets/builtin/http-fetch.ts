@@ -49,7 +49,7 @@ interface FetchInput {
 }
 
 /** A request to a host of `permissions.network`. Any status is a result: the caller judges it. */
-export function httpFetch({ permissions, resolveHost, clock }: TargetEdges): Target {
+export function httpFetch({ permissions, resolveHost, own, clock }: TargetEdges): Target {
   const what = 'tool "http_fetch"';
   return {
     kind: 'tool',
@@ -89,7 +89,7 @@ export function httpFetch({ permissions, resolveHost, clock }: TargetEdges): Tar
             signal,
             granted: call.granted,
           },
-          { hosts: permissions.hosts, resolveHost },
+          { hosts: permissions.hosts, resolveHost, own },
         ),
       );
       return responseJson(response, url);

@@ -2,10 +2,9 @@ import type { Agent, IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { bareHost, portOf } from '../../manifest/permissions/host-entry.ts';
-import type { PermittedHosts } from '../access/permitted-hosts.ts';
 import { stopped } from '../access/stopped.ts';
 import { thrownMessage } from '../output/thrown-message.ts';
-import { checkedLookup, checkLiteral, type Resolver } from './checked-lookup.ts';
+import { type ConnectionRules, judgeConnection } from './checked-lookup.ts';
 import { type BodyOptions, type ReadBody, readBody } from './read-body.ts';
 
 /** `what` is for messages: `tool "http_fetch"`. */
@@ -18,9 +17,7 @@ export interface HttpRequest extends BodyOptions {
   readonly granted?: readonly string[] | undefined;
 }
 
-export interface HttpEdges {
-  readonly hosts: Pick<PermittedHosts, 'check' | 'denies'>;
-  readonly resolveHost: Resolver;
+export interface HttpEdges extends ConnectionRules {
   /** Throws at an address that may not be asked for, though its host may; redirects included. */
   readonly checkUrl?: (url: URL) => void;
 }
@@ -89,17 +86,14 @@ export function exchange(request: Exchange, url: URL, edges: HttpEdges): Promise
   const isSecure = url.protocol === 'https:';
   const host = bareHost(url.hostname);
   edges.checkUrl?.(url);
-  const permission = edges.hosts.check(host, portOf(url), request.granted);
-  checkLiteral(host, permission);
+  const lookup = judgeConnection(edges, host, portOf(url), request.granted);
   if (signal.aborted) throw stopped(what, signal);
   return new Promise((resolve, reject) => {
     const { request: send } = load(isSecure ? 'node:https' : 'node:http') as typeof import('node:http');
     const sent = send(url, {
       method: request.method,
       headers: request.headers,
-      lookup: checkedLookup(permission, edges.resolveHost, (address) =>
-        edges.hosts.denies(address, portOf(url)),
-      ),
+      lookup,
       agent: request.agent ?? false, // a kept connection would be one that was checked for another request
     });
     // Not by the option: Node hands that to the connection, which may by then be another request's.

@@ -62,6 +62,7 @@ async function httpStart(
 ): Promise<McpHttpStart> {
   mustBeAllowed(name, url, hosts);
   const { createHttpSender } = await import('../http/http-sender.ts');
+  // Without `own`: the manifest alone names the server, and may name an MCP endpoint of Telltale.
   const sender = createHttpSender(url, { hosts, resolveHost });
   atClose(async () => sender.close());
   return { type: 'http', name, url, headers, send: sender.send, clock };

@@ -2,11 +2,15 @@ import { access, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isInside } from '../../manifest/files/project-root.ts';
+import type { OwnAddresses } from '../access/own-addresses.ts';
 import type { Permissions } from '../access/permissions.ts';
+import type { Resolver } from '../http/checked-lookup.ts';
+import { thrownMessage } from '../output/thrown-message.ts';
 import type { TargetCall } from '../target.ts';
 import { findMasks } from './find-masks.ts';
 import { findProgram } from './find-program.ts';
 import { type FindSandbox, SANDBOX_BASE } from './find-sandbox.ts';
+import { type CommandNetwork, openNetwork } from './network-proxy.ts';
 import { cannotStart } from './process-errors.ts';
 import type { ProcessRequest } from './process-request.ts';
 import { mountArguments, pathFolders, programFolder } from './sandbox-mounts.ts';
@@ -31,9 +35,9 @@ export interface ConfinementEdges {
   readonly temporary: readonly string[];
   /** Folders where daemons keep tokens. */
   readonly state: readonly string[];
+  readonly resolveHost: Resolver;
+  readonly own: OwnAddresses;
 }
-
-const RESOLVER = '/etc/resolv.conf';
 
 export function createConfinement(edges: ConfinementEdges): Confinement {
   const { permissions, find } = edges;
@@ -50,43 +54,73 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
       if (cwd === undefined) throw cannotStart(request, errno('ENOENT'));
       const program = await findProgram(request.program, request.env.PATH, cwd);
       if (typeof program !== 'string') throw cannotStart(request, errno(program.code));
-      const mounts = await mountsFor(edges, request, program, call.granted ?? []);
-      return {
-        ...request,
-        program: sandbox.program,
-        args: [...SANDBOX_BASE, ...mounts, '--chdir', cwd, '--', program, ...request.args],
-        cwd: '/',
-        sandboxed: true,
-      };
+      const network = await networkFor(edges, request, call);
+      try {
+        const mounts = await mountsFor(edges, request, program, network, call.granted ?? []);
+        const inside = [...(network?.relay ?? []), program, ...request.args];
+        return {
+          ...request,
+          program: sandbox.program,
+          args: [...SANDBOX_BASE, ...mounts, '--chdir', cwd, '--', ...inside],
+          cwd: '/',
+          env: network === undefined ? request.env : relayEnvironment(request.env),
+          sandboxed: true,
+          release: network?.close,
+        };
+      } catch (thrown) {
+        await network?.close();
+        throw thrown;
+      }
     },
   };
+}
+
+/** The way to the hosts that the agent may reach; undefined for a command without network. */
+async function networkFor(
+  { permissions: { hosts }, resolveHost, own }: ConfinementEdges,
+  request: ProcessRequest,
+  call: Pick<TargetCall, 'granted' | 'note'>,
+): Promise<CommandNetwork | undefined> {
+  if (!(request.network ?? hosts.any)) return undefined;
+  try {
+    return await openNetwork({ hosts, resolveHost, own }, call.granted ?? []);
+  } catch (thrown) {
+    call.note?.(`commands have no network: ${thrownMessage(thrown)}`);
+    return undefined;
+  }
+}
+
+/** The relay is a Node of its own, which the options for the command's are not for. */
+function relayEnvironment({ NODE_OPTIONS, ...env }: ProcessRequest['env']): ProcessRequest['env'] {
+  return NODE_OPTIONS === undefined ? env : { ...env, TELLTALE_NODE_OPTIONS: NODE_OPTIONS };
 }
 
 async function mountsFor(
   { permissions, folder, homes, temporary, state }: ConfinementEdges,
   request: ProcessRequest,
   program: string,
+  network: CommandNetwork | undefined,
   granted: readonly string[],
 ): Promise<readonly string[]> {
-  const { paths, hosts } = permissions;
+  const { paths } = permissions;
   const approved = granted.flatMap((grant) =>
     grant.startsWith('path ') ? [grant.slice('path '.length)] : [],
   );
-  const network = request.network ?? hosts.any;
   const roots = [...(await paths.roots()), ...approved];
   await makeHidden(state, roots);
   const masks = await findMasks(paths);
   const realHomes = await real(homes);
+  const node = network === undefined ? [] : [network.node];
   const programs = [
     ...pathFolders(request.env.PATH),
     dirname(program),
-    ...(await real([program])).map(dirname),
+    ...(await real([program, ...node])).map(dirname),
   ];
   return mountArguments({
     roots,
     hidden: [...realHomes, ...(await real(temporary))],
     readable: await reachable([
-      ...(await real([folder, request.cwd, program, ...(network ? [RESOLVER] : [])])),
+      ...(await real([folder, request.cwd, program, ...node])),
       ...programs.map((each) => programFolder(each, realHomes)),
       ...(request.homeFiles ?? []).flatMap((file) => realHomes.map((home) => join(home, file))),
     ]),

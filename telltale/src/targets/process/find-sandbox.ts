@@ -11,11 +11,11 @@ export type Sandbox =
 export type FindSandbox = () => Promise<Sandbox>;
 
 /**
- * What every sandbox is made of: namespaces of its own, no capability (one with them could undo the mounts), the whole
+ * What every sandbox is made of: namespaces of its own, with no network but loopback, no capability (one with them could undo the mounts), the whole
  * system to be read and not written, processes that end with ours.
  */
 export const SANDBOX_BASE: readonly string[] = [
-  ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
+  ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try', '--unshare-net'],
   ...['--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
   ...['--ro-bind', '/', '/', ...SYSTEM_MOUNTS],
 ];
@@ -30,7 +30,7 @@ export async function findSandbox(env: Env): Promise<Sandbox> {
     return { found: false, reason: `bubblewrap needs Linux, this is ${platform()}` };
   const asked = await tryOut(['--version'], env);
   if (asked.code === 'missing') return { found: false, reason: 'bwrap not found' };
-  const args = [...SANDBOX_BASE, '--tmpfs', '/tmp', '--unshare-net', '--', '/bin/sh', '-c', ':'];
+  const args = [...SANDBOX_BASE, '--tmpfs', '/tmp', '--', '/bin/sh', '-c', ':'];
   const { code, said } = await tryOut(args, env);
   if (code === 0) return { found: true, program: PROGRAM, version: asked.said.replace(/^\D+/, '') };
   return {

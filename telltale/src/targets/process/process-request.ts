@@ -16,12 +16,16 @@ export interface ProcessRequest {
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
   /** For Windows' own shell, whose quoting differs from every other program's. */
   readonly verbatimArguments?: boolean;
-  /** Whether it may reach the network; without it, as `permissions.network` says. */
+  /** Whether it may reach the hosts of `permissions.network`; if absent, where that allows any. */
   readonly network?: boolean;
   /** What of the home directory it may read. */
   readonly homeFiles?: readonly string[];
   /** Whether `program` is the sandbox that the real one runs in. */
   readonly sandboxed?: true;
+  /** What the program reads from file descriptor 3. */
+  readonly extraInput?: Uint8Array | undefined;
+  /** Frees what was made for this process; called once it has ended. */
+  readonly release?: (() => Promise<void>) | undefined;
 }
 
 export interface ProcessEdges {

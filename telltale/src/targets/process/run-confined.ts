@@ -11,7 +11,12 @@ export async function runConfined(
   edges: ProcessEdges & { readonly confinement: Confinement },
 ): Promise<EndedProcess> {
   const confined = await edges.confinement.confine(request, call);
-  const ended = await runProcess(confined, edges);
+  let ended: EndedProcess;
+  try {
+    ended = await runProcess(confined, edges);
+  } finally {
+    await confined.release?.();
+  }
   const said = confined.sandboxed === true && ended.exitCode === 1 ? ended.stderr.text() : '';
   // What the sandbox says of itself: the program never ran.
   if (said.startsWith('bwrap: ')) throw sandboxFailed(request.what, said);

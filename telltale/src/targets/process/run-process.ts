@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { platform } from 'node:os';
+import type { Writable } from 'node:stream';
 import { stopped } from '../access/stopped.ts';
 import { createKeptOutput, type KeptOutput } from '../output/kept-output.ts';
 import { cannotStart, outputEndless } from './process-errors.ts';
@@ -82,6 +83,9 @@ export function runProcess(
     // A program that does not read all of its input closes the pipe: no failure of the program.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(request.stdin ?? '');
+    const extra = child.stdio[3] as Writable | null | undefined;
+    extra?.on('error', () => undefined);
+    extra?.end(request.extraInput);
   });
 }
 
@@ -91,7 +95,7 @@ function start(request: ProcessRequest): ChildProcess | Error {
     return spawn(request.program, request.args, {
       cwd: request.cwd,
       env: request.env,
-      stdio: 'pipe',
+      stdio: request.extraInput === undefined ? 'pipe' : ['pipe', 'pipe', 'pipe', 'pipe'],
       detached: platform() !== 'win32',
       windowsHide: true,
       windowsVerbatimArguments: request.verbatimArguments ?? false,

@@ -20,7 +20,8 @@ export interface View {
   /** Files to be read only, also where their folder can be written. */
   readonly fixed: readonly string[];
   readonly masks: readonly Mask[];
-  readonly network: boolean;
+  /** The folder of the command's network, and a file that stands for `/etc/hosts`. */
+  readonly network: { readonly folder: string; readonly hosts: string | undefined } | undefined;
 }
 
 /** What the system makes up anew for each sandbox. */
@@ -48,7 +49,8 @@ export function mountArguments({ roots, hidden, readable, fixed, masks, network 
     ...kept.flatMap((file) => ['--ro-bind-try', file, file]),
     ...folders.flatMap((folder) => ['--tmpfs', folder, '--remount-ro', folder]),
     ...files.flatMap((file) => ['--ro-bind', '/dev/null', file]),
-    ...(network ? [] : ['--unshare-net']),
+    ...(network === undefined ? [] : ['--ro-bind', network.folder, network.folder]),
+    ...(network?.hosts === undefined ? [] : ['--ro-bind', network.hosts, '/etc/hosts']),
   ];
 }
 

@@ -30,7 +30,7 @@ const CLIMBS = /^[^?#]*\/\.\.?(?:[/?#]|$)/;
 export function httpTool(
   { method, url, headers, body }: HttpImplementation,
   { what, parameterNames, maxBytes, wantsJson, stream }: ToolContext,
-  { permissions, resolveHost }: TargetEdges,
+  { permissions, resolveHost, own }: TargetEdges,
 ): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);
   const address = read(url);
@@ -65,7 +65,7 @@ export function httpTool(
         granted: call.granted,
         onChunk: stream ? chunkProgress(call) : undefined,
       },
-      { hosts: permissions.hosts, resolveHost },
+      { hosts: permissions.hosts, resolveHost, own },
     );
     const type = response.headers['content-type'];
     const text = bodyText(response.body, type);

@@ -178,7 +178,8 @@ inSandbox('in the sandbox', () => {
     const { port } = await httpServer((_request, response) => response.end('hello'));
     const ask = `node -e 'fetch("http://127.0.0.1:${port}").then((r) => r.text()).then(console.log, () => process.exit(9))'`;
     expect((await (await given()).sh(ask)).exit_code).toBe(9);
-    expect((await (await given('network: [api.example.com]')).sh(ask)).stdout).toBe('hello\n');
+    expect((await (await given('network: [api.example.com]')).sh(ask)).exit_code).toBe(9);
+    expect((await (await given(`network: ["127.0.0.1:${port}"]`)).sh(ask)).stdout).toBe('hello\n');
   });
 
   test('it does not see the other processes', async () => {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import type { McpProcessStart } from '../targets/mcp/mcp-server.ts';
 import { createKeptOutput } from '../targets/output/kept-output.ts';
+import { endOrphans, markedEnvironment, watchGroup } from '../targets/process/orphans.ts';
 import { signalGroup } from '../targets/process/signal-group.ts';
 import { createMessageLines } from './message-lines.ts';
 import {
@@ -19,10 +20,17 @@ const CLOSE_MS = 200;
 const LINGER_MS = 200;
 
 /** A server's process, which is ended by closing its input; what does not end by that gets SIGTERM, then SIGKILL. Resolves once it runs; rejects with the system's error. */
-export function startServerProcess(start: McpProcessStart, maxMessageBytes: number): Promise<ServerChannel> {
+export async function startServerProcess(
+  start: McpProcessStart,
+  maxMessageBytes: number,
+): Promise<ServerChannel> {
   const { clock, graceMs } = start;
+  const key = `mcp:${start.cwd}:${start.name}`;
+  await endOrphans(clock, (each) => each === key);
+  const env = await markedEnvironment(start.env, key);
   return new Promise((resolve, reject) => {
-    const child = spawnServer(start);
+    const child = spawnServer({ ...start, env });
+    const unwatch = watchGroup(child);
     const stderr = createKeptOutput(KEPT_WORDS);
     const junk = createKeptOutput(KEPT_WORDS);
     let junkLines = 0;
@@ -81,7 +89,7 @@ export function startServerProcess(start: McpProcessStart, maxMessageBytes: numb
     });
     child.once('exit', (code, signal) => {
       // What the server itself has started is ended with it.
-      gone(signalGroup(child, 'SIGKILL'));
+      gone(signalGroup(child, 'SIGKILL').then(unwatch));
       const how = signal === null ? `it exited with ${code}` : `the signal ${signal} ended it`;
       // Its last messages may still be in the pipe, which something else may hold open.
       const cancel = clock.after(LINGER_MS, () => tellEnd(how));

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { hasEnded as hasEndedAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import type { ManifestPin } from '../events/life-event.ts';
 import { createSnapshotWriter } from '../events/snapshot.ts';
@@ -113,6 +114,8 @@ export async function beginSession(
     // It was alive when somebody found that it should go on: nobody asks for one that has ended since.
     if (begin.resume.by === 'runtime' && hasEnded(state.status)) throw sessionEnded(begin.id, state.status);
     const sentBefore = hasEnded(state.status) ? ((await writer.inbox()).at(-1)?.id ?? 0) : 0;
+    const { endOrphans, ofStream } = await import('../targets/process/orphans.ts');
+    await endOrphans(edges.clock, ofStream(begin.id, (action) => hasActionEnded(state, action)));
     const log = createSessionLog({ ...edges, writer, state, snapshots, stop });
     onLog({ writer, log });
     const { invoke, artifacts } = asking(log);
@@ -145,6 +148,12 @@ function pinnedAnew(before: ManifestPin, prepared: PreparedAgent) {
   if (before.hash === prepared.agent.hash && changed.length === 0) return {};
   return { manifest: pinOf(prepared), ...(changed.length === 0 ? {} : { changed_files: changed }) };
 }
+
+/** What an action that has ended left running, it was meant to: a server in the background. */
+const hasActionEnded = ({ actions }: SessionState, id: string): boolean => {
+  const known = actions.get(id);
+  return known !== undefined && hasEndedAction(known.status);
+};
 
 /** A manifest that was accepted as it is now may have another balance than the session was started with. */
 function budgetNow(

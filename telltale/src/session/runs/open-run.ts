@@ -83,7 +83,14 @@ function headOf({ workflow, origin: { session, parent } }: NewRun): StreamHead {
 export async function acquireRun(edges: RunsEdges, id: string): Promise<HeldRun> {
   const writer = await edges.store.acquire(id);
   try {
-    return hold(edges, writer, await readRunEvents(edges.store, id));
+    const held = hold(edges, writer, await readRunEvents(edges.store, id));
+    const { steps } = held.journal.state;
+    const { endOrphans, ofStream } = await import('../../targets/process/orphans.ts');
+    await endOrphans(
+      edges.clock,
+      ofStream(id, (step) => steps.get(step)?.endedSeq !== undefined),
+    );
+    return held;
   } catch (thrown) {
     await writer.release();
     throw thrown;

@@ -5,6 +5,7 @@ import { stopped } from '../access/stopped.ts';
 import { createKeptOutput, type KeptOutput } from '../output/kept-output.ts';
 import { cannotStart, outputEndless } from './process-errors.ts';
 import type { EndedProcess, ProcessEdges, ProcessRequest } from './process-request.ts';
+import { markedEnvironment, watchGroup } from './orphans.ts';
 import { signalGroup } from './signal-group.ts';
 import { signalInside } from './signal-inside.ts';
 
@@ -17,14 +18,15 @@ const LINGER_MS = 1_000;
  * group gets SIGTERM, after the grace SIGKILL, and the call rejects when it has stopped. What the program left running
  * behind it, and that still holds its output, is killed a second after its exit.
  */
-export function runProcess(
+export async function runProcess(
   request: ProcessRequest,
   { clock, graceMs, maxDrainedBytes = MAX_DRAINED_BYTES }: ProcessEdges,
 ): Promise<EndedProcess> {
   const { what, signal, maxBytes } = request;
-  if (signal.aborted) return Promise.reject(stopped(what, signal));
+  const env = request.sandboxed === true ? request.env : await markedEnvironment(request.env);
+  if (signal.aborted) throw stopped(what, signal);
   return new Promise((resolve, reject) => {
-    const child = start(request);
+    const child = start({ ...request, env });
     if (child instanceof Error) {
       reject(cannotStart(request, child));
       return;
@@ -35,7 +37,9 @@ export function runProcess(
     let ending = false;
     let cancelTimer = () => {};
 
+    const unwatch = request.sandboxed === true ? () => undefined : watchGroup(child);
     const finish = async () => {
+      unwatch();
       signal.removeEventListener('abort', onAbort);
       cancelTimer();
       child.stdout?.destroy();

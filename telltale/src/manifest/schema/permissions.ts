@@ -114,6 +114,26 @@ export const permissions = closed(
       .enum(['auto', 'require', 'off'])
       .default('auto')
       .describe('Whether commands run under bubblewrap: where it is there, always or not at all.'),
+    limits: closed(
+      {
+        title: '"limits"',
+        description: 'What each command in the sandbox may use, with all the processes that it starts.',
+        slips: { pids: 'It is "processes".', ram: 'It is "memory".' },
+      },
+      {
+        processes: z
+          .int()
+          .min(1)
+          .max(1_000_000)
+          .default(1_024)
+          .describe('Processes and threads at a time.'),
+        memory: z
+          .string()
+          .regex(/^[1-9]\d{0,5}[MG]$/)
+          .default('4G')
+          .describe('Main memory: "512M" or "4G".'),
+      },
+    ).prefault({}),
     artifacts: z
       .array(z.enum(['read', 'write']))
       .prefault([])

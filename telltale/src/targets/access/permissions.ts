@@ -1,4 +1,5 @@
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { CommandLimits } from '../process/sandbox-limits.ts';
 import { createPermittedCommands, type PermittedCommands } from './permitted-commands.ts';
 import { createPermittedHosts, type PermittedHosts } from './permitted-hosts.ts';
 import { createPermittedPaths, type PermittedPaths } from './permitted-paths.ts';
@@ -9,6 +10,8 @@ export interface Permissions {
   readonly hosts: PermittedHosts;
   readonly commands: PermittedCommands;
   readonly sandbox: AgentManifest['permissions']['sandbox'];
+  /** Of each command in the sandbox. */
+  readonly limits: CommandLimits;
   /** Names of environment variables that are in view. */
   readonly environment: readonly string[];
 }
@@ -18,7 +21,7 @@ export interface Permissions {
  * may touch, or write.
  */
 export function createPermissions(
-  { paths, network, shell, sandbox, environment }: AgentManifest['permissions'],
+  { paths, network, shell, sandbox, limits, environment }: AgentManifest['permissions'],
   folder: string,
   forSh: boolean,
   kept: Partial<Pick<PermittedPaths, 'own' | 'fixed'>> = {},
@@ -28,6 +31,11 @@ export function createPermissions(
     hosts: createPermittedHosts(network),
     commands: createPermittedCommands(shell, forSh),
     sandbox,
+    limits: { processes: limits.processes, memoryBytes: bytesOf(limits.memory) },
     environment,
   };
 }
+
+/** `512M`, `4G`. */
+const bytesOf = (size: string): number =>
+  Number(size.slice(0, -1)) * 1024 ** (size.endsWith('G') ? 3 : 2);

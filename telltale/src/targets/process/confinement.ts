@@ -9,10 +9,11 @@ import { thrownMessage } from '../output/thrown-message.ts';
 import type { TargetCall } from '../target.ts';
 import { findMasks } from './find-masks.ts';
 import { findProgram } from './find-program.ts';
-import { type FindSandbox, SANDBOX_BASE } from './find-sandbox.ts';
+import { type FindSandbox, SANDBOX_BASE, SECCOMP } from './find-sandbox.ts';
 import { type CommandNetwork, openNetwork } from './network-proxy.ts';
 import { cannotStart } from './process-errors.ts';
 import type { ProcessRequest } from './process-request.ts';
+import type { LimitedStart } from './sandbox-limits.ts';
 import { mountArguments, pathFolders, programFolder } from './sandbox-mounts.ts';
 
 /** Keeps the commands of one agent to what its permissions name. */
@@ -55,20 +56,32 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
       const program = await findProgram(request.program, request.env.PATH, cwd);
       if (typeof program !== 'string') throw cannotStart(request, errno(program.code));
       const network = await networkFor(edges, request, call);
+      let limited: LimitedStart | undefined;
+      const release = async () => {
+        await limited?.release();
+        await network?.close();
+      };
       try {
         const mounts = await mountsFor(edges, request, program, network, call.granted ?? []);
-        const inside = [...(network?.relay ?? []), program, ...request.args];
+        limited = await sandbox.limiter.limit(permissions.limits);
+        const filter = sandbox.seccomp === undefined ? [] : SECCOMP;
+        const inside = [...limited.inside, ...(network?.relay ?? []), program, ...request.args];
+        const [outermost = sandbox.program, ...args] = [
+          ...[...limited.outside, sandbox.program, ...SANDBOX_BASE, ...filter, ...mounts],
+          ...['--chdir', cwd, '--', ...inside],
+        ];
         return {
           ...request,
-          program: sandbox.program,
-          args: [...SANDBOX_BASE, ...mounts, '--chdir', cwd, '--', ...inside],
+          program: outermost,
+          args,
           cwd: '/',
           env: network === undefined ? request.env : relayEnvironment(request.env),
           sandboxed: true,
-          release: network?.close,
+          extraInput: sandbox.seccomp,
+          release,
         };
       } catch (thrown) {
-        await network?.close();
+        await release();
         throw thrown;
       }
     },

@@ -1,11 +1,21 @@
 import { spawn } from 'node:child_process';
-import { platform } from 'node:os';
+import { arch, platform } from 'node:os';
+import type { Writable } from 'node:stream';
 import type { Env } from './child-environment.ts';
+import { findLimiter, type Limiter } from './sandbox-limits.ts';
 import { SYSTEM_MOUNTS } from './sandbox-mounts.ts';
+import { seccompFilter } from './seccomp-filter.ts';
 
 /** Whether commands can be confined here. */
 export type Sandbox =
-  | { readonly found: true; readonly program: string; readonly version: string }
+  | {
+      readonly found: true;
+      readonly program: string;
+      readonly version: string;
+      /** The filter of system calls; undefined where bubblewrap or this machine has none. */
+      readonly seccomp: Uint8Array | undefined;
+      readonly limiter: Limiter;
+    }
   | { readonly found: false; readonly reason: string };
 
 export type FindSandbox = () => Promise<Sandbox>;
@@ -20,6 +30,9 @@ export const SANDBOX_BASE: readonly string[] = [
   ...['--ro-bind', '/', '/', ...SYSTEM_MOUNTS],
 ];
 
+/** Where bubblewrap reads the filter of system calls from. */
+export const SECCOMP: readonly string[] = ['--seccomp', '3'];
+
 const PROGRAM = 'bwrap';
 const TRIAL_MS = 5_000;
 const MAX_SAID = 500;
@@ -30,9 +43,16 @@ export async function findSandbox(env: Env): Promise<Sandbox> {
     return { found: false, reason: `bubblewrap needs Linux, this is ${platform()}` };
   const asked = await tryOut(['--version'], env);
   if (asked.code === 'missing') return { found: false, reason: 'bwrap not found' };
-  const args = [...SANDBOX_BASE, '--tmpfs', '/tmp', '--', '/bin/sh', '-c', ':'];
-  const { code, said } = await tryOut(args, env);
-  if (code === 0) return { found: true, program: PROGRAM, version: asked.said.replace(/^\D+/, '') };
+  const trial = ['--tmpfs', '/tmp', '--', '/bin/sh', '-c', ':'];
+  const { code, said } = await tryOut([...SANDBOX_BASE, ...trial], env);
+  if (code === 0) {
+    const version = asked.said.replace(/^\D+/, '');
+    const filter = seccompFilter(arch());
+    const filtered =
+      filter === undefined ? undefined : await tryOut([...SANDBOX_BASE, ...SECCOMP, ...trial], env, filter);
+    const seccomp = filtered?.code === 0 ? filter : undefined;
+    return { found: true, program: PROGRAM, version, seccomp, limiter: await findLimiter() };
+  }
   return {
     found: false,
     reason: `bwrap does not work here: ${said === '' ? `it ended with ${code}` : said}`,
@@ -51,20 +71,24 @@ export function createSandboxFinder(env: Env): FindSandbox {
 function tryOut(
   args: readonly string[],
   env: Env,
+  filter?: Uint8Array,
 ): Promise<{ readonly code: number | string; readonly said: string }> {
   return new Promise((resolve) => {
     let said = '';
     const child = spawn(PROGRAM, args, {
       env: { PATH: env.PATH },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: filter === undefined ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'pipe', 'pipe', 'pipe'],
       timeout: TRIAL_MS,
       killSignal: 'SIGKILL',
     });
     const hear = (chunk: Buffer) => {
       if (said.length < MAX_SAID) said += chunk.toString('utf8');
     };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
+    child.stdout?.on('data', hear);
+    child.stderr?.on('data', hear);
+    const extra = child.stdio[3] as Writable | null | undefined;
+    extra?.on('error', () => undefined); // one that does not read it ends with an error of its own
+    extra?.end(filter);
     child.once('error', (error: NodeJS.ErrnoException) =>
       resolve({ code: error.code === 'ENOENT' ? 'missing' : (error.code ?? 'error'), said: error.message }),
     );

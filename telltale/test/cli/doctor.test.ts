@@ -129,6 +129,27 @@ describe('telltale doctor', () => {
     });
   });
 
+  it('says what limits and which filter a sandbox has here', async () => {
+    const sandbox = (processes: 'cgroup' | 'none', seccomp?: Uint8Array) => async () =>
+      ({
+        ...{ found: true, program: 'bwrap', version: '0.8', seccomp },
+        limiter: { inForce: { processes, memory: 'rlimit' }, limit: () => Promise.reject(new Error()) },
+      }) as const;
+    expect(
+      (await examined({ sandbox: sandbox('cgroup', new Uint8Array(8)) })).get('bubblewrap'),
+    ).toMatchObject({
+      status: 'ok',
+      detail: expect.stringContaining(
+        'system calls filtered, processes limited by cgroup, memory limited by rlimit',
+      ),
+    });
+    expect((await examined({ sandbox: sandbox('none') })).get('bubblewrap')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining('no filter of system calls, processes limited by nothing'),
+      fix: expect.stringContaining('root'),
+    });
+  });
+
   it('looks at the terminal and the folder', async () => {
     const wide = await examined({}, { terminal: true, env: { LANG: 'en_GB.UTF-8' } });
     expect(wide.get('Terminal')).toMatchObject({ status: 'ok', detail: expect.stringMatching(/^100 × 40/) });

@@ -4,9 +4,12 @@ import { createServer as createTcpServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { McpServer } from '../../src/mcp/server/create-mcp-server.ts';
+import { serveHttp } from '../../src/mcp/server/serve-http.ts';
 import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
 import type { TargetCall } from '../../src/targets/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
+import { openStage } from '../server/http/stage.ts';
 import { agentTargets, type Given, until } from '../targets/agent-targets.ts';
 import { httpServer } from '../targets/http-server.ts';
 
@@ -209,6 +212,27 @@ test('http_fetch cannot reach the address of a daemon, however it is spelled, wh
     expect((await failure('http_fetch', { url })).code, url).toBe('not_permitted');
   expect((await failure('http_fetch', { url: `http://127.0.0.1:${port}/` })).message).toContain('Telltale server');
   expect(seen).toHaveLength(0);
+});
+
+test('a server of this very process is refused without any file: the daemon, and MCP over HTTP', async () => {
+  const daemon = await openStage();
+  const mcp = await serveHttp({ connect: () => Promise.reject(new Error('nobody comes')) } as unknown as McpServer, {
+    ...{ port: 0, host: '127.0.0.1', token: undefined, onError: () => undefined },
+  });
+  onTestFinished(() => mcp.close());
+  for (const [name, port] of [
+    ['daemon', daemon.server.port],
+    ['mcp', Number(new URL(mcp.url).port)],
+  ] as const) {
+    const { failure, sh } = await given('["127.0.0.1", localhost]');
+    const refused = await failure('http_fetch', { url: `http://localhost:${port}/` });
+    expect([refused.code, refused.message], name).toEqual([
+      'not_permitted',
+      expect.stringContaining('Telltale server'),
+    ]);
+    if (sandbox.found)
+      expect((await sh(fetching(`http://127.0.0.1:${port}/`))).stderr, name).toContain('Telltale server');
+  }
 });
 
 test('the relay refuses to open a connection without the runtime', async () => {

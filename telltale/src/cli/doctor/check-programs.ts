@@ -1,3 +1,4 @@
+import type { Sandbox } from '../../targets/process/find-sandbox.ts';
 import type { Check, CheckContext, Finding, Machine } from './check.ts';
 
 interface Wanted {
@@ -92,8 +93,31 @@ async function checkProgram(wanted: Wanted, machine: Machine): Promise<Finding> 
       detail: `${version}, but it may not make a sandbox here`,
       fix: 'Allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1',
     };
+  if (wanted.trial !== undefined && machine.sandbox !== undefined)
+    return inForce(name, `${version} (${path})`, await machine.sandbox());
   return { name, status: 'ok', detail: `${version} (${path})` };
 }
+
+/** What a sandbox here holds commands to, beyond files and network. */
+function inForce(name: string, program: string, sandbox: Sandbox): Finding {
+  if (!sandbox.found) return { name, status: 'warn', detail: `${program}: ${sandbox.reason}` };
+  const { processes, memory } = sandbox.limiter.inForce;
+  const detail = [
+    program,
+    sandbox.seccomp === undefined ? 'no filter of system calls' : 'system calls filtered',
+    `processes limited ${HELD[processes]}`,
+    `memory limited ${HELD[memory]}`,
+  ].join(', ');
+  if (processes !== 'none') return { name, status: 'ok', detail };
+  return {
+    name,
+    status: 'warn',
+    detail,
+    fix: 'Run Telltale as another user than root, or make /sys/fs/cgroup writable: a fork bomb is not stopped here.',
+  };
+}
+
+const HELD = { cgroup: 'by cgroup', rlimit: 'by rlimit', none: 'by nothing' } as const;
 
 function installation(
   { debian, homebrew }: Wanted,

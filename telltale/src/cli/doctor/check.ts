@@ -1,3 +1,4 @@
+import type { Sandbox } from '../../targets/process/find-sandbox.ts';
 import type { CommandContext } from '../command.ts';
 
 /** What a check found. `warn`: something cannot be used that need not be there. */
@@ -18,6 +19,8 @@ export interface Machine {
   findProgram(names: readonly string[]): string | undefined;
   /** The first line that a program prints; undefined if it fails or takes longer than a few seconds. */
   ask(program: string, args: readonly string[]): Promise<string | undefined>;
+  /** The sandbox that commands get, as a runtime finds it; absent where there can be none. */
+  readonly sandbox?: () => Promise<Sandbox>;
   /** Whether a package can be imported by the runtime. */
   hasPackage(name: string): boolean;
   /** The status of an answer from there; undefined if there is none in time. */

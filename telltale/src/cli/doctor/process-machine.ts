@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import process from 'node:process';
+import { findSandbox } from '../../targets/process/find-sandbox.ts';
 import type { Io } from '../io.ts';
 import type { Machine } from './check.ts';
 
@@ -31,6 +32,7 @@ export function processMachine({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Machine {
           resolve(error === null ? ((stdout || stderr).split('\n')[0] ?? '').trim() : undefined),
         );
       }),
+    sandbox: () => findSandbox(env),
     hasPackage: (name) => requires.some((require) => canResolve(require, name)),
     async reach(url, timeoutMs) {
       try {

@@ -1,6 +1,6 @@
 // Runs inside the sandbox of a command whose agent may reach hosts. The command has no network but loopback. This
 // program listens there as an HTTP proxy and forwards single ports; each connection goes through a Unix socket to the
-// runtime, which judges it (telltale/src/targets/process/network-proxy.ts). It uses nothing but Node, and holds no secret.
+// runtime, which judges it (telltale/src/targets/process/network-proxy.ts). It uses nothing but Node.
 //
 //   node sandbox-relay.js run FOLDER FORWARDS PROGRAM [ARGUMENT…]
 //   node sandbox-relay.js connect FOLDER HOST PORT        (stdin and stdout are the connection: for ssh and git)
@@ -43,11 +43,12 @@ function tunnel(host, port) {
     socket.on('data', hear);
     socket.on('error', () => undefined);
     socket.once('close', gone);
-    socket.write(`${JSON.stringify({ host, port })}\n`);
+    socket.write(`${JSON.stringify({ token: process.env.TELLTALE_NETWORK_TOKEN, host, port })}\n`);
   });
 }
 
-const isLoopback = (/** @type {string} */ host) => /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|::1)$/i.test(host);
+const isLoopback = (/** @type {string} */ host) =>
+  /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|::1)$/i.test(host);
 
 /**
  * What the command serves itself on its own loopback comes first. Only what nobody serves there leaves the sandbox.
@@ -241,7 +242,9 @@ async function run([forwards = '', program = '', ...args]) {
     process.stderr.write(`telltale: ${message}\n`);
     process.exit(126);
   });
-  child.once('exit', (code, signal) => process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+  child.once('exit', (code, signal) =>
+    process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+  );
 }
 
 if (mode === 'run') await run(rest);

@@ -115,7 +115,10 @@ export async function beginSession(
     if (begin.resume.by === 'runtime' && hasEnded(state.status)) throw sessionEnded(begin.id, state.status);
     const sentBefore = hasEnded(state.status) ? ((await writer.inbox()).at(-1)?.id ?? 0) : 0;
     const { endOrphans, ofStream } = await import('../targets/process/orphans.ts');
-    await endOrphans(edges.clock, ofStream(begin.id, (action) => hasActionEnded(state, action)));
+    await endOrphans(
+      edges.clock,
+      ofStream(begin.id, (action) => hasActionEnded(state, action)),
+    );
     const log = createSessionLog({ ...edges, writer, state, snapshots, stop });
     onLog({ writer, log });
     const { invoke, artifacts } = asking(log);

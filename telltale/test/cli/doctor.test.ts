@@ -132,7 +132,10 @@ describe('telltale doctor', () => {
   it('says what limits and which filter a sandbox has here', async () => {
     const sandbox = (processes: 'cgroup' | 'none', seccomp?: Uint8Array) => async () =>
       ({
-        ...{ found: true, program: 'bwrap', version: '0.8', seccomp },
+        found: true,
+        program: 'bwrap',
+        version: '0.8',
+        seccomp,
         limiter: { inForce: { processes, memory: 'rlimit' }, limit: () => Promise.reject(new Error()) },
       }) as const;
     expect(

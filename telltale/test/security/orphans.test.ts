@@ -48,7 +48,9 @@ const endAll = (cwd: string) =>
 function overlaps(lines: readonly string[]): boolean {
   const pids = [...new Set(lines.map((line) => line.split(' ')[1]))];
   const seen = lines.map((line) => line.split(' ')[1]);
-  return pids.some((pid) => seen.slice(seen.indexOf(pid), seen.lastIndexOf(pid)).some((each) => each !== pid));
+  return pids.some((pid) =>
+    seen.slice(seen.indexOf(pid), seen.lastIndexOf(pid)).some((each) => each !== pid),
+  );
 }
 
 test('a command without a sandbox ends by itself once its runtime was killed', async () => {
@@ -176,7 +178,10 @@ test('a process of somebody else with the same number is never ended', async () 
   onTestFinished(() => void child.kill('SIGKILL'));
   const { endOrphans, ofStream } = await import('../../src/targets/process/orphans.ts');
   const { createSystemClock } = await import('../../src/kernel/clock.ts');
-  await endOrphans(createSystemClock(), ofStream('ses_x', () => false));
+  await endOrphans(
+    createSystemClock(),
+    ofStream('ses_x', () => false),
+  );
   expect(isAlive(String(child.pid))).toBe(true);
 });
 
@@ -184,4 +189,5 @@ function childrenOf(parent: number): readonly number[] {
   const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8');
   return text.trim().split(' ').map(Number);
 }
-const isWatcher = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('while read -r change');
+const isWatcher = (pid: number) =>
+  readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('while read -r change');

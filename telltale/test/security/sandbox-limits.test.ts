@@ -25,13 +25,16 @@ const given = async (permissions = '', files: Readonly<Record<string, string>> =
 };
 
 inSandbox('a sandboxed command', () => {
-  whereProcessesAreLimited('starts only as many processes as it may, and others can still be started', async () => {
-    const { sh } = await given('limits: { processes: 40 }');
-    const many = await sh('for n in $(seq 200); do sleep 30 & done; wait');
-    expect(many.exit_code).not.toBe(0);
-    expect(many.stderr).toMatch(/fork/i);
-    expect((await sh('echo fine')).stdout).toBe('fine\n');
-  });
+  whereProcessesAreLimited(
+    'starts only as many processes as it may, and others can still be started',
+    async () => {
+      const { sh } = await given('limits: { processes: 40 }');
+      const many = await sh('for n in $(seq 200); do sleep 30 & done; wait');
+      expect(many.exit_code).not.toBe(0);
+      expect(many.stderr).toMatch(/fork/i);
+      expect((await sh('echo fine')).stdout).toBe('fine\n');
+    },
+  );
 
   whereProcessesAreLimited('that is a fork bomb ends, and the machine goes on', async () => {
     const { sh } = await given('limits: { processes: 60 }');
@@ -69,7 +72,9 @@ inSandbox('a sandboxed command', () => {
   });
 
   test('runs the usual programs: node with threads, npm, git, python and a compiler, as far as they are here', async () => {
-    const { sh, call } = await given('', { 'x.c': '#include <stdio.h>\nint main(void) { puts("c"); return 0; }\n' });
+    const { sh, call } = await given('', {
+      'x.c': '#include <stdio.h>\nint main(void) { puts("c"); return 0; }\n',
+    });
     expect(
       (await sh(`node -e 'new (require("worker_threads").Worker)("console.log(1)", { eval: true })'`)).stdout,
     ).toBe('1\n');
@@ -89,7 +94,9 @@ inSandbox('a sandboxed command', () => {
     const { sh } = await given();
     await sh('true');
     const { readdirSync, existsSync } = await import('node:fs');
-    const folders = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup/memory', '/sys/fs/cgroup'].filter((each) => existsSync(each));
+    const folders = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup/memory', '/sys/fs/cgroup'].filter((each) =>
+      existsSync(each),
+    );
     const left = folders.flatMap((folder) =>
       readdirSync(folder).filter((name) => name.startsWith(`telltale-${process.pid}-`)),
     );
@@ -158,9 +165,11 @@ function decision(program: Uint8Array, audit: number, number: number, first = 0,
     const code = view.getUint16(at * 8, true);
     const value = view.getUint32(at * 8 + 4, true);
     if (code === 0x20) loaded = data.getUint32(value, true);
-    else if (code === 0x06) return value === 0x7fff0000 ? 'allowed' : value === 0x80000000 ? 'killed' : `errno ${value & 0xffff}`;
+    else if (code === 0x06)
+      return value === 0x7fff0000 ? 'allowed' : value === 0x80000000 ? 'killed' : `errno ${value & 0xffff}`;
     else {
-      const holds = code === 0x15 ? loaded === value : code === 0x35 ? loaded >= value : (loaded & value) !== 0;
+      const holds =
+        code === 0x15 ? loaded === value : code === 0x35 ? loaded >= value : (loaded & value) !== 0;
       at += view.getUint8(at * 8 + (holds ? 2 : 3));
     }
   }
@@ -179,14 +188,16 @@ test.each([
     'errno 1',
     'errno 38',
   ]);
-  expect([judged(calls.read), judged(calls.clone, 0x11), judged(calls.socket, 2)]).toEqual(Array(3).fill('allowed'));
+  expect([judged(calls.read), judged(calls.clone, 0x11), judged(calls.socket, 2)]).toEqual(
+    Array(3).fill('allowed'),
+  );
   for (const bit of [0x20000, 0x02000000, 0x10000000, 0x20000000, 0x40000000])
     expect(judged(calls.clone, bit | 17)).toBe('errno 1');
-  expect([judged(calls.ioctl, 0, 0x5412), judged(calls.ioctl, 0, 0x541c), judged(calls.ioctl, 0, 0x5413)]).toEqual([
-    'errno 1',
-    'errno 1',
-    'allowed',
-  ]);
+  expect([
+    judged(calls.ioctl, 0, 0x5412),
+    judged(calls.ioctl, 0, 0x541c),
+    judged(calls.ioctl, 0, 0x5413),
+  ]).toEqual(['errno 1', 'errno 1', 'allowed']);
   expect(judged(calls.socket, 40)).toBe('errno 97');
   expect(decision(program, 0x40000003, calls.read)).toBe('killed');
   expect(each === 'x64' ? judged(0x40000000 | calls.read) : 'killed').toBe('killed');

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createTcpServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { McpServer } from '../../src/mcp/server/create-mcp-server.ts';
 import { serveHttp } from '../../src/mcp/server/serve-http.ts';
@@ -142,9 +142,26 @@ inSandbox('a sandboxed command with network', () => {
     });
     const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
     const spellings = [
-      ...['127.0.0.1', 'localhost', '0.0.0.0', '[::1]', '[::]', '2130706433', '0x7f.1', '0177.0.0.1', '127.1'],
+      ...[
+        '127.0.0.1',
+        'localhost',
+        '0.0.0.0',
+        '[::1]',
+        '[::]',
+        '2130706433',
+        '0x7f.1',
+        '0177.0.0.1',
+        '127.1',
+      ],
       ...['127.1.2.3', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]'],
-      ...['[::ffff:0:7f00:1]', '[fe80::5efe:7f00:1]', 'daemon.test', 'LOCALHOST', 'localhost.', 'a.localhost'],
+      ...[
+        '[::ffff:0:7f00:1]',
+        '[fe80::5efe:7f00:1]',
+        'daemon.test',
+        'LOCALHOST',
+        'localhost.',
+        'a.localhost',
+      ],
       ...own.filter(({ family }) => family === 'IPv4').map(({ address }) => address),
     ];
     for (const host of spellings) {
@@ -159,7 +176,6 @@ inSandbox('a sandboxed command with network', () => {
   test('has no network once the command has ended, and leaves nothing behind', async () => {
     const { sh } = await given('[api.example.com]');
     const { stdout } = await sh('echo $GIT_PROXY_COMMAND');
-    const { existsSync } = await import('node:fs');
     expect(stdout).toMatch(/telltale-net-/);
     await until(() => !existsSync(stdout.trim()));
   });
@@ -172,7 +188,9 @@ inSandbox('a sandboxed command with network', () => {
 
   test('has git by http with an allowed host', async () => {
     const { sh, call, folder } = await given('["127.0.0.1"]');
-    await sh('git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && git update-server-info');
+    await sh(
+      'git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && git update-server-info',
+    );
     const server = await httpServer(async ({ url }, response) => {
       const { readFile } = await import('node:fs/promises');
       const path = (url ?? '').split('?')[0] ?? '';
@@ -183,7 +201,9 @@ inSandbox('a sandboxed command with network', () => {
     });
     await sh(`git init -q c && git -C c remote add origin http://127.0.0.1:${server.port}/r`);
     await call('git', { operation: 'fetch', path: 'c' });
-    expect(await call('git', { operation: 'log', path: 'c', ref: 'origin/HEAD' }).catch(() => '')).toBeDefined();
+    expect(
+      await call('git', { operation: 'log', path: 'c', ref: 'origin/HEAD' }).catch(() => ''),
+    ).toBeDefined();
     expect((await sh('git -C c log --all --format=%s')).stdout).toBe('first\n');
   });
 });
@@ -210,15 +230,22 @@ test('http_fetch cannot reach the address of a daemon, however it is spelled, wh
     `http://127.0.0.1:${redirecting.port}/`,
   ])
     expect((await failure('http_fetch', { url })).code, url).toBe('not_permitted');
-  expect((await failure('http_fetch', { url: `http://127.0.0.1:${port}/` })).message).toContain('Telltale server');
+  expect((await failure('http_fetch', { url: `http://127.0.0.1:${port}/` })).message).toContain(
+    'Telltale server',
+  );
   expect(seen).toHaveLength(0);
 });
 
 test('a server of this very process is refused without any file: the daemon, and MCP over HTTP', async () => {
   const daemon = await openStage();
-  const mcp = await serveHttp({ connect: () => Promise.reject(new Error('nobody comes')) } as unknown as McpServer, {
-    ...{ port: 0, host: '127.0.0.1', token: undefined, onError: () => undefined },
-  });
+  const mcp = await serveHttp(
+    { connect: () => Promise.reject(new Error('nobody comes')) } as unknown as McpServer,
+    {
+      port: 0,
+      host: '127.0.0.1',
+      onError: () => undefined,
+    },
+  );
   onTestFinished(() => mcp.close());
   for (const [name, port] of [
     ['daemon', daemon.server.port],
@@ -233,6 +260,49 @@ test('a server of this very process is refused without any file: the daemon, and
     if (sandbox.found)
       expect((await sh(fetching(`http://127.0.0.1:${port}/`))).stderr, name).toContain('Telltale server');
   }
+});
+
+test('git does not reach the address of a daemon, with a sandbox or without one', async () => {
+  const { port, seen } = await hello();
+  for (const sandboxing of sandbox.found ? ['require', 'off'] : ['off']) {
+    const targets = await agentTargets({
+      agent: `import: { tools: ["builtin:shell", "builtin:git"] }\npermissions: { shell: allow, sandbox: ${sandboxing}, network: [localhost, "127.0.0.1", daemon.test] }`,
+      options: { env: daemonFile(port), resolveHost: async () => [{ address: '127.0.0.1', family: 4 }] },
+    });
+    await targets.call('shell', { command: 'git init -q .' });
+    for (const host of ['localhost', '127.0.0.1', '2130706433', 'daemon.test']) {
+      await targets.call('shell', {
+        command: `git remote remove origin; git remote add origin http://${host}:${port}/r`,
+        allow_failure: true,
+      });
+      const refused = await targets.failure('git', { operation: 'fetch' });
+      expect(refused.code, `${host} ${sandboxing}`).toBe('not_permitted');
+    }
+  }
+  expect(seen).toHaveLength(0);
+});
+
+inSandbox('the socket of a command', () => {
+  test('cannot be used by another command that sees it', async () => {
+    const { port, seen } = await hello();
+    const one = await given(`["127.0.0.1:${port}"]`);
+    const holding = one.sh('echo $GIT_PROXY_COMMAND > where; while [ ! -e finish ]; do sleep 0.02; done');
+    const where = join(one.folder, 'where');
+    await until(() => existsSync(where) && readFileSync(where, 'utf8').endsWith('\n'));
+    const folder = dirname(readFileSync(where, 'utf8').trim());
+    const other = await agentTargets({
+      agent: `import: { tools: ["builtin:shell"] }\npermissions: { shell: allow, sandbox: require, paths: allow }`,
+    });
+    const tried = (await other.call('shell', {
+      command: `ls ${folder} && echo | timeout 10 ${folder}/connect 127.0.0.1 ${port}`,
+      allow_failure: true,
+    })) as { readonly exit_code: number; readonly stdout: string };
+    writeFileSync(join(one.folder, 'finish'), '');
+    await holding;
+    expect(tried.stdout).toContain('proxy');
+    expect(tried.exit_code).not.toBe(0);
+    expect(seen).toHaveLength(0);
+  });
 });
 
 test('the relay refuses to open a connection without the runtime', async () => {

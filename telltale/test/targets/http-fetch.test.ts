@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import type { Resolver } from '../../src/targets/http/checked-lookup.ts';
 import { privateKind } from '../../src/targets/access/addresses.ts';
+import type { Resolver } from '../../src/targets/http/checked-lookup.ts';
 import { agentTargets } from './agent-targets.ts';
 import { httpServer } from './http-server.ts';
 
@@ -137,17 +137,18 @@ test('the address that was judged is the one that is connected to', async () => 
 });
 
 test('public addresses are public, and nothing else is', () => {
-  expect(['93.184.216.34', '8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8', '2a00::5efe:8.8.8.8'].map(privateKind)).toEqual([
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ]);
   expect(
-    ['127.255.255.254', '::ffff:10.1.1.1', '2002:7f00:1::', '::ffff:0:8.8.8.8', '2a00::5efe:10.1.1.1', 'no address'].filter(
-      (each) => privateKind(each) === undefined,
-    ),
+    ['93.184.216.34', '8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8', '2a00::5efe:8.8.8.8'].map(privateKind),
+  ).toEqual([undefined, undefined, undefined, undefined, undefined]);
+  expect(
+    [
+      '127.255.255.254',
+      '::ffff:10.1.1.1',
+      '2002:7f00:1::',
+      '::ffff:0:8.8.8.8',
+      '2a00::5efe:10.1.1.1',
+      'no address',
+    ].filter((each) => privateKind(each) === undefined),
   ).toEqual([]);
 });
 

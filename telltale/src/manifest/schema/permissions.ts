@@ -121,12 +121,7 @@ export const permissions = closed(
         slips: { pids: 'It is "processes".', ram: 'It is "memory".' },
       },
       {
-        processes: z
-          .int()
-          .min(1)
-          .max(1_000_000)
-          .default(1_024)
-          .describe('Processes and threads at a time.'),
+        processes: z.int().min(1).max(1_000_000).default(1_024).describe('Processes and threads at a time.'),
         memory: z
           .string()
           .regex(/^[1-9]\d{0,5}[MG]$/)

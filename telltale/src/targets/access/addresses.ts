@@ -92,8 +92,7 @@ export function embeddedAddresses(address: string): readonly string[] {
 const isatapAddress = ([, , , , e, f, g = 0, h = 0]: readonly number[]): string | undefined =>
   (e === 0 || e === 0x200) && f === 0x5efe ? ipv4(g, h) : undefined;
 
-const ipv4 = (high: number, low: number): string =>
-  [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+const ipv4 = (high: number, low: number): string => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
 
 const withoutZone = (address: string): string => address.replace(/%.*$/, '');
 
@@ -115,7 +114,8 @@ function groupsOf(address: string): readonly number[] | undefined {
   const text =
     dotted === null ? address : `${start}${((p << 8) | q).toString(16)}:${((r << 8) | s).toString(16)}`;
   const [left = '', right] = text.split('::');
-  const read = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  const read = (part: string) =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
   const before = read(left);
   const after = right === undefined ? [] : read(right);
   return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];

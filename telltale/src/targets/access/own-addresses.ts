@@ -36,7 +36,8 @@ export function createOwnAddresses(env: Env): OwnAddresses {
   return {
     check(address, port) {
       const at = [...listeners, ...writtenDown(folder)].find((each) => String(each.port) === port);
-      if (at !== undefined && (isThisMachine(address) || address === at.host)) throw ownAddress(address, port);
+      if (at !== undefined && (isThisMachine(address) || address === at.host))
+        throw ownAddress(address, port);
     },
   };
 }
@@ -65,7 +66,11 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-function readDaemon(path: string): { readonly host?: unknown; readonly port?: unknown; readonly pid?: unknown } {
+function readDaemon(path: string): {
+  readonly host?: unknown;
+  readonly port?: unknown;
+  readonly pid?: unknown;
+} {
   try {
     return (JSON.parse(readFileSync(path, 'utf8')) ?? {}) as object;
   } catch {
@@ -75,7 +80,10 @@ function readDaemon(path: string): { readonly host?: unknown; readonly port?: un
 
 /** A daemon that was killed leaves its file, and the port may be another server's by now. */
 const isGone = (pid: unknown): boolean =>
-  platform() === 'linux' && typeof pid === 'number' && existsSync('/proc/self') && !existsSync(`/proc/${pid}`);
+  platform() === 'linux' &&
+  typeof pid === 'number' &&
+  existsSync('/proc/self') &&
+  !existsSync(`/proc/${pid}`);
 
 const ownAddress = (address: string, port: string) =>
   new RuntimeError(

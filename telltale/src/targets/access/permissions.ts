@@ -37,5 +37,4 @@ export function createPermissions(
 }
 
 /** `512M`, `4G`. */
-const bytesOf = (size: string): number =>
-  Number(size.slice(0, -1)) * 1024 ** (size.endsWith('G') ? 3 : 2);
+const bytesOf = (size: string): number => Number(size.slice(0, -1)) * 1024 ** (size.endsWith('G') ? 3 : 2);

@@ -60,8 +60,28 @@ export function judgeConnection(
   return checkedLookup(resolveHost, refusal);
 }
 
+/**
+ * The same for a program that connects by itself, such as git: all that can be done is to look the name up before. A
+ * name that is not found is left to the program, which may know it by its own settings.
+ */
+export async function judgeBeforehand(
+  rules: ConnectionRules,
+  host: string,
+  port: string,
+  granted?: readonly string[],
+): Promise<void> {
+  const lookup = judgeConnection(rules, host, port, granted);
+  if (isIP(host) !== 0) return;
+  await new Promise<void>((resolve, reject) => {
+    lookup(host, { all: true }, (error) => {
+      if (error instanceof RuntimeError && error.code === 'not_permitted') reject(error);
+      else resolve();
+    });
+  });
+}
+
 /** Fails with what `refusal` says of any address of the name. */
-export function checkedLookup(
+function checkedLookup(
   resolve: Resolver,
   refusal: (address: string) => RuntimeError | undefined,
 ): LookupFunction {

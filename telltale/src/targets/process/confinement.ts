@@ -75,7 +75,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
           program: outermost,
           args,
           cwd: '/',
-          env: network === undefined ? request.env : relayEnvironment(request.env),
+          env: network === undefined ? request.env : relayEnvironment(request.env, network.token),
           sandboxed: true,
           extraInput: sandbox.seccomp,
           release,
@@ -104,8 +104,12 @@ async function networkFor(
 }
 
 /** The relay is a Node of its own, which the options for the command's are not for. */
-function relayEnvironment({ NODE_OPTIONS, ...env }: ProcessRequest['env']): ProcessRequest['env'] {
-  return NODE_OPTIONS === undefined ? env : { ...env, TELLTALE_NODE_OPTIONS: NODE_OPTIONS };
+function relayEnvironment(
+  { NODE_OPTIONS, ...env }: ProcessRequest['env'],
+  token: string,
+): ProcessRequest['env'] {
+  const options = NODE_OPTIONS === undefined ? {} : { TELLTALE_NODE_OPTIONS: NODE_OPTIONS };
+  return { ...env, ...options, TELLTALE_NETWORK_TOKEN: token };
 }
 
 async function mountsFor(

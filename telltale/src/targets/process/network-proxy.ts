@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { chmod, copyFile, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,6 +23,8 @@ export interface CommandNetwork {
   readonly hosts: string | undefined;
   /** What is run in place of the command, which follows as further arguments. */
   readonly relay: readonly string[];
+  /** What the relay shows to the socket, so that no command uses the network of another one. */
+  readonly token: string;
   close(): Promise<void>;
 }
 
@@ -43,11 +46,9 @@ const HEAD_MS = 10_000;
 const MAX_PATH = 100;
 
 /** `granted`: what a person approved for this call. */
-export async function openNetwork(
-  rules: NetworkDeps,
-  granted: readonly string[],
-): Promise<CommandNetwork> {
+export async function openNetwork(rules: NetworkDeps, granted: readonly string[]): Promise<CommandNetwork> {
   const folder = await mkdtemp(join(tmpdir(), 'telltale-net-'));
+  const token = randomBytes(16).toString('hex');
   const sockets = new Set<Socket>();
   const path = join(folder, 'proxy');
   const forwards = forwardsFor(rules.hosts.named);
@@ -56,7 +57,7 @@ export async function openNetwork(
     sockets.add(client);
     client.once('close', () => sockets.delete(client));
     client.on('error', () => client.destroy());
-    serve(client, rules, granted);
+    serve(client, token, rules, granted);
   });
   server.maxConnections = MAX_CONNECTIONS;
   const close = async () => {
@@ -75,7 +76,8 @@ export async function openNetwork(
     );
     await chmod(connecting, 0o700);
     const hosts = join(folder, 'hosts');
-    const systemHosts = names.length === 0 ? undefined : await readFile('/etc/hosts', 'utf8').catch(() => undefined);
+    const systemHosts =
+      names.length === 0 ? undefined : await readFile('/etc/hosts', 'utf8').catch(() => undefined);
     if (systemHosts !== undefined) {
       const lines = names.map(({ host, listen }) => `${listen} ${host}\n`).join('');
       await writeFile(hosts, `${lines}${systemHosts}`);
@@ -86,6 +88,7 @@ export async function openNetwork(
       node,
       hosts: systemHosts === undefined ? undefined : hosts,
       relay: [node, relay, 'run', folder, JSON.stringify(forwards)],
+      token,
       close,
     };
   } catch (thrown) {
@@ -119,7 +122,7 @@ function listen(server: Server, path: string): Promise<void> {
 }
 
 /** One connection: a line with the host and the port, our answer as a line, then the bytes of both sides. */
-function serve(client: Socket, rules: NetworkDeps, granted: readonly string[]): void {
+function serve(client: Socket, token: string, rules: NetworkDeps, granted: readonly string[]): void {
   let head = Buffer.alloc(0);
   client.setTimeout(HEAD_MS, () => client.destroy());
   const hear = (chunk: Buffer) => {
@@ -134,7 +137,7 @@ function serve(client: Socket, rules: NetworkDeps, granted: readonly string[]): 
       return;
     }
     if (end + 1 < head.length) client.unshift(head.subarray(end + 1));
-    const asked = readHead(head.subarray(0, end).toString('utf8'));
+    const asked = readHead(head.subarray(0, end).toString('utf8'), token);
     if (asked === undefined) client.destroy();
     else open(client, asked, rules, granted);
   };
@@ -173,9 +176,10 @@ function open(client: Socket, asked: HostPort, rules: NetworkDeps, granted: read
   });
 }
 
-function readHead(text: string): HostPort | undefined {
+function readHead(text: string, expected: string): HostPort | undefined {
   try {
-    const { host, port } = JSON.parse(text) as { readonly host?: unknown; readonly port?: unknown };
+    const { token, host, port } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    if (token !== expected) return undefined;
     const isPort = typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536;
     return typeof host === 'string' && host !== '' && isPort ? { host, port } : undefined;
   } catch {

@@ -3,9 +3,9 @@ import { platform } from 'node:os';
 import type { Writable } from 'node:stream';
 import { stopped } from '../access/stopped.ts';
 import { createKeptOutput, type KeptOutput } from '../output/kept-output.ts';
+import { markedEnvironment, watchGroup } from './orphans.ts';
 import { cannotStart, outputEndless } from './process-errors.ts';
 import type { EndedProcess, ProcessEdges, ProcessRequest } from './process-request.ts';
-import { markedEnvironment, watchGroup } from './orphans.ts';
 import { signalGroup } from './signal-group.ts';
 import { signalInside } from './signal-inside.ts';
 

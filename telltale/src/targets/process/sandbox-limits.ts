@@ -51,7 +51,10 @@ export async function findLimiter(): Promise<Limiter> {
   const places = await groupPlaces();
   const usable: GroupPlace[] = [];
   for (const place of places) {
-    const missing = place.sets === 'both' ? usable.length === 0 : !usable.some(({ sets }) => sets === place.sets || sets === 'both');
+    const missing =
+      place.sets === 'both'
+        ? usable.length === 0
+        : !usable.some(({ sets }) => sets === place.sets || sets === 'both');
     if (missing && (await works(place))) usable.push(place);
   }
   for (const { folder } of usable) await removeStale(folder);
@@ -98,7 +101,9 @@ function ownLimits({ processes, memory }: LimitsInForce, limits: CommandLimits):
   const lines = [
     ...(memory === 'rlimit' ? [`ulimit -d ${Math.floor(limits.memoryBytes / 1024)}`] : []),
     ...(processes === 'rlimit'
-      ? [`if (ulimit -u ${limits.processes}) 2> /dev/null; then ulimit -u ${limits.processes}; else ulimit -p ${limits.processes}; fi`]
+      ? [
+          `if (ulimit -u ${limits.processes}) 2> /dev/null; then ulimit -u ${limits.processes}; else ulimit -p ${limits.processes}; fi`,
+        ]
       : []),
   ];
   return lines.length === 0 ? [] : ['/bin/sh', '-c', `${lines.join('; ')}; exec "$@"`, 'sh'];

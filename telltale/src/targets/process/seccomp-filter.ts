@@ -107,8 +107,15 @@ export function seccompFilter(arch: string): Uint8Array | undefined {
     [JUMP_EQUAL, 1, 0, audit],
     [RETURN, 0, 0, KILLED],
     [LOAD, 0, 0, NUMBER_AT],
-    ...(arch === 'x64' ? ([[JUMP_AT_LEAST, 0, 1, X32_BIT], [RETURN, 0, 0, KILLED]] as const) : []),
-    ...[...denied, ...DENIED_EVERYWHERE].flatMap((number) => whenCalled(number, [[RETURN, 0, 0, failing(EPERM)]])),
+    ...(arch === 'x64'
+      ? ([
+          [JUMP_AT_LEAST, 0, 1, X32_BIT],
+          [RETURN, 0, 0, KILLED],
+        ] as const)
+      : []),
+    ...[...denied, ...DENIED_EVERYWHERE].flatMap((number) =>
+      whenCalled(number, [[RETURN, 0, 0, failing(EPERM)]]),
+    ),
     ...whenCalled(CLONE3, [[RETURN, 0, 0, failing(ENOSYS)]]),
     ...whenCalled(clone, refuseBits(NAMESPACES)),
     ...whenCalled(unshare, refuseBits(NAMESPACES_AND_TIME)),

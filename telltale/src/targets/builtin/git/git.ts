@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { bareHost } from '../../../manifest/permissions/host-entry.ts';
 import { pathNeed, together } from '../../access/need.ts';
+import { judgeBeforehand } from '../../http/checked-lookup.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
 import type { Need, Target, TargetCall } from '../../target.ts';
 import type { TargetEdges } from '../../target-edges.ts';
@@ -117,11 +119,12 @@ async function checkRemote(
   call: TargetCall,
   edges: TargetEdges,
 ): Promise<boolean> {
-  const { paths, hosts } = edges.permissions;
+  const { resolveHost, own, permissions } = edges;
+  const { paths, hosts } = permissions;
   const addresses = await addressesOf(remote, cwd, call, edges);
   for (const { address, host } of addresses) {
     if (host === undefined) await paths.resolve(address.replace(/^file:\/\//, ''), call.granted);
-    else hosts.check(host.name, host.port, call.granted);
+    else await judgeBeforehand({ hosts, resolveHost, own }, bareHost(host.name), host.port, call.granted);
   }
   return addresses.some(({ host }) => host !== undefined);
 }

@@ -59,7 +59,12 @@ export function httpDriver(context: RelicContext): RelicDriver {
         maxBytes,
         signal: call.signal,
       },
-      { hosts: { check: () => 'named', denies: () => false }, resolveHost: edges.resolveHost, own: edges.own, checkUrl },
+      {
+        hosts: { check: () => 'named', denies: () => false },
+        resolveHost: edges.resolveHost,
+        own: edges.own,
+        checkUrl,
+      },
     ).catch((thrown: unknown) => {
       throw unreachable(thrown, what, where, isRepeatable(method));
     });

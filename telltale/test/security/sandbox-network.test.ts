@@ -4,10 +4,13 @@ import { createServer as createTcpServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { McpServer } from '../../src/mcp/server/create-mcp-server.ts';
 import { serveHttp } from '../../src/mcp/server/serve-http.ts';
 import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
 import type { TargetCall } from '../../src/targets/target.ts';
+import { recordedIo } from '../cli/recorded-io.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { openStage } from '../server/http/stage.ts';
 import { agentTargets, type Given, until } from '../targets/agent-targets.ts';
@@ -280,6 +283,43 @@ test('git does not reach the address of a daemon, with a sandbox or without one'
     }
   }
   expect(seen).toHaveLength(0);
+});
+
+inSandbox('an agent that is run from the command line', () => {
+  test('reaches the allowed host by a command, not another one and not the daemon, and reads why', async () => {
+    const [allowed, other, daemon] = [await hello(), await hello(), await hello()];
+    const command = [allowed, other, daemon].map(({ port }) => fetching(`http://127.0.0.1:${port}/`)).join('; ');
+    const cwd = temporaryProject({
+      'telltale.yml': '',
+      'agent.yml': `kind: Agent
+name: worker
+model: scripted:./model.yml
+import: { tools: ["builtin:shell"] }
+permissions: { shell: allow, sandbox: require, network: ["127.0.0.1:${allowed.port}", "127.0.0.1:${daemon.port}"] }
+`,
+      'model.yml': JSON.stringify({
+        turns: [
+          `<action id="a1" mode="sync">${JSON.stringify({ name: 'shell', parameters: { command } })}</action>`,
+          '<response final="true">done</response>',
+        ],
+      }),
+    });
+    const io = {
+      ...recordedIo({ cwd, env: { ...daemonFile(daemon.port), HOME: cwd } }),
+      clock: createSystemClock(),
+    };
+    expect(await main(['run', 'agent.yml', 'go'], io), io.err()).toBe(0);
+    const reading = { ...recordedIo({ cwd, env: {} }), clock: createSystemClock() };
+    await main(['logs', 'last', '--json'], reading);
+    const completed = reading
+      .out()
+      .split('\n')
+      .find((line) => line.includes('"action.completed"'));
+    expect(completed ?? '').toContain('200 hello\\nfailed\\nfailed\\n');
+    expect(completed).toContain(`(port ${other.port}) is not permitted`);
+    expect(completed).toContain(`(port ${daemon.port}) is the address of a Telltale server`);
+    expect([other.seen, daemon.seen]).toEqual([[], []]);
+  });
 });
 
 inSandbox('the socket of a command', () => {

@@ -121,14 +121,19 @@ export const permissions = closed(
         slips: { pids: 'It is "processes".', ram: 'It is "memory".' },
       },
       {
-        processes: z.int().min(1).max(1_000_000).default(1_024).describe('Processes and threads at a time.'),
+        processes: z
+          .int()
+          .min(1)
+          .max(1_000_000)
+          .optional()
+          .describe('Processes and threads at a time; 1024 if absent.'),
         memory: z
           .string()
           .regex(/^[1-9]\d{0,5}[MG]$/)
-          .default('4G')
-          .describe('Main memory: "512M" or "4G".'),
+          .optional()
+          .describe('Main memory, as "512M" or "4G"; 4G if absent.'),
       },
-    ).prefault({}),
+    ).optional(),
     artifacts: z
       .array(z.enum(['read', 'write']))
       .prefault([])

@@ -16,6 +16,9 @@ export interface Permissions {
   readonly environment: readonly string[];
 }
 
+const DEFAULT_PROCESSES = 1_024;
+const DEFAULT_MEMORY = '4G';
+
 /**
  * `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart; `kept`: what no agent
  * may touch, or write.
@@ -31,7 +34,10 @@ export function createPermissions(
     hosts: createPermittedHosts(network),
     commands: createPermittedCommands(shell, forSh),
     sandbox,
-    limits: { processes: limits.processes, memoryBytes: bytesOf(limits.memory) },
+    limits: {
+      processes: limits?.processes ?? DEFAULT_PROCESSES,
+      memoryBytes: bytesOf(limits?.memory ?? DEFAULT_MEMORY),
+    },
     environment,
   };
 }

@@ -58,12 +58,12 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
       const network = await networkFor(edges, request, call);
       let limited: LimitedStart | undefined;
       const release = async () => {
-        await limited?.release();
+        limited?.release();
         await network?.close();
       };
       try {
         const mounts = await mountsFor(edges, request, program, network, call.granted ?? []);
-        limited = await sandbox.limiter.limit(permissions.limits);
+        limited = sandbox.limiter.limit(permissions.limits);
         const filter = sandbox.seccomp === undefined ? [] : SECCOMP;
         const inside = [...limited.inside, ...(network?.relay ?? []), program, ...request.args];
         const [outermost = sandbox.program, ...args] = [

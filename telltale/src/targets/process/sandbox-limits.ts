@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, readlink, rmdir, stat, writeFile } from 'node:fs/promises';
+import { existsSync, mkdirSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs';
+import { readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -21,13 +22,13 @@ export interface LimitsInForce {
 export interface Limiter {
   readonly inForce: LimitsInForce;
   /** What has to be written in front of the sandbox, and of the program inside. `release` after its end. */
-  limit(limits: CommandLimits): Promise<LimitedStart>;
+  limit(limits: CommandLimits): LimitedStart;
 }
 
 export interface LimitedStart {
   readonly outside: readonly string[];
   readonly inside: readonly string[];
-  release(): Promise<void>;
+  release(): void;
 }
 
 /** A folder in which groups can be made, and what is written to a new one. */
@@ -65,15 +66,15 @@ export async function findLimiter(): Promise<Limiter> {
   };
   return {
     inForce,
-    async limit(limits) {
+    limit(limits) {
       const groups: string[] = [];
-      const release = async () => {
-        for (const group of groups) await remove(group);
+      const release = () => {
+        for (const group of groups) void remove(group);
       };
       try {
-        for (const place of usable) groups.push(await makeGroup(place, limits));
+        for (const place of usable) groups.push(makeGroup(place, limits));
       } catch (thrown) {
-        await release();
+        release();
         throw thrown;
       }
       return { outside: entering(groups), inside: ownLimits(inForce, limits), release };
@@ -136,7 +137,7 @@ async function works(place: GroupPlace): Promise<boolean> {
   let group: string | undefined;
   try {
     if (place.version === 2) await offerControllers(place.folder);
-    group = await makeGroup(place, TRIAL);
+    group = makeGroup(place, TRIAL);
     const [program = '', ...args] = [...entering([group]), '/bin/sh', '-c', ':'];
     const code = await new Promise((resolve) => {
       const child = spawn(program, args, { stdio: 'ignore' });
@@ -157,25 +158,27 @@ async function offerControllers(folder: string): Promise<void> {
   if (['pids', 'memory'].some((each) => !offered.includes(each))) await writeFile(file, '+pids +memory');
 }
 
-/** Resolves with its folder. The name says which process made it. */
-async function makeGroup({ folder, sets, version }: GroupPlace, limits: CommandLimits): Promise<string> {
-  const pid = await readlink('/proc/self');
-  const group = join(folder, `telltale-${pid}-${randomBytes(6).toString('hex')}`);
-  await mkdir(group);
+/**
+ * Its folder, whose name says which process made it. Synchronous: these files are the kernel's own, and each takes less
+ * time than a change of threads.
+ */
+function makeGroup({ folder, sets, version }: GroupPlace, limits: CommandLimits): string {
+  const group = join(folder, `telltale-${readlinkSync('/proc/self')}-${randomBytes(6).toString('hex')}`);
+  mkdirSync(group);
   try {
-    if (sets !== 'memory') await writeFile(join(group, 'pids.max'), String(limits.processes));
+    if (sets !== 'memory') writeFileSync(join(group, 'pids.max'), String(limits.processes));
     if (sets !== 'processes') {
       const [memory, swap, swapLimit] =
         version === 2
           ? ['memory.max', 'memory.swap.max', 0]
           : ['memory.limit_in_bytes', 'memory.memsw.limit_in_bytes', limits.memoryBytes];
-      await writeFile(join(group, memory), String(limits.memoryBytes));
-      const counted = await stat(join(group, swap)).catch(() => undefined); // not every kernel counts swap
-      if (counted !== undefined) await writeFile(join(group, swap), String(swapLimit));
+      writeFileSync(join(group, memory), String(limits.memoryBytes));
+      // Not every kernel counts swap.
+      if (existsSync(join(group, swap))) writeFileSync(join(group, swap), String(swapLimit));
     }
     return group;
   } catch (thrown) {
-    await remove(group);
+    void remove(group);
     throw thrown;
   }
 }
@@ -183,12 +186,17 @@ async function makeGroup({ folder, sets, version }: GroupPlace, limits: CommandL
 /** Its last processes may still be on their way out. What cannot be removed now goes with the next runtime's stale ones. */
 async function remove(group: string): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const isGone = await rmdir(group).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => error.code !== 'EBUSY',
-    );
-    if (isGone) return;
-    await wait(TRY_AGAIN_MS);
+    if (isRemoved(group)) return;
+    await wait(TRY_AGAIN_MS, undefined, { ref: false });
+  }
+}
+
+function isRemoved(group: string): boolean {
+  try {
+    rmdirSync(group);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code !== 'EBUSY';
   }
 }
 

@@ -136,7 +136,10 @@ describe('telltale doctor', () => {
         program: 'bwrap',
         version: '0.8',
         seccomp,
-        limiter: { inForce: { processes, memory: 'rlimit' }, limit: () => ({ outside: [], inside: [], release: () => undefined }) },
+        limiter: {
+          inForce: { processes, memory: 'rlimit' },
+          limit: () => ({ outside: [], inside: [], release: () => undefined }),
+        },
       }) as const;
     expect(
       (await examined({ sandbox: sandbox('cgroup', new Uint8Array(8)) })).get('bubblewrap'),

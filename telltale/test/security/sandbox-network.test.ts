@@ -288,7 +288,9 @@ test('git does not reach the address of a daemon, with a sandbox or without one'
 inSandbox('an agent that is run from the command line', () => {
   test('reaches the allowed host by a command, not another one and not the daemon, and reads why', async () => {
     const [allowed, other, daemon] = [await hello(), await hello(), await hello()];
-    const command = [allowed, other, daemon].map(({ port }) => fetching(`http://127.0.0.1:${port}/`)).join('; ');
+    const command = [allowed, other, daemon]
+      .map(({ port }) => fetching(`http://127.0.0.1:${port}/`))
+      .join('; ');
     const cwd = temporaryProject({
       'telltale.yml': '',
       'agent.yml': `kind: Agent

@@ -5,7 +5,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
-import { agentFiles } from './access/agent-files.ts';
+import { ClosedLocations } from './access/closed-locations.ts';
 import { createOwnAddresses } from './access/own-addresses.ts';
 import { createPermissions } from './access/permissions.ts';
 import { hiddenState, storeFiles } from './access/store-files.ts';
@@ -37,6 +37,8 @@ export interface TargetsOptions {
   readonly env: Env;
   readonly store: RelicStore;
   readonly openModel: (ref: string) => Promise<Model>;
+  /** Folders that a server watches or serves: what lies there may be loaded, too. */
+  readonly served?: readonly string[];
   /** The agents that it may call: only a session can run one. */
   readonly agents?: readonly Target[];
   /** The workflows that its actions may call: only a session can run one. */
@@ -74,14 +76,13 @@ const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
  * serves all sessions of an agent. Rejects where the manifest asks for what cannot be had.
  */
 export async function createTargets(options: TargetsOptions): Promise<AgentTargets> {
-  const { agent, project } = options;
+  const { agent, project, env, served = [] } = options;
   const folder = resolve(options.folder);
   const state = hiddenState(options.env, folder);
   const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32', {
-    own: [...storeFiles(options.store.location, folder), ...state],
-    fixed: await agentFiles(project),
+    own: [...storeFiles(options.store.location, [folder, project.root, ...served]), ...state],
+    closed: new ClosedLocations({ project, folder, served, env, clock: options.clock }),
   });
-  const { env } = options;
   const closers: (() => Promise<void>)[] = [];
   const resolveHost = options.resolveHost ?? systemResolver;
   const ownAddresses = createOwnAddresses(env);

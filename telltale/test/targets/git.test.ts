@@ -286,10 +286,10 @@ test.each([
   const { git, raw, folder } = await given(`permissions: { shell: ${shell} }\n`);
   await git('init');
   mkdirSync(join(folder, 'hooks'));
-  writeFileSync(join(folder, 'hooks', 'pre-commit'), '#!/bin/sh\necho ran > ran.txt\n');
+  writeFileSync(join(folder, 'hooks', 'pre-commit'), '#!/bin/sh\necho ran > hooks/ran.txt\n');
   chmodSync(join(folder, 'hooks', 'pre-commit'), 0o755);
   raw('config', 'core.hooksPath', 'hooks');
   await git('add', { paths: ['a.txt'] });
   await git('commit', { message: 'first' });
-  expect(existsSync(join(folder, 'ran.txt'))).toBe(runs);
+  expect(existsSync(join(folder, 'hooks/ran.txt'))).toBe(runs);
 });

@@ -1,10 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { looksLikeAgent, MANIFEST_FILE } from '../../manifest/files/walk-folder.ts';
 
 /** Folders that are looked into where nobody names a file: this one, and its `agents`. Not what lies below. */
 const SHALLOW = ['.', 'agents'];
-const MANIFEST = /\.(ya?ml|json)$/i;
-const AGENT = /^(?:---[ \t]+)?["']?kind["']?[ \t]*:[ \t]*["']?Agent\b|"kind"\s*:\s*"Agent"/m;
 /** Larger files are no manifests. */
 const MAX_BYTES = 1024 * 1024;
 
@@ -33,7 +32,7 @@ export async function agentFilesIn(folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const below of SHALLOW) {
     const names = await readdir(join(folder, below)).catch(() => [] as string[]);
-    for (const name of names.filter((each) => MANIFEST.test(each)).sort())
+    for (const name of names.filter((each) => MANIFEST_FILE.test(each)).sort())
       if (await holdsAgent(join(folder, below, name))) found.push(join(folder, below, name));
   }
   return found;
@@ -42,7 +41,7 @@ export async function agentFilesIn(folder: string): Promise<readonly string[]> {
 async function holdsAgent(file: string): Promise<boolean> {
   try {
     const { size } = await stat(file);
-    return size <= MAX_BYTES && AGENT.test(await readFile(file, 'utf8'));
+    return size <= MAX_BYTES && looksLikeAgent(await readFile(file, 'utf8'));
   } catch {
     return false; // it is gone, or not for us to read: it was not asked for by name
   }

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { MANIFEST_LIMITS } from '../limits.ts';
 
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules']);
-const MANIFEST_FILE = /\.(?:ya?ml|json)$/i;
+/** The names of files that a scan looks into. */
+export const MANIFEST_FILE = /\.(?:ya?ml|json)$/i;
+const AGENT = /^(?:---[ \t]+)?["']?kind["']?[ \t]*:[ \t]*["']?Agent\b|"kind"\s*:\s*"Agent"/m;
+
+/** Whether the text of such a file holds an agent. */
+export const looksLikeAgent = (text: string): boolean => AGENT.test(text);
 
 export interface Walked {
   /** YAML and JSON files, absolute, sorted folder by folder. */

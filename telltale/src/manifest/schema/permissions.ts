@@ -98,6 +98,12 @@ export const permissions = closed(
       describe: 'Folders and files that may be read and written; what is not named may not.',
       absent: { allow: ['.'] },
     }).prefault(['.']),
+    manifests: z
+      .array(nonEmptyText('A folder, a file or a glob.'))
+      .prefault([])
+      .describe(
+        'Manifests and modules that the tool "filesystem" may write, each change after a person\'s approval.',
+      ),
     network: rules({
       key: 'network',
       entry: 'A host, with or without a port.',

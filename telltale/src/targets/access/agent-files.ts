@@ -1,38 +1,100 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Project } from '../../manifest/project/project.ts';
+import { fileURLToPath } from 'node:url';
 import { follow } from './follow.ts';
 
-/** Modules that are looked through for what they import. */
+/** Modules that are searched for imports. */
 const MAX_MODULES = 1_000;
 /** What a module imports by a path: `from './x.mjs'`, `import './x.mjs'`, `import('./x.mjs')`, `require('./x.cjs')`. */
 export const IMPORTED = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"](\.{1,2}\/[^'"\n]+)['"]/g;
+/** The same for absolute paths and file URLs. */
+const IMPORTED_ABSOLUTE = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"`]((?:\/|file:\/\/\/)[^'"`\n]+)['"`]/g;
+/** A relative path to code anywhere in a module: `new URL('./worker.mjs', import.meta.url)`. */
+const CODE_PATH = /['"`](\.{1,2}\/[^'"`\n$]+\.(?:[cm]?[jt]sx?|node|wasm))['"`]/g;
+/** An import whose path is made at run time may load any code near the module. */
+const COMPUTED = /\b(?:import|require)\s*\(\s*(?!['"][^'"\n]*['"]\s*[,)])|\bcreateRequire\b|\bregister(?:Hooks)?\s*\(|\breaddir/;
+/** Endings that `require` tries behind a path. */
+const TRIED = ['.js', '.cjs', '.json', '.node'];
+/** A package, or an entry of "imports" in package.json. */
+const PACKAGE = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"]((?![./])(?!node:)[^'"\n:]+)['"]/g;
 
-/**
- * The files that say what an agent may do, and those of its tools that run inside the runtime, links resolved: whoever
- * writes them is bound by nothing. Packages that a module imports by name are not among them.
- */
-export async function agentFiles({ root, manifests }: Project): Promise<readonly string[]> {
-  const found = new Set<string>();
-  for (const file of [join(root, 'telltale.yml'), ...manifests.map(({ file }) => file)]) {
-    const real = await realpath(file).catch(() => undefined); // an agent in code has no file
-    if (real !== undefined) found.add(real);
-  }
-  const waiting = manifests.flatMap(({ file, manifest }) =>
-    manifest.kind === 'Tool' && 'module' in manifest.implementation
-      ? [resolve(dirname(file), manifest.implementation.module)]
-      : [],
-  );
-  const seen = new Set<string>();
-  for (let path = waiting.pop(); path !== undefined && seen.size < MAX_MODULES; path = waiting.pop()) {
+/** The code that runs inside the runtime, links resolved. */
+export interface LoadedCode {
+  /** Modules and what they import by a path. Some may not exist yet. */
+  readonly files: readonly string[];
+  /** Folders of modules that compute what they import: any code in them may be loaded. */
+  readonly open: readonly string[];
+  /** Folders of packages outside node_modules: links of a workspace lead there. */
+  readonly packages: readonly string[];
+}
+
+/** The modules, everything they import by a path, and the folders of linked packages that they import by name. */
+export async function loadedCode(modules: readonly string[]): Promise<LoadedCode> {
+  const waiting = [...modules];
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const open = new Set<string>();
+  for (let path = waiting.pop(); path !== undefined && files.size < MAX_MODULES; path = waiting.pop()) {
     const real = await follow(path).then(
-      (followed) => followed.real, // one that is not there yet is not to be made, either
+      (followed) => followed.real, // a module that does not exist yet is closed, too
       () => undefined,
     );
-    if (real === undefined || seen.has(real)) continue;
-    seen.add(real);
-    const source = await readFile(real, 'utf8').catch(() => '');
-    for (const [, imported = ''] of source.matchAll(IMPORTED)) waiting.push(resolve(dirname(real), imported));
+    if (real === undefined || files.has(real)) continue;
+    files.add(real);
+    const source = await readFile(real, 'utf8').catch(() => undefined); // a folder, or not there yet
+    const folder = dirname(real);
+    if (source === undefined && !/\.[cm]?[jt]sx?$|\.json$|\.node$|\.wasm$/.test(real))
+      waiting.push(...TRIED.map((ending) => real + ending), join(real, 'index.js'), join(real, 'package.json'));
+    if (source !== undefined && COMPUTED.test(source)) open.add(folder);
+    for (const pattern of [IMPORTED, CODE_PATH])
+      for (const [, found = ''] of source?.matchAll(pattern) ?? []) waiting.push(resolve(folder, found));
+    for (const [, found = ''] of source?.matchAll(IMPORTED_ABSOLUTE) ?? []) {
+      const absolute = found.startsWith('file:') ? pathOf(found) : found;
+      if (absolute !== undefined) waiting.push(absolute);
+    }
+    for (const [, name = ''] of source?.matchAll(PACKAGE) ?? []) {
+      if (name.startsWith('#')) waiting.push(...(await packageImports(folder)));
+      else for (const linked of await linkedPackages(name, folder)) packages.add(linked);
+    }
   }
-  return [...found, ...seen];
+  return { files: [...files], open: [...open], packages: [...packages] };
+}
+
+/** The folder and all folders that it lies in, from the inside out. */
+export function levelsOf(folder: string): readonly string[] {
+  const levels: string[] = [];
+  for (let at = folder; ; at = dirname(at)) {
+    levels.push(at);
+    if (dirname(at) === at) return levels;
+  }
+}
+
+/** Where a package of that name really lies, if it is a link to a folder outside node_modules. */
+export async function linkedPackages(name: string, folder: string): Promise<readonly string[]> {
+  const [first = '', second = ''] = name.split('/');
+  const own = first.startsWith('@') ? join(first, second) : first;
+  const found: string[] = [];
+  for (const level of levelsOf(folder)) {
+    const real = await realpath(join(level, 'node_modules', own)).catch(() => undefined);
+    if (real !== undefined && !/[\\/]node_modules[\\/]/.test(real)) found.push(real);
+  }
+  return found;
+}
+
+/** The paths that the nearest package.json names: `#name` is looked up there. */
+async function packageImports(folder: string): Promise<readonly string[]> {
+  for (const level of levelsOf(folder)) {
+    const text = await readFile(join(level, 'package.json'), 'utf8').catch(() => undefined);
+    if (text === undefined) continue;
+    return [...text.matchAll(/"(\.\/[^"*\n]+)"/g)].map(([, path = '']) => resolve(level, path));
+  }
+  return [];
+}
+
+function pathOf(url: string): string | undefined {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    return undefined; // no file URL that this system knows
+  }
 }

@@ -1,4 +1,5 @@
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { ClosedLocations } from './closed-locations.ts';
 import type { CommandLimits } from '../process/sandbox-limits.ts';
 import { createPermittedCommands, type PermittedCommands } from './permitted-commands.ts';
 import { createPermittedHosts, type PermittedHosts } from './permitted-hosts.ts';
@@ -7,8 +8,12 @@ import { createPermittedPaths, type PermittedPaths } from './permitted-paths.ts'
 /** What the agent's manifest lets its actions touch. Everything here refuses with `not_permitted` and its remedy. */
 export interface Permissions {
   readonly paths: PermittedPaths;
+  /** Where configuration and code are loaded from: to be read, and not written. */
+  readonly closed: ClosedLocations;
   readonly hosts: PermittedHosts;
   readonly commands: PermittedCommands;
+  /** Where the agent may write manifests and modules once a person has approved the change. */
+  readonly manifests: readonly string[];
   readonly sandbox: AgentManifest['permissions']['sandbox'];
   /** Of each command in the sandbox. */
   readonly limits: CommandLimits;
@@ -20,19 +25,21 @@ const DEFAULT_PROCESSES = 1_024;
 const DEFAULT_MEMORY = '4G';
 
 /**
- * `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart; `kept`: what no agent
- * may touch, or write.
+ * `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart; `own`: what no agent may
+ * touch.
  */
 export function createPermissions(
-  { paths, network, shell, sandbox, limits, environment }: AgentManifest['permissions'],
+  { paths, network, shell, sandbox, limits, environment, manifests }: AgentManifest['permissions'],
   folder: string,
   forSh: boolean,
-  kept: Partial<Pick<PermittedPaths, 'own' | 'fixed'>> = {},
+  { own, closed }: { readonly own: PermittedPaths['own']; readonly closed: ClosedLocations },
 ): Permissions {
   return {
-    paths: createPermittedPaths(folder, paths, kept),
+    paths: createPermittedPaths(folder, paths, own),
+    closed,
     hosts: createPermittedHosts(network),
     commands: createPermittedCommands(shell, forSh),
+    manifests,
     sandbox,
     limits: {
       processes: limits?.processes ?? DEFAULT_PROCESSES,

@@ -38,8 +38,6 @@ export interface PermittedPaths {
   readonly denied: readonly string[];
   /** Files and folders of the runtime itself, absolute: no agent gets at them, whatever its manifest says. */
   readonly own: readonly string[];
-  /** Files that the agent consists of, absolute, links resolved: to be read, and never written. */
-  readonly fixed: readonly string[];
   /**
    * Relative to the agent's folder. Rejects with `not_permitted` for what lies outside the permitted paths once every
    * link is resolved; of a path that does not exist yet, those of the folders that do. What has to be asked for is
@@ -64,7 +62,7 @@ const MAX_PATH_LENGTH = 4096;
 export function createPermittedPaths(
   folder: string,
   permitted: Rules,
-  { own = [], fixed = [] }: Partial<Pick<PermittedPaths, 'own' | 'fixed'>> = {},
+  own: PermittedPaths['own'] = [],
 ): PermittedPaths {
   const shownFrom = (base: string, real: string) =>
     isInside(real, base) ? relative(base, real).split(sep).join('/') || '.' : real;
@@ -114,7 +112,6 @@ export function createPermittedPaths(
     guarded: absolute([...permitted.deny, ...permitted.ask]),
     denied: absolute(permitted.deny),
     own,
-    fixed,
     async roots() {
       const { entries } = await placed();
       const roots = entries.allow.flatMap(({ real, pattern }) => (pattern.length === 0 ? [real] : []));

@@ -7,6 +7,7 @@ import type { Permissions } from '../access/permissions.ts';
 import type { Resolver } from '../http/checked-lookup.ts';
 import { thrownMessage } from '../output/thrown-message.ts';
 import type { TargetCall } from '../target.ts';
+import { closedView } from './closed-mounts.ts';
 import { findMasks } from './find-masks.ts';
 import { findProgram } from './find-program.ts';
 import { type FindSandbox, SANDBOX_BASE, SECCOMP } from './find-sandbox.ts';
@@ -119,13 +120,19 @@ async function mountsFor(
   network: CommandNetwork | undefined,
   granted: readonly string[],
 ): Promise<readonly string[]> {
-  const { paths } = permissions;
+  const { paths, closed } = permissions;
   const approved = granted.flatMap((grant) =>
     grant.startsWith('path ') ? [grant.slice('path '.length)] : [],
   );
   const roots = [...(await paths.roots()), ...approved];
   await makeHidden(state, roots);
   const masks = await findMasks(paths);
+  const { opens } = request;
+  const found = await closedView(await closed.places(), roots, (await real([folder]))[0] ?? folder);
+  const view = {
+    closed: found.closed.filter((path) => opens?.settings.includes(path) !== true),
+    steady: opens?.folders === true ? [] : found.steady,
+  };
   const realHomes = await real(homes);
   const node = network === undefined ? [] : [network.node];
   const programs = [
@@ -141,7 +148,7 @@ async function mountsFor(
       ...programs.map((each) => programFolder(each, realHomes)),
       ...(request.homeFiles ?? []).flatMap((file) => realHomes.map((home) => join(home, file))),
     ]),
-    fixed: paths.fixed,
+    ...view,
     masks: masks.filter(
       ({ path, stays }) =>
         stays === true || !approved.some((each) => isInside(path, each) || isInside(each, path)),

@@ -20,6 +20,13 @@ export interface ProcessRequest {
   readonly network?: boolean;
   /** What of the home directory it may read. */
   readonly homeFiles?: readonly string[];
+  /** What is closed to commands and open to this one, whose effects were checked before. */
+  readonly opens?: {
+    /** Whether it creates files directly in folders that are loaded from. */
+    readonly folders: boolean;
+    /** Settings of git repositories that it writes. */
+    readonly settings: readonly string[];
+  };
   /** Whether `program` is the sandbox that the real one runs in. */
   readonly sandboxed?: true;
   /** What the program reads from file descriptor 3. */

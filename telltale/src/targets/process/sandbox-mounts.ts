@@ -1,5 +1,6 @@
 import { basename, delimiter, dirname } from 'node:path';
 import { isInside } from '../../manifest/files/project-root.ts';
+import type { ClosedView } from './closed-mounts.ts';
 
 /** A place that commands are kept away from. */
 export interface Mask {
@@ -10,15 +11,13 @@ export interface Mask {
 }
 
 /** What a sandbox shows; all paths absolute, links resolved. */
-export interface View {
+export interface View extends ClosedView {
   /** To be read and written. */
   readonly roots: readonly string[];
   /** Empty but for what else is named: home directories, temporary folders. */
   readonly hidden: readonly string[];
   /** To be read, also where it is hidden. */
   readonly readable: readonly string[];
-  /** Files to be read only, also where their folder can be written. */
-  readonly fixed: readonly string[];
   readonly masks: readonly Mask[];
   /** The folder of the command's network, and a file that stands for `/etc/hosts`. */
   readonly network: { readonly folder: string; readonly hosts: string | undefined } | undefined;
@@ -28,25 +27,28 @@ export interface View {
 export const SYSTEM_MOUNTS: readonly string[] = ['--dev', '/dev', '--proc', '/proc'];
 
 /** The options of bubblewrap for a view; later ones lie over earlier ones. Pure. */
-export function mountArguments({ roots, hidden, readable, fixed, masks, network }: View): readonly string[] {
+export function mountArguments(view: View): readonly string[] {
+  const { roots, hidden, readable, closed, steady, masks, network } = view;
   const inRoots = (path: string) => roots.some((root) => isInside(path, root));
   const inHidden = (path: string) => hidden.some((folder) => isInside(path, folder));
   const emptied = outermostFirst(hidden).filter((folder) => folder !== '/' && !inRoots(folder));
   const shown = outermostFirst(readable).filter((path) => inHidden(path) && !inRoots(path));
   const folders = outermostFirst(masks.flatMap(({ path, type }) => (type === 'folder' ? [path] : [])));
   const files = masks.flatMap(({ path, type }) => (type === 'file' ? [path] : []));
-  const kept = fixed.filter(inRoots);
-  const held = outermostFirst(
-    [...kept, ...masks.map(({ path }) => path)].flatMap((path) => foldersAbove(path, roots)),
-  );
+  const guarded = [...closed, ...steady.map(({ path }) => path), ...masks.map(({ path }) => path)];
+  const held = guarded.flatMap((path) => foldersAbove(path, roots));
+  const inClosed = (path: string) => closed.some((each) => isInside(path, each));
+  const modes = new Map<string, '--bind-try' | '--ro-bind-try'>();
+  for (const path of [...held, ...steady.flatMap(({ open }) => open)])
+    if (!inClosed(path)) modes.set(path, '--bind-try');
+  for (const path of [...steady.map((each) => each.path), ...closed]) modes.set(path, '--ro-bind-try');
   return [
     ...emptied.flatMap((folder) => ['--tmpfs', folder]),
     ...shown.flatMap((path) => ['--ro-bind-try', path, path]),
     ...outermostFirst(roots).flatMap((root) => ['--bind-try', root, root]),
     // Over a root that is everything: other processes stay unseen, and devices stay devices.
     ...(roots.includes('/') ? SYSTEM_MOUNTS : []),
-    ...held.flatMap((folder) => ['--bind-try', folder, folder]),
-    ...kept.flatMap((file) => ['--ro-bind-try', file, file]),
+    ...outermostFirst([...modes.keys()]).flatMap((path) => [modes.get(path) ?? '--ro-bind-try', path, path]),
     ...folders.flatMap((folder) => ['--tmpfs', folder, '--remount-ro', folder]),
     ...files.flatMap((file) => ['--ro-bind', '/dev/null', file]),
     ...(network === undefined ? [] : ['--ro-bind', network.folder, network.folder]),

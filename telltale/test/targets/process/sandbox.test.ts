@@ -19,6 +19,7 @@ const given = async (permissions = '', more: Partial<Given> = {}) => {
     files: {
       'x.yml': 'kind: Tool\nname: x\nimplementation: { command: [node, -e, "console.log(process.pid)"] }\n',
       'mine.txt': 'mine',
+      'work/mine.txt': 'mine',
       ...more.files,
     },
     options: { graceMs: 5_000, ...more.options },
@@ -47,11 +48,12 @@ const inSandbox = sandbox.found ? describe : () => undefined;
 inSandbox('in the sandbox', () => {
   test('a command reads and writes what is permitted', async () => {
     const { sh, folder } = await given();
-    expect(await sh('cat mine.txt; echo new > made.txt; pwd')).toMatchObject({
+    expect(await sh('cat mine.txt; echo more >> mine.txt; echo new > work/made.txt; pwd')).toMatchObject({
       exit_code: 0,
       stdout: `mine${folder}\n`,
     });
-    expect(readFileSync(join(folder, 'made.txt'), 'utf8')).toBe('new\n');
+    expect(readFileSync(join(folder, 'work/made.txt'), 'utf8')).toBe('new\n');
+    expect(readFileSync(join(folder, 'mine.txt'), 'utf8')).toBe('minemore\n');
   });
 
   test('a secret in another temporary folder is not there', async () => {
@@ -126,8 +128,19 @@ inSandbox('in the sandbox', () => {
   });
 
   test('what is hidden cannot be uncovered by another name for a folder that it lies in', async () => {
-    const files = { 'a/b/.env': 'KEY', 'conf/secrets/key': 'KEY', 'p/x.pem': 'KEY', 'node_modules/z': '' };
-    const { sh } = await given('paths: { deny: [a/b/.env, conf/secrets, "**/*.pem"] }', { files });
+    const files = {
+      'work/a/b/.env': 'KEY',
+      'work/conf/secrets/key': 'KEY',
+      'work/p/x.pem': 'KEY',
+      'work/node_modules/z': '',
+    };
+    const deny = 'deny: [work/a/b/.env, work/conf/secrets, "work/**/*.pem"]';
+    const { call } = await given(`paths: { allow: [work], ${deny} }`, { files });
+    const sh = (command: string) =>
+      call('shell', { command, cwd: 'work', allow_failure: true }) as Promise<{
+        exit_code: number;
+        stderr: string;
+      }>;
     const moved = await sh(
       'mv a a2; mv a/b b2; mv conf c2; mv p node_modules/p; mkdir -p a/new && mv a/new n2',
     );
@@ -159,11 +172,11 @@ inSandbox('in the sandbox', () => {
     const tool = 'kind: Tool\nname: x\nimplementation: { module: ./tools/y.mjs }\n';
     const { sh, folder } = await given('', { files: { ...files, 'x.yml': tool } });
     await sh(
-      'echo x > agent.yml; rm -f x.yml; echo x > n; mv n tools/y.mjs; mv tools t; mkdir tools; echo x > tools/z',
+      'echo x > agent.yml; rm -f x.yml; echo x > work/n; mv work/n tools/y.mjs; mv tools t; mkdir tools; echo x > tools/z',
     );
     for (const name of ['agent.yml', 'x.yml', 'tools/y.mjs'])
       expect(readFileSync(join(folder, name), 'utf8'), name).not.toBe('x\n');
-    expect(readFileSync(join(folder, 'tools/z'), 'utf8')).toBe('x\n');
+    expect(existsSync(join(folder, 'tools/z'))).toBe(false); // the module could import it
     expect((await sh('cat x.yml')).stdout).toBe(tool);
   });
 
@@ -215,12 +228,12 @@ inSandbox('in the sandbox', () => {
     const { call, sh, folder } = await given('', {
       options: { env: { PATH: process.env.PATH, HOME: home } },
     });
-    await sh('git init -q . && git init -q r && git remote add near ./r');
+    await sh('cd work && git init -q . && git init -q r && git remote add near ./r');
     await sh(
-      `git config remote.near.uploadpack '{ ls ~/.ssh; cat /proc/net/dev; } > seen 2> /dev/null; git-upload-pack'`,
+      `cd work && git config remote.near.uploadpack '{ ls ~/.ssh; cat /proc/net/dev; } > seen 2> /dev/null; git-upload-pack'`,
     );
-    await call('git', { operation: 'fetch', remote: 'near' });
-    expect(readFileSync(join(folder, 'seen'), 'utf8')).not.toMatch(/^id$|^ *(?!lo:)\w+:[ \d]/m);
+    await call('git', { operation: 'fetch', remote: 'near', path: 'work' });
+    expect(readFileSync(join(folder, 'work/seen'), 'utf8')).not.toMatch(/^id$|^ *(?!lo:)\w+:[ \d]/m);
   });
 
   test('a folder in PATH that nobody can get at keeps no command from running', async () => {
@@ -248,25 +261,25 @@ inSandbox('in the sandbox', () => {
     const { call, folder } = await given();
     const controller = new AbortController();
     const command = `sleep 1000 & trap 'echo 1 > cleaned; exit 0' TERM; echo 1 > ready; while :; do sleep 0.01; done`;
-    const ended = call('shell', { command }, { signal: controller.signal }).then(
+    const ended = call('shell', { command, cwd: 'work' }, { signal: controller.signal }).then(
       () => 'no error',
       (thrown: { readonly code: string }) => thrown.code,
     );
-    await until(() => existsSync(join(folder, 'ready')));
+    await until(() => existsSync(join(folder, 'work/ready')));
     controller.abort();
     expect(await ended).toBe('cancelled');
-    expect(existsSync(join(folder, 'cleaned'))).toBe(true);
+    expect(existsSync(join(folder, 'work/cleaned'))).toBe(true);
   });
 
   test('a command that does not stop is killed after its grace', async () => {
     const { call, folder } = await given('', { options: { graceMs: 50 } });
     const controller = new AbortController();
     const command = `trap '' TERM; echo 1 > ready; while :; do date +%s%N > beat; sleep 0.01; done`;
-    const ended = call('shell', { command }, { signal: controller.signal }).catch(() => 'stopped');
-    await until(() => existsSync(join(folder, 'beat')));
+    const ended = call('shell', { command, cwd: 'work' }, { signal: controller.signal }).catch(() => 'stopped');
+    await until(() => existsSync(join(folder, 'work/beat')));
     controller.abort();
     expect(await ended).toBe('stopped');
-    const beat = () => readFileSync(join(folder, 'beat'), 'utf8');
+    const beat = () => readFileSync(join(folder, 'work/beat'), 'utf8');
     let last = '';
     await until(() => {
       const now = beat();

@@ -1,7 +1,7 @@
 import type { Json } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
-import { readTextFile, writeTextFile } from './text-file.ts';
+import { readTextFile } from './text-file.ts';
 
 const MAX_SHOWN_LINES = 10;
 
@@ -11,8 +11,15 @@ export interface Edit {
   readonly replace_all?: boolean;
 }
 
-/** Replaces a text that stands in the file exactly once, or everywhere if asked to. */
-export async function editFile(path: PermittedPath, edit: Edit): Promise<Json> {
+/** What an edit makes of a file. */
+export interface EditedFile {
+  readonly before: string;
+  readonly after: string;
+  readonly result: Json;
+}
+
+/** Replaces a text that stands in the file exactly once, or everywhere if asked to. Nothing is written. */
+export async function editedFile(path: PermittedPath, edit: Edit): Promise<EditedFile> {
   const { old_text: before, new_text: after, replace_all: everywhere = false } = edit;
   if (before === '') throw nothingToReplace();
   const text = await readTextFile(path);
@@ -24,8 +31,11 @@ export async function editFile(path: PermittedPath, edit: Edit): Promise<Json> {
     if (second !== -1) throw notUnique(path.shown, places.length > 1 ? places : [...places, second], text);
   }
   if (before === after) throw nothingChanges(path.shown);
-  await writeTextFile(path, text.split(before).join(after));
-  return { path: path.shown, replaced: places.length, line: lineOf(places[0] ?? 0, text) };
+  return {
+    before: text,
+    after: text.split(before).join(after),
+    result: { path: path.shown, replaced: places.length, line: lineOf(places[0] ?? 0, text) },
+  };
 }
 
 function placesOf(part: string, text: string): readonly number[] {

@@ -1,17 +1,16 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
-import { pathNeed } from '../../access/need.ts';
-import { folded } from '../../access/path-pattern.ts';
-import type { PermittedPath } from '../../access/permitted-paths.ts';
+import { pathNeed, together } from '../../access/need.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
-import type { Target, TargetCall } from '../../target.ts';
+import type { Need, Target, TargetCall } from '../../target.ts';
 import type { TargetEdges } from '../../target-edges.ts';
-import { type Edit, editFile } from './edit-file.ts';
+import { type Edit, editedFile } from './edit-file.ts';
 import { globPaths } from './glob-paths.ts';
 import { grepFiles, type Search } from './grep-files.ts';
 import { listFolder, treeOf } from './list-folder.ts';
 import { readLines } from './read-file.ts';
 import { MAX_TEXT_BYTES, writeTextFile } from './text-file.ts';
+import { WriteGuard } from './write-guard.ts';
 
 const PATH = { type: 'string', description: "A path, relative to the agent's folder." };
 const FOLDER = { ...PATH, default: '.' };
@@ -20,14 +19,11 @@ const DEFAULT_DEPTH = 3;
 const MAX_DEPTH = 16;
 
 /** Files and folders inside `permissions.paths`. */
-export function filesystem({ permissions, clock }: TargetEdges): Target {
+export function filesystem({ permissions, clock, folder }: TargetEdges): Target {
   const { paths } = permissions;
   const at = (input: JsonObject, { granted }: Pick<TargetCall, 'granted'>) =>
     paths.resolve(text(input, 'path') ?? '.', granted);
-  const writable = (path: PermittedPath): PermittedPath => {
-    if (paths.fixed.some((file) => folded(file) === folded(path.real))) throw ownFile(path.shown);
-    return notGit(path);
-  };
+  const guard = new WriteGuard(permissions, folder);
   const operations: Readonly<Record<string, Operation>> = {
     read: {
       description: 'lines of a text file',
@@ -46,10 +42,11 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
       required: ['path', 'content'],
       idempotent: true,
       async run(input, call) {
-        const path = writable(await at(input, call));
+        const path = await at(input, call);
         const content = text(input, 'content') ?? '';
         const bytes = Buffer.byteLength(content);
         if (bytes > MAX_TEXT_BYTES) throw contentTooLarge(bytes);
+        await guard.check({ path, content }, call.granted);
         await writeTextFile(path, content);
         return { path: path.shown, bytes, created: !path.exists };
       },
@@ -64,7 +61,14 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
       },
       required: ['path', 'old_text', 'new_text'],
       idempotent: false,
-      run: async (input, call) => editFile(writable(await at(input, call)), input as unknown as Edit),
+      async run(input, call) {
+        const path = await at(input, call);
+        await guard.checkPlace(path);
+        const { before, after, result } = await editedFile(path, input as unknown as Edit);
+        await guard.check({ path, content: after, before }, call.granted);
+        await writeTextFile(path, after);
+        return result;
+      },
     },
     list: {
       description: 'what is in a folder',
@@ -116,6 +120,18 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
         grepFiles(await at(input, call), input as unknown as Search, { signal: call.signal, clock }),
     },
   };
+  const needsOf = async (input: JsonObject): Promise<Need | undefined> => {
+    const operation = String(text(input, 'operation'));
+    const need = await pathNeed(paths, text(input, 'path') ?? '.', WHAT, operation);
+    if (permissions.manifests.length === 0 || (operation !== 'write' && operation !== 'edit')) return need;
+    const path = await at(input, { granted: need?.grants });
+    if (operation === 'write')
+      return together(need, await guard.need({ path, content: text(input, 'content') ?? '' }, WHAT));
+    // An edit that cannot be made is refused when it runs.
+    const edited = await editedFile(path, input as unknown as Edit).catch(() => undefined);
+    if (edited === undefined) return need;
+    return together(need, await guard.need({ path, content: edited.after, before: edited.before }, WHAT));
+  };
   const defined = defineOperations(WHAT, operations);
   return {
     kind: 'tool',
@@ -123,35 +139,13 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
     description: 'Reads, writes, edits, lists and searches files.',
     ...operationMembers(defined),
     start: 'on_close',
-    ...(paths.asks
-      ? {
-          needs: (input) =>
-            pathNeed(paths, text(input, 'path') ?? '.', WHAT, String(text(input, 'operation'))),
-        }
-      : {}),
+    ...(paths.asks || permissions.manifests.length > 0 ? { needs: needsOf } : {}),
     run: defined.run,
   };
 }
 
 const text = (input: JsonObject, key: string): string | undefined =>
   typeof input[key] === 'string' ? input[key] : undefined;
-
-/** What is written there is run by git: a hook or a setting would be a way round `permissions.shell`. */
-function notGit(path: PermittedPath): PermittedPath {
-  if (!path.real.split(/[\\/]/).some((segment) => /^\.git[. ]*$/i.test(segment))) return path;
-  throw new RuntimeError('not_permitted', `"${path.shown}" belongs to git and is not written to.`, {
-    hint: 'Use the tool "git".',
-  });
-}
-
-const ownFile = (shown: string) =>
-  new RuntimeError(
-    'not_permitted',
-    `"${shown}" is a file that this agent consists of, and is not written to.`,
-    {
-      hint: 'A manifest says what the agent may do, and a module runs inside the runtime: a person has to change it.',
-    },
-  );
 
 const contentTooLarge = (bytes: number) =>
   new RuntimeError('bad_parameters', `"/content" has ${bytes} bytes; ${MAX_TEXT_BYTES} are allowed.`);

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, lstat, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, type FileHandle, lstat, mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder } from '../../../manifest/files/make-folder.ts';
 import { heldFolder, openChecked } from '../../access/open-checked.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { fileBinary, fileFailed, fileTooLarge, isFolder, notRegular } from './file-errors.ts';
@@ -41,18 +40,56 @@ function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Whole or not at all: written beside it and put in its place. Folders are made, the file's mode is kept. The folder is
- * held open meanwhile, so that a link put in its place after the check changes nothing.
+ * Whole or not at all: written next to the file and renamed to it. Missing folders are created, the file's mode is kept.
+ * Each folder is held open, so that a link put in its place after the check changes nothing. A write that fails leaves
+ * no new folder behind.
  */
 export async function writeTextFile({ real, shown }: PermittedPath, content: string): Promise<void> {
-  const folder = dirname(real);
+  const made: string[] = [];
   try {
-    await makeFolder(folder);
-    await using handle = await openChecked(folder, shown, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
-    await replaceFile(await heldFolder(handle, folder), basename(real), shown, content);
+    await using handle = await openFolder(dirname(real), shown, made);
+    await replaceFile(await heldFolder(handle, dirname(real)), basename(real), shown, content);
   } catch (thrown) {
+    for (const folder of made.reverse()) await rmdir(folder).catch(() => undefined); // somebody put a file there
     throw fileFailed(shown, thrown);
   }
+}
+
+const FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0);
+
+/** Opens a folder, and creates it below the deepest one that exists, which is checked first. */
+async function openFolder(folder: string, shown: string, made: string[]): Promise<FileHandle> {
+  const missing: string[] = [];
+  let at = folder;
+  for (; dirname(at) !== at && !(await isThere(at)); at = dirname(at)) missing.unshift(basename(at));
+  let handle = await openChecked(at, shown, FOLDER);
+  for (const name of missing) {
+    const held = join(await heldFolder(handle, at), name);
+    at = join(at, name);
+    try {
+      await mkdir(held).then(() => made.push(at), ignoreExisting);
+      const next = await openChecked(at, shown, FOLDER);
+      await handle.close();
+      handle = next;
+    } catch (thrown) {
+      await handle.close();
+      throw thrown;
+    }
+  }
+  return handle;
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    (thrown: NodeJS.ErrnoException) => {
+      if (thrown.code === 'ENOENT') return false;
+      throw thrown;
+    },
+  );
+
+function ignoreExisting(thrown: NodeJS.ErrnoException): void {
+  if (thrown.code !== 'EEXIST') throw thrown;
 }
 
 async function replaceFile(folder: string, name: string, shown: string, content: string): Promise<void> {

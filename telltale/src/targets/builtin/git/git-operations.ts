@@ -9,6 +9,10 @@ export interface GitOperation extends Omit<Operation, 'run'> {
   /** Whether it speaks to another machine. */
   readonly remote?: true;
   readonly commits?: true;
+  /** Whether it changes files of the work tree: which ones is checked first. */
+  readonly changes?: 'checkout' | 'merge' | 'pull';
+  /** Parameters that name commits and nothing else: a file is not shown by the id of its content. */
+  readonly commitsIn?: readonly string[];
   /** Whether it stages, shows or restores files beyond those that the call names; its arguments end with pathspecs. */
   reachesFiles?(input: JsonObject): boolean;
 }
@@ -56,7 +60,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
       ...refs(input, 'from', 'to'),
       ...paths(input),
     ],
-    { ...READ, reachesFiles: () => true },
+    { ...READ, reachesFiles: () => true, commitsIn: ['from', 'to'] },
   ),
   log: operation(
     'commits',
@@ -85,7 +89,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
       `${reference(input, 'ref') ?? 'HEAD'}${typeof input.file === 'string' ? `:${input.file}` : ''}`,
       '--',
     ],
-    { ...READ, reachesFiles: ({ file }) => typeof file !== 'string' },
+    { ...READ, reachesFiles: ({ file }) => typeof file !== 'string', commitsIn: ['ref'] },
   ),
   init: operation('makes a repository', {}, () => ['init', '--quiet', '--template='], READ),
   add: operation('stages files', { paths: PATHS }, (input) => ['add', ...paths(input)], {
@@ -106,7 +110,6 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
       'commit',
       '--quiet',
       '--no-gpg-sign',
-      ...flag(input, 'all', '--all'),
       `--message=${String(input.message)}`,
     ],
     { required: ['message'], commits: true },
@@ -127,7 +130,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
       if (ref === undefined) throw refMissing();
       return input.create === true ? ['checkout', '--quiet', '-b', ref] : ['checkout', '--quiet', ref, '--'];
     },
-    { reachesFiles: (input) => Array.isArray(input.paths) },
+    { reachesFiles: (input) => Array.isArray(input.paths), changes: 'checkout' },
   ),
   merge: operation(
     'merges a branch',
@@ -140,7 +143,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
       ...(typeof input.message === 'string' ? [`-m${input.message}`] : []),
       ...refs(input, 'ref'),
     ],
-    { required: ['ref'], commits: true },
+    { required: ['ref'], commits: true, changes: 'merge' },
   ),
   fetch: operation(
     'gets what is new from a remote',
@@ -155,7 +158,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
     'gets what is new and goes forward to it',
     { remote: REMOTE, branch: BRANCH },
     (input) => ['pull', '--ff-only', '--', remoteOf(input), ...refs(input, 'branch')],
-    { remote: true },
+    { remote: true, changes: 'pull' },
   ),
   push: operation(
     'sends a branch to a remote',

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { JsonObject } from '../../../kernel/json.ts';
+import type { Json, JsonObject } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { bareHost } from '../../../manifest/permissions/host-entry.ts';
 import { pathNeed, together } from '../../access/need.ts';
@@ -7,6 +7,7 @@ import { judgeBeforehand } from '../../http/checked-lookup.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
 import type { Need, Target, TargetCall } from '../../target.ts';
 import type { TargetEdges } from '../../target-edges.ts';
+import { CheckedChanges } from './checked-changes.ts';
 import { remoteOf } from './git-arguments.ts';
 import { GIT_OPERATIONS, type GitOperation } from './git-operations.ts';
 import { leftOut } from './left-out.ts';
@@ -68,11 +69,80 @@ async function perform(operation: GitOperation, input: JsonObject, call: TargetC
   await checkFiles(input, real, call, edges);
   const remote = operation.remote === true && (await checkRemote(remoteOf(input), real, call, edges));
   const env = operation.commits === true ? await identityFor(real, call, edges) : {};
-  const { guarded } = edges.permissions.paths;
-  const isGuarded = guarded.length > 0 && operation.reachesFiles?.(input) === true;
-  const kept = isGuarded ? await leftOut(guarded, { top: await topOf(real, call, edges), cwd: real }) : [];
-  return gitText([...args, ...kept], real, call, edges, { env, remote });
+  const { guarded, own } = edges.permissions.paths;
+  const stagesAll = operation.commits === true && input.all === true;
+  const isGuarded = stagesAll || operation.reachesFiles?.(input) === true;
+  const top = isGuarded || operation.changes !== undefined ? await topOf(real, call, edges) : real;
+  const kept = isGuarded ? await leftOut([...guarded, ...own], { top, cwd: real }) : [];
+  if (operation.changes !== undefined)
+    return new CheckedChanges({ call, edges, cwd: real, top, leftOut: kept, env, remote })[
+      operation.changes
+    ](input);
+  // `commit --all` takes no pathspecs: what is denied would be staged with the rest.
+  if (stagesAll) await gitText(['add', '--update', '--', ':(top)', ...kept], real, call, edges);
+  const named = await commitsOnly(operation, input, real, call, edges);
+  if (typeof input.file === 'string' && (await isTree(named, real, call, edges)))
+    return listTree(named, real, call, edges);
+  // `init` makes a repository in the folder itself. It has no settings yet that could run a program.
+  const checked = args[0] === 'init';
+  return gitText([...operation.args(named), ...kept], real, call, edges, { env, remote, checked });
 }
+
+/** The same input with the ids of the commits that it names. Anything else, a blob or a tree, is refused. */
+async function commitsOnly(
+  { commitsIn = [] }: GitOperation,
+  input: JsonObject,
+  cwd: string,
+  call: TargetCall,
+  edges: TargetEdges,
+): Promise<JsonObject> {
+  const named: Record<string, Json> = { ...input };
+  for (const key of commitsIn) {
+    const given = input[key];
+    if (typeof given !== 'string') continue;
+    const [, first = given, dots = '', second = ''] = /^(.*?)(\.{2,3})(.*)$/s.exec(given) ?? [];
+    const ends = dots === '' ? [first] : [first || 'HEAD', second || 'HEAD'];
+    const ids: string[] = [];
+    for (const end of ends) {
+      const commit = `${end}^{commit}`;
+      const ended = await runGit(['rev-parse', '--verify', '--quiet', '--end-of-options', commit], cwd, call, edges);
+      if (ended.exitCode !== 0) throw noCommit(key, given);
+      ids.push(ended.stdout.text().trim());
+    }
+    named[key] = ids.join(dots);
+  }
+  return named;
+}
+
+const objectOf = ({ ref = 'HEAD', file }: JsonObject): string => `${String(ref)}:${String(file)}`;
+
+async function isTree(input: JsonObject, cwd: string, call: TargetCall, edges: TargetEdges): Promise<boolean> {
+  const ended = await runGit(['cat-file', '-t', objectOf(input)], cwd, call, edges);
+  return ended.exitCode === 0 && ended.stdout.text().trim() === 'tree';
+}
+
+/** What a folder of a commit holds, without what the agent may not read. */
+async function listTree(input: JsonObject, cwd: string, call: TargetCall, edges: TargetEdges): Promise<string> {
+  const top = await topOf(cwd, call, edges);
+  const file = String(input.file);
+  const folder = resolve(/^\.{1,2}(\/|$)/.test(file) ? cwd : top, file);
+  const listed = await gitText(['ls-tree', '-z', objectOf(input)], cwd, call, edges, { whole: true });
+  const shown: string[] = [];
+  for (const line of listed.split('\0').filter((each) => each !== '')) {
+    const name = line.slice(line.indexOf('\t') + 1);
+    const isPermitted = await edges.permissions.paths.resolve(resolve(folder, name), call.granted).then(
+      () => true,
+      () => false,
+    );
+    if (isPermitted) shown.push(/^\d+ tree /.test(line) ? `${name}/` : name);
+  }
+  return [`tree ${String(input.ref ?? 'HEAD')}:${file}`, '', ...shown].join('\n');
+}
+
+const noCommit = (key: string, given: string) =>
+  new RuntimeError('bad_parameters', `"/${key}" is "${given.slice(0, 100)}", which names no commit.`, {
+    hint: 'Give a commit, a branch or a tag. A file of a commit is shown with "ref" and "file".',
+  });
 
 /** Files that a call names have to be permitted, too. */
 async function checkFiles(
@@ -83,7 +153,6 @@ async function checkFiles(
 ): Promise<void> {
   const { granted } = call;
   const { paths } = edges.permissions;
-  if (paths.guarded.length === 0) return;
   const named = Array.isArray(input.paths) ? input.paths : [];
   for (const file of named) if (typeof file === 'string') await paths.resolve(resolve(folder, file), granted);
   if (typeof input.file !== 'string') return;

@@ -1,5 +1,8 @@
-import { delimiter, dirname } from 'node:path';
+import { lstat } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { levelsOf } from '../../access/agent-files.ts';
+import type { Permissions } from '../../access/permissions.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../../output/output-limits.ts';
 import { childEnvironment } from '../../process/child-environment.ts';
 import { commandFailed } from '../../process/process-errors.ts';
@@ -24,7 +27,17 @@ export interface GitExtras {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether it speaks to another machine, whose host was checked. */
   readonly remote?: boolean;
+  /**
+   * Whether what it changes was checked before. It may then change files directly in folders that configuration is
+   * loaded from, where the repository is one that no command can replace. It runs no hooks.
+   */
+  readonly checked?: boolean;
+  /** A list or a content that is judged: none of it may be missing. */
+  readonly whole?: boolean;
 }
+
+/** What git may say when all of it is needed. */
+const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 
 /** git as a program that asks nobody, opens nothing and looks for its repository inside the permitted paths only. */
 export async function runGit(
@@ -32,10 +45,14 @@ export async function runGit(
   cwd: string,
   call: GitCall,
   edges: TargetEdges,
-  { env = {}, remote = false }: GitExtras = {},
+  { env = {}, remote = false, checked = false, whole = false }: GitExtras = {},
 ): Promise<EndedProcess> {
-  const roots = await edges.permissions.paths.roots();
-  return runConfined(
+  const { permissions } = edges;
+  const roots = await permissions.paths.roots();
+  const runsHooks = permissions.commands.any && !checked;
+  const repository = runsHooks ? undefined : await closedRepository(cwd, permissions, args[0] === 'init');
+  const pinned = checked && repository !== undefined;
+  const ended = await runConfined(
     {
       what: WHAT,
       program: 'git',
@@ -52,7 +69,7 @@ export async function runGit(
         '-c',
         'safe.bareRepository=explicit',
         // Hooks are programs, and may lie where the agent can write.
-        ...(edges.permissions.commands.any ? [] : ['-c', 'core.hooksPath=/dev/null']),
+        ...(runsHooks ? [] : ['-c', 'core.hooksPath=/dev/null']),
         ...args,
       ],
       cwd,
@@ -63,17 +80,60 @@ export async function runGit(
         GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
         GIT_EDITOR: 'true',
         TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
+        // A file `commondir`, or another repository on the way, would bring settings that run programs.
+        ...(pinned
+          ? {
+              GIT_DIR: join(repository, '.git'),
+              GIT_COMMON_DIR: join(repository, '.git'),
+              GIT_WORK_TREE: repository,
+            }
+          : {}),
         ...env,
       }),
-      maxBytes: DEFAULT_OUTPUT_BYTES / 2,
+      maxBytes: whole ? MAX_WHOLE_BYTES : DEFAULT_OUTPUT_BYTES / 2,
       signal: call.signal,
       ...(remote ? { network: true } : {}),
       homeFiles: remote ? [...SETTINGS, ...KEYS] : SETTINGS,
+      ...(repository === undefined
+        ? {}
+        : {
+            opens: {
+              folders: pinned,
+              settings: ['config', 'config.worktree'].map((name) => join(repository, '.git', name)),
+            },
+          }),
     },
     call,
     edges,
   );
+  if (whole && ended.stdout.dropped > 0) throw tooMuch(ended.stdout.total);
+  return ended;
 }
+
+/**
+ * The top of the repository that a folder is in, where it is one whose settings no command can write: a folder that
+ * configuration is loaded from.
+ */
+async function closedRepository(
+  cwd: string,
+  { closed }: Permissions,
+  isNew: boolean,
+): Promise<string | undefined> {
+  const { folders } = await closed.places();
+  const isTop = async (level: string) =>
+    (isNew && level === cwd) || (await lstat(join(level, '.git')).catch(() => undefined)) !== undefined;
+  for (const level of levelsOf(cwd)) {
+    if (!(await isTop(level))) continue;
+    const git = await lstat(join(level, '.git')).catch(() => undefined);
+    return folders.includes(level) && (git === undefined ? isNew : git.isDirectory()) ? level : undefined;
+  }
+  return undefined;
+}
+
+const tooMuch = (bytes: number) =>
+  new RuntimeError('output_too_large', `git lists ${bytes} bytes of changes, which is too much to be checked.`, {
+    hint: 'Make the change in smaller steps, or have a person make it.',
+  });
 
 /** What it printed; some subcommands say what they did on stderr only. */
 export async function gitText(...request: Parameters<typeof runGit>): Promise<string> {

@@ -1,0 +1,89 @@
+import { type Dirent, statSync } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isInside } from '../../manifest/files/project-root.ts';
+import type { ClosedPlaces } from '../access/closed-locations.ts';
+import { levelsOf } from '../access/agent-files.ts';
+
+/** A folder of a sandbox in which nothing new can be created. */
+export interface SteadyFolder {
+  readonly path: string;
+  /** What in it can be written all the same. */
+  readonly open: readonly string[];
+}
+
+/** What of the writable folders a sandbox shows for reading only; all of it exists. */
+export interface ClosedView {
+  readonly closed: readonly string[];
+  readonly steady: readonly SteadyFolder[];
+}
+
+/** bubblewrap takes 9,000 arguments, three for each of these. What is beyond them is for reading only. */
+const MAX_OPEN = 2_000;
+
+/**
+ * How a sandbox keeps commands out of the closed places: existing files are for reading only, and so are the folders in
+ * which a new file would be loaded. What else is in these folders is made writable again.
+ */
+export async function closedView(
+  { files, trees, folders, globs, git }: ClosedPlaces,
+  roots: readonly string[],
+  agentFolder: string,
+): Promise<ClosedView> {
+  const inRoots = (path: string) => roots.some((root) => isInside(path, root));
+  const deep = globs.flatMap(({ folder, isDeep }) => (isDeep ? [folder] : []));
+  const wanted = [...new Set([...files, ...trees, ...git, ...deep])].filter(inRoots);
+  const closed = (await existing(wanted)).filter((path) => !isRepository(path));
+  const kept = new Set(closed);
+  const inodes = await inodesOf(closed);
+  const steady: SteadyFolder[] = [];
+  let left = MAX_OPEN;
+  for (const path of new Set([...folders, ...levelsInRoots(agentFolder, roots)])) {
+    if (!inRoots(path)) continue;
+    const entries = await readdir(path, { withFileTypes: true }).catch(() => undefined); // not there, or a file
+    if (entries === undefined) continue;
+    const open: string[] = [];
+    for (const entry of entries) {
+      const child = join(path, entry.name);
+      if (kept.has(child) || !canBeOpened(entry) || left === 0) continue;
+      if (entry.isFile() && (await isSameFile(child, inodes))) continue;
+      open.push(child);
+      left--;
+    }
+    steady.push({ path, open });
+  }
+  return { closed, steady };
+}
+
+/** A repository is closed only in part: its objects have to be written. A file `.git`, which names one, is closed. */
+const isRepository = (path: string): boolean =>
+  basename(path) === '.git' && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+const canBeOpened = (entry: Dirent): boolean => entry.isDirectory() || entry.isFile();
+
+/** Folders above the agent's that it may write: node_modules in them would count. Not the whole system. */
+const levelsInRoots = (folder: string, roots: readonly string[]): readonly string[] =>
+  levelsOf(folder).filter(
+    (level) => dirname(level) !== level && roots.some((root) => dirname(root) !== root && isInside(level, root)),
+  );
+
+async function existing(paths: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(paths.map((path) => lstat(path).catch(() => undefined)));
+  return paths.filter((_, at) => found[at] !== undefined && found[at]?.isSymbolicLink() !== true);
+}
+
+/** Files with several names: a closed one is closed under each of them. */
+async function inodesOf(paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const inodes = new Set<string>();
+  for (const path of paths) {
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats?.isFile() && stats.nlink > 1) inodes.add(`${stats.dev} ${stats.ino}`);
+  }
+  return inodes;
+}
+
+async function isSameFile(path: string, inodes: ReadonlySet<string>): Promise<boolean> {
+  if (inodes.size === 0) return false;
+  const stats = await lstat(path).catch(() => undefined);
+  return stats !== undefined && inodes.has(`${stats.dev} ${stats.ino}`);
+}

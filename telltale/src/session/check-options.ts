@@ -38,7 +38,7 @@ const KINDS = {
 } as const;
 
 const RUNTIME: Readonly<Record<keyof RuntimeOptions, Kind>> = {
-  ...{ store: 'any', durability: 'any', onWaiting: 'any', cwd: 'text', user: 'text' },
+  ...{ store: 'any', durability: 'any', onWaiting: 'any', served: 'any', cwd: 'text', user: 'text' },
   ...{ clock: 'map', env: 'map', derivedTriggers: 'map', member: 'map', signal: 'signal' },
   ...{
     random: 'function',

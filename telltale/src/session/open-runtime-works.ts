@@ -90,7 +90,11 @@ async function setUp(
   const tokenizer = createTokenizer();
   const memories = createMemories({ store, clock, tokenizer });
   const parts = createSessionParts();
-  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers, tokenizer }, parts);
+  const { served = [] } = options;
+  const shelf = createAgentShelf(
+    { store, clock, env, cwd, served, mcp, sandbox, derivedTriggers, tokenizer },
+    parts,
+  );
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));

@@ -67,6 +67,10 @@ export interface PrepareEdges {
   readonly store: Store;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The folder of the process. */
+  readonly cwd: string;
+  /** Folders whose manifests this process loads when they change. */
+  readonly served: readonly string[];
   /** Finds the sandbox of commands; by default it is looked for once. */
   readonly findSandbox?: FindSandbox;
   readonly mcp?: OpenMcpServer | undefined;
@@ -82,7 +86,7 @@ export async function prepareAgent(
   agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
-  const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
+  const { store, clock, env, cwd, served, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   checkStores(agent);
   const parts = await partLimitsOf(manifest, edges.tokenizer);
@@ -107,6 +111,8 @@ export async function prepareAgent(
     folder,
     clock,
     env,
+    cwd,
+    served,
     store,
     // Whoever names the agent's own model means the one it really runs on.
     openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),

@@ -43,6 +43,8 @@ export interface RuntimeOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where relative paths begin. */
   readonly cwd?: string;
+  /** Folders whose manifests this process loads when they change: agents write no configuration there. */
+  readonly served?: readonly string[];
   /** Asks a person where a permission says `ask`; without it, who answers the review: see `reviews` and `answer`. */
   readonly approve?: Approve;
   /** What becomes of a session that has nothing to do but wait for a person; `release` by default. */

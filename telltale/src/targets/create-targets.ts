@@ -37,6 +37,8 @@ export interface TargetsOptions {
   readonly env: Env;
   readonly store: RelicStore;
   readonly openModel: (ref: string) => Promise<Model>;
+  /** The folder of the process; the current one if absent. */
+  readonly cwd?: string;
   /** Folders that a server watches or serves: what lies there may be loaded, too. */
   readonly served?: readonly string[];
   /** The agents that it may call: only a session can run one. */
@@ -77,11 +79,12 @@ const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
  */
 export async function createTargets(options: TargetsOptions): Promise<AgentTargets> {
   const { agent, project, env, served = [] } = options;
+  const cwd = resolve(options.cwd ?? '.');
   const folder = resolve(options.folder);
   const state = hiddenState(options.env, folder);
   const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32', {
-    own: [...storeFiles(options.store.location, [folder, project.root, ...served]), ...state],
-    closed: new ClosedLocations({ project, folder, served, env, clock: options.clock }),
+    own: [...storeFiles(options.store.location, [cwd, folder, project.root, ...served]), ...state],
+    closed: new ClosedLocations({ project, folder, cwd, served, env, clock: options.clock }),
   });
   const closers: (() => Promise<void>)[] = [];
   const resolveHost = options.resolveHost ?? systemResolver;

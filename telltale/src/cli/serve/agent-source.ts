@@ -9,6 +9,8 @@ export interface AgentSource {
   readonly find: () => Promise<readonly string[]>;
   /** Folders in which new ones may come. */
   readonly roots: readonly string[];
+  /** Folders that are searched as a whole. */
+  readonly folders: readonly string[];
   readonly isTour: boolean;
 }
 
@@ -16,19 +18,20 @@ export interface AgentSource {
 export async function servedAgents(manifests: readonly string[], cwd: string): Promise<AgentSource> {
   const find = () => (manifests.length > 0 ? namedAgentFiles(manifests, cwd) : agentFilesIn(cwd));
   if ((await find()).length === 0) throw noAgents(manifests);
-  return { find, roots: [cwd], isTour: false };
+  return { find, roots: [cwd], folders: await foldersAmong(manifests, cwd), isTour: false };
 }
 
 /** Those of a folder or a manifest; where the folder that one is in has none, the one that newcomers meet. */
 export async function developedAgents(dir: string | undefined, cwd: string): Promise<AgentSource> {
   if (dir === undefined) {
     if ((await agentFilesIn(cwd)).length > 0)
-      return { find: () => agentFilesIn(cwd), roots: [cwd], isTour: false };
+      return { find: () => agentFilesIn(cwd), roots: [cwd], folders: [], isTour: false };
     const file = await layOutTour(cwd);
     return {
       // An agent that is written meanwhile is there beside it.
       find: async () => [...(await agentFilesIn(cwd)), file],
       roots: [cwd],
+      folders: [],
       isTour: true,
     };
   }
@@ -36,7 +39,17 @@ export async function developedAgents(dir: string | undefined, cwd: string): Pro
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) throw noSuchFolder(dir);
   const root = found.isDirectory() ? path : resolve(path, '..');
-  return { find: () => namedAgentFiles([dir], cwd), roots: [root], isTour: false };
+  const folders = found.isDirectory() ? [path] : [];
+  return { find: () => namedAgentFiles([dir], cwd), roots: [root], folders, isTour: false };
+}
+
+async function foldersAmong(paths: readonly string[], cwd: string): Promise<readonly string[]> {
+  const folders: string[] = [];
+  for (const path of paths) {
+    const absolute = resolve(cwd, path);
+    if ((await stat(absolute).catch(() => undefined))?.isDirectory() === true) folders.push(absolute);
+  }
+  return folders;
 }
 
 const noAgents = (manifests: readonly string[]) =>

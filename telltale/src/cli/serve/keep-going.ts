@@ -45,7 +45,7 @@ const CAPACITY = 256;
 
 /** Reads the agents and opens the store, works until it is told to stop, and closes both. */
 export async function withAgents(
-  source: Pick<AgentSource, 'find'>,
+  source: Pick<AgentSource, 'find' | 'folders'>,
   { role, mayBeBroken, options, loadRest }: GoingOptions,
   context: CommandContext,
   work: (runtime: Runtime, going: Going) => Promise<void>,
@@ -69,7 +69,7 @@ export async function withAgents(
         ...(options.store === undefined ? {} : { store: options.store }),
         ...(options.durability === undefined ? {} : { durability: options.durability }),
         ...(early === undefined ? {} : { early }),
-        ...{ onError, ownTelemetry: true as const },
+        ...{ onError, ownTelemetry: true as const, served: source.folders },
         member: { role, host: hostname(), version, capacity, agents: () => usable(catalog) },
       };
       await withRuntime(context, opened, (runtime) => work(runtime, { catalog, version, io, onError }));

@@ -47,6 +47,8 @@ export interface ClosedSources {
   readonly project: Project;
   /** The agent's folder. */
   readonly folder: string;
+  /** The folder of the process. */
+  readonly cwd: string;
   /** Folders that a server watches, or was told to serve. */
   readonly served: readonly string[];
   readonly env: Env;
@@ -155,17 +157,17 @@ function globCovers({ folder, isDeep, extension }: ClosedGlob, path: string): bo
   return isDeep ? isInside(path, folded(folder)) : dirname(path) === folded(folder);
 }
 
-async function findPlaces({ project, folder, served, env }: ClosedSources): Promise<ClosedPlaces> {
+async function findPlaces({ project, folder, cwd, served, env }: ClosedSources): Promise<ClosedPlaces> {
   const search = new PlaceSearch(env);
-  const roots = [project.root, folder, resolve('.'), ...served];
+  const roots = [project.root, folder, cwd, ...served];
   for (const root of roots) await search.addFolder(root);
   for (const root of roots) await search.addFolder(join(root, 'agents'), { ifThere: true });
   for (const { file } of project.manifests) search.expect(file);
   // The folder a process was started in may be a home folder: its subfolders are not searched.
   for (const root of new Set([project.root, folder, ...served])) await search.scan(root);
-  await search.scanShallow(resolve('.'));
+  await search.scanShallow(cwd);
   await search.readAll();
-  return search.finish([folder, resolve('.'), project.root], project.root);
+  return search.finish([folder, cwd, project.root], project.root);
 }
 
 /** Collects what manifests name. */
@@ -232,6 +234,7 @@ class PlaceSearch {
         this.#trees.add(join(level, 'node_modules'));
         if (isInside(level, root)) this.#folders.add(level);
       }
+    for (const name of ['telltale.yml', 'telltale.yaml']) this.#files.add(join(root, name));
     await this.#followLinks();
     return {
       files: [...this.#files],

@@ -8,13 +8,13 @@ type Env = Readonly<Record<string, string | undefined>>;
 const OWN_FOLDER = '.telltale';
 
 /**
- * What the runtime keeps for itself, absolute: its store, and `.telltale` of the folder it runs in and of the given ones
- * (the agent's, its project's, those that are served), wherever the store lies. Knowledge graphs are kept there next to
+ * What the runtime keeps for itself, absolute: its store, and `.telltale` of the given folders (the one
+ * it runs in, the agent's, its project's, those that are served), wherever the store lies. Knowledge graphs are kept there next to
  * a store that is a server's, and the next run may open one as its store. An agent that could write there, directly or
  * by a command, would answer its own reviews.
  */
 export function storeFiles(location: string, folders: readonly string[]): readonly string[] {
-  const kept = [resolve(OWN_FOLDER), ...folders.map((folder) => resolve(folder, OWN_FOLDER))];
+  const kept = [...folders.map((folder) => resolve(folder, OWN_FOLDER))];
   const path = /^sqlite:(.+)$/.exec(location)?.[1];
   if (path !== undefined) {
     const file = resolve(path);

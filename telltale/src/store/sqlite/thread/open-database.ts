@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { storeNewer, storeUnwritable } from '../sqlite-errors.ts';
@@ -8,6 +8,7 @@ import { inspectFile, pause } from './inspect-file.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
 import { type OpenedDatabase, openToRead } from './open-to-read.ts';
 import { PAGE_BYTES } from './page-bytes.ts';
+import { keepPrivate, makePrivateFile, makePrivateFolder } from './private-files.ts';
 
 const RETRY_MS = 10;
 
@@ -32,9 +33,11 @@ export function openDatabase(settings: OpenSettings): OpenedDatabase {
 }
 
 function openToWrite({ path, durability, lockTimeoutMs, maxPages }: OpenSettings): DatabaseSync {
-  makeFolder(dirname(path));
+  makePrivateFolder(dirname(path));
   inspectFile(path);
   refuseReadOnly(path);
+  makePrivateFile(path);
+  keepPrivate(path);
   const db = new DatabaseSync(path);
   try {
     db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
@@ -50,17 +53,6 @@ function openToWrite({ path, durability, lockTimeoutMs, maxPages }: OpenSettings
   } catch (error) {
     db.close();
     throw error;
-  }
-}
-
-/** Not mkdir's `recursive`: in a file system without mkdir, such as /proc, that never comes back. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  if (dirname(folder) !== folder) makeFolder(dirname(folder));
-  try {
-    mkdirSync(folder);
-  } catch (error) {
-    if (!existsSync(folder)) throw error; // else another process was quicker
   }
 }
 

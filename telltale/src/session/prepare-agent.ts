@@ -68,9 +68,9 @@ export interface PrepareEdges {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The folder of the process. */
-  readonly cwd: string;
+  readonly cwd?: string;
   /** Folders whose manifests this process loads when they change. */
-  readonly served: readonly string[];
+  readonly served?: readonly string[];
   /** Finds the sandbox of commands; by default it is looked for once. */
   readonly findSandbox?: FindSandbox;
   readonly mcp?: OpenMcpServer | undefined;
@@ -111,8 +111,8 @@ export async function prepareAgent(
     folder,
     clock,
     env,
-    cwd,
-    served,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(served === undefined ? {} : { served }),
     store,
     // Whoever names the agent's own model means the one it really runs on.
     openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),

@@ -63,7 +63,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
         await network?.close();
       };
       try {
-        const mounts = await mountsFor(edges, request, program, network, call.granted ?? []);
+        const { mounts, steady } = await mountsFor(edges, request, program, network, call.granted ?? []);
         limited = sandbox.limiter.limit(permissions.limits);
         const filter = sandbox.seccomp === undefined ? [] : SECCOMP;
         const inside = [...limited.inside, ...(network?.relay ?? []), program, ...request.args];
@@ -77,6 +77,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
           args,
           cwd: '/',
           env: network === undefined ? request.env : relayEnvironment(request.env, network.token),
+          steady,
           sandboxed: true,
           extraInput: sandbox.seccomp,
           release,
@@ -119,7 +120,7 @@ async function mountsFor(
   program: string,
   network: CommandNetwork | undefined,
   granted: readonly string[],
-): Promise<readonly string[]> {
+): Promise<{ readonly mounts: readonly string[]; readonly steady: readonly string[] }> {
   const { paths, closed } = permissions;
   const approved = granted.flatMap((grant) =>
     grant.startsWith('path ') ? [grant.slice('path '.length)] : [],
@@ -140,7 +141,7 @@ async function mountsFor(
     dirname(program),
     ...(await real([program, ...node])).map(dirname),
   ];
-  return mountArguments({
+  const mounts = mountArguments({
     roots,
     hidden: [...realHomes, ...(await real(temporary))],
     readable: await reachable([
@@ -155,6 +156,7 @@ async function mountsFor(
     ),
     network,
   });
+  return { mounts, steady: view.steady.map(({ path }) => path) };
 }
 
 /** What is not there cannot be hidden: a command could make it, keep it open, and read what a daemon puts there later. */

@@ -27,6 +27,8 @@ export interface ProcessRequest {
     /** Settings of git repositories that it writes. */
     readonly settings: readonly string[];
   };
+  /** Folders in which the sandbox lets it create nothing, since configuration is loaded from there. */
+  readonly steady?: readonly string[];
   /** Whether `program` is the sandbox that the real one runs in. */
   readonly sandboxed?: true;
   /** What the program reads from file descriptor 3. */

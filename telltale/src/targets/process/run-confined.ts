@@ -20,5 +20,14 @@ export async function runConfined(
   const said = confined.sandboxed === true && ended.exitCode === 1 ? ended.stderr.text() : '';
   // What the sandbox says of itself: the program never ran.
   if (said.startsWith('bwrap: ')) throw sandboxFailed(request.what, said);
+  const { steady = [] } = confined;
+  if (ended.exitCode !== 0 && steady.length > 0 && REFUSED.test(ended.stderr.text()))
+    ended.stderr.push(new TextEncoder().encode(remedy(steady)));
   return ended;
 }
+
+/** What programs say where a folder is for reading only, or a file in it cannot be replaced. */
+const REFUSED = /Read-only file system|Device or resource busy|Invalid cross-device link|EROFS|EBUSY/;
+
+const remedy = (steady: readonly string[]): string =>
+  `\nThe sandbox lets commands create, rename and delete nothing directly in ${steady.map((path) => `"${path}"`).join(', ')}, because configuration is loaded from there. Use a folder below it, or give the agent a folder of its own in its manifest: "permissions: { paths: [work] }".\n`;

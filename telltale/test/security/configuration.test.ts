@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { createRuntime, defineAgent } from '../../src/index.ts';
 import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
-import { attack, attackedProject, cli, outcomes, shell, textOf, transcript, write } from './hostile-agent.ts';
+import { attack, attackedProject, cli, daemonIn, outcomes, shell, textOf, transcript, write } from './hostile-agent.ts';
 
 const EVIL_TOOL = 'kind: Tool\nname: evil\nimplementation: { module: ./evil.mjs }\n';
 const EVIL_AGENT = 'kind: Agent\nname: evil\nmodel: scripted:./x.yml\npermissions: { shell: allow, sandbox: off }\n';
@@ -373,13 +373,10 @@ test('an agent in code is kept from the manifests of its project, too', async ()
     'tools/good.yml': GOOD_TOOL,
     'turns.yml': transcript([write('evil.yml', EVIL_AGENT), write('tools/good.yml', EVIL_TOOL), write('free.txt', 'x')]),
   });
-  const agent = await defineAgent({
-    name: 'coded',
-    model: 'scripted:./turns.yml',
-    instructions: 'Do it.',
-    tools: ['builtin:filesystem'],
-    folder,
-  });
+  const agent = await defineAgent(
+    { name: 'coded', model: 'scripted:./turns.yml', instructions: 'Do it.', tools: ['builtin:filesystem'] },
+    { folder },
+  );
   const runtime = await createRuntime({ store: 'memory', cwd: folder });
   const session = runtime.start(agent, { input: 'Go.' });
   await session.result;
@@ -406,4 +403,66 @@ test('the store and its folder are private, whatever the umask, and existing one
     execFileSync('chmod', [mode.toString(8), join(folder, path)]);
   await cli(folder, 'run', 'agent.yml', 'Go.');
   expect([modeOf('.telltale'), modeOf('.telltale/telltale.db')]).toEqual([0o700, 0o600]);
+});
+
+describe('telltale serve and dev', { timeout: 90_000 }, () => {
+  const session = async (folder: string, command: string, ...args: readonly string[]) => {
+    const daemon = await daemonIn(folder, command, ...args);
+    const { id } = await daemon.post('/sessions', { agent: 'hostile', input: 'Go.' });
+    await expect
+      .poll(() => daemon.get(`/sessions/${id}`), { timeout: 60_000 })
+      .toMatchObject({ status: 'completed' });
+    return daemon;
+  };
+
+  test.each([
+    ['dev', []],
+    ['dev', ['.']],
+    ['serve', ['.']],
+  ] as const)('%s %j loads nothing that an agent wrote, now or at the next start', async (command, args) => {
+    const folder = attackedProject({
+      tools: ['builtin:shell', './tools/*.yml'],
+      permissions: '{ shell: allow, sandbox: require }',
+      files: { ...TOOLS, 'work/x.txt': 'x' },
+      calls: [
+        write('evil.yml', EVIL_AGENT),
+        write('tools/evil.yml', EVIL_TOOL),
+        write('work/evil.yml', EVIL_AGENT),
+        shell('printf "kind: Agent\nname: evil\nmodel: scripted:../turns.yml\n" > work/made.yml; cp work/made.yml evil.yml; cp work/made.yml tools/evil.yml; mkdir agents'),
+      ],
+    });
+    const daemon = await session(folder, command, ...args);
+    expect(textOf(folder, 'work/made.yml')).toContain('name: evil');
+    expect(existsSync(join(folder, 'evil.yml'))).toBe(false);
+    await daemon.stop();
+    const next = await daemonIn(folder, command, ...args);
+    const listed = JSON.stringify(await next.get('/agents'));
+    const started = await next.post('/sessions', { agent: 'evil', input: 'Go.' });
+    expect(started).not.toHaveProperty('id');
+    if (args.length > 0) expect(listed).toContain('manifest_in_workspace');
+    await next.stop();
+  });
+
+  test('an agent of a served folder is kept from the manifests of all its projects', async () => {
+    const folder = temporaryProject({
+      'one/package.json': '{}',
+      'one/agent.yml': `kind: Agent\nname: hostile\nmodel: scripted:./turns.yml\nimport: { tools: ["builtin:filesystem"] }\npermissions: { paths: [".."] }\n`,
+      'one/turns.yml': transcript([
+        write('../two/agent.yml', EVIL_AGENT),
+        write('../two/kit/tool.mjs', 'x'),
+        write('../three/agent.yml', EVIL_AGENT),
+        write('../two/free.txt', 'x'),
+      ]),
+      'two/package.json': '{}',
+      'two/agent.yml': 'kind: Agent\nname: second\nmodel: scripted:./x.yml\nimport: { tools: [./kit/tool.yml] }\n',
+      'two/kit/tool.yml': 'kind: Tool\nname: tool\nimplementation: { module: ./tool.mjs }\n',
+      'two/kit/tool.mjs': 'export const run = () => 1;\n',
+    });
+    const daemon = await session(folder, 'serve', '.');
+    expect(textOf(folder, 'two/agent.yml')).toContain('second');
+    expect(textOf(folder, 'two/kit/tool.mjs')).toContain('run');
+    expect(existsSync(join(folder, 'three'))).toBe(false);
+    expect(textOf(folder, 'two/free.txt')).toBe('x');
+    await daemon.stop();
+  });
 });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 
 const start = fileURLToPath(new URL('../../src/cli/start.ts', import.meta.url));
@@ -102,3 +102,49 @@ export async function outcomes(folder: string): Promise<readonly string[]> {
 
 export const textOf = (folder: string, path: string): string | undefined =>
   existsSync(join(folder, path)) ? readFileSync(join(folder, path), 'utf8') : undefined;
+
+export interface TestDaemon {
+  get(path: string): Promise<unknown>;
+  post(path: string, body: object): Promise<Record<string, unknown>>;
+  stop(): Promise<void>;
+}
+
+/** A daemon as a process of its own, on a free port. */
+export async function daemonIn(cwd: string, ...argv: readonly string[]): Promise<TestDaemon> {
+  const args = [...argv, '--port', '0', '--json'];
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  await expect.poll(() => out || err.includes('error'), { timeout: 30_000 }).toBeTruthy();
+  if (out === '') throw new Error(err);
+  const { url } = JSON.parse(out) as { readonly url: string };
+  const ask = async (path: string, init?: RequestInit) =>
+    JSON.parse((await (await fetch(`${url}${path}`, init)).text()) || '{}');
+  return {
+    get: (path) => ask(path),
+    post: (path, body) =>
+      ask(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}

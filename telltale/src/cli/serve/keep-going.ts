@@ -45,7 +45,7 @@ const CAPACITY = 256;
 
 /** Reads the agents and opens the store, works until it is told to stop, and closes both. */
 export async function withAgents(
-  source: Pick<AgentSource, 'find' | 'folders'>,
+  source: Pick<AgentSource, 'find' | 'folders' | 'check'>,
   { role, mayBeBroken, options, loadRest }: GoingOptions,
   context: CommandContext,
   work: (runtime: Runtime, going: Going) => Promise<void>,
@@ -86,7 +86,7 @@ const usable = (catalog: AgentCatalog) => catalog.list().flatMap(({ agent }) => 
 
 /** The agents, and what serves them, which is loaded meanwhile. */
 async function readCatalog(
-  { find }: Pick<AgentSource, 'find'>,
+  { find, check }: Pick<AgentSource, 'find' | 'check'>,
   mayBeBroken: boolean,
   { io, runtimes }: CommandContext,
   loadRest: () => Promise<unknown>,
@@ -97,8 +97,10 @@ async function readCatalog(
     loadRest(),
     import('../../telemetry/create-telemetry.ts'),
   ]);
-  const load = (path: string, name?: string) =>
-    runtimes.loadAgent(path, { cwd, env, ...(name === undefined ? {} : { name }) });
+  const load = async (path: string, name?: string) => {
+    await check(path);
+    return runtimes.loadAgent(path, { cwd, env, ...(name === undefined ? {} : { name }) });
+  };
   const catalog = await createCatalog({ find, load, now: () => clock.now(), cwd });
   // Who develops mends it while it runs; a daemon that can start nothing is a mistake at its start.
   if (!mayBeBroken && catalog.list().every(({ agent }) => agent === undefined))

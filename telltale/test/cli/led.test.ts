@@ -29,7 +29,7 @@ async function waiting(steps = STEPS, turns = 2) {
   const turn = JSON.stringify(speak('tags', [{ complete: NOTES }]));
   const cwd = agentFolder('', {
     'agent.yml':
-      'kind: Agent\nname: led\nmodel: scripted:turns.yml\nworkflow: way\nimport: { workflows: [./way.yml], tools: [./mark.yml] }\n',
+      'kind: Agent\nname: led\nmodel: scripted:turns.yml\nworkflow: way\npermissions: { sandbox: off }\nimport: { workflows: [./way.yml], tools: [./mark.yml] }\n',
     'mark.yml':
       'kind: Tool\nname: mark\nparameters: { type: object, properties: { file: { type: string } } }\nimplementation: { command: [touch, "{file}"] }\n',
     'turns.yml': `turns: [${`{ text: ${turn} }, `.repeat(turns)}]\n`,

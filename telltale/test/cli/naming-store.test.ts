@@ -90,7 +90,7 @@ it('a cancel that cannot undo what was done says how to force it, with the store
     `kind: Workflow\nname: flow\nsteps:\n  - { name: first, type: tool, target: mark, compensate: { target: mark } }\n  - { name: allow, type: approval, prompt: "${prompt}" }\n`;
   const cwd = agentFolder('', {
     'agent.yml':
-      'kind: Agent\nname: above\nmodel: scripted:turns.yml\nimport: { workflows: [./flow.yml], tools: [./mark.yml] }\n',
+      'kind: Agent\nname: above\nmodel: scripted:turns.yml\npermissions: { sandbox: off }\nimport: { workflows: [./flow.yml], tools: [./mark.yml] }\n',
     'turns.yml': 'turns: [ "<response>Done</response>" ]\n',
     'mark.yml': 'kind: Tool\nname: mark\nimplementation: { command: ["true"] }\n',
     'flow.yml': flow('Go on?'),

@@ -16,7 +16,7 @@ const AGENT = `kind: Agent
 name: worker
 model: scripted:./turns.yml
 import: { tools: ["builtin:shell"] }
-permissions: { shell: ask }
+permissions: { shell: ask, sandbox: "off" }
 `;
 const TURNS = `turns:
   - '<action id="s">{"name": "shell", "parameters": {"command": "touch made"}}</action>'

@@ -106,7 +106,8 @@ describe('telltale serve', () => {
 
   it('waits at SIGTERM for the step in hand of a run, so that it is not in doubt at the next start', async () => {
     const folder = folderOf({
-      'agent.yml': `${AGENT}import: { tools: [./pay.yml] }
+      'agent.yml': `${AGENT}permissions: { sandbox: "off" }
+import: { tools: [./pay.yml] }
 ---
 kind: Workflow
 name: flow

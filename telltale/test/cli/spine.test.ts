@@ -10,7 +10,7 @@ name: worker
 model: scripted:./turns.yml
 import:
   tools: [./tools.yml]
-permissions: { shell: allow }
+permissions: { shell: allow, sandbox: "off" }
 metadata:
   fields:
     status: { type: enum, values: [IDLE, CODING], default: IDLE }

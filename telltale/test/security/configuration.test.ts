@@ -146,6 +146,8 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
   test('creates, renames and links nothing into a place that is loaded from', async () => {
     const tries = [
       'printf "kind: Agent" > evil.yml',
+      'printf "kind: Agent" > data.yml',
+      'printf x > tools/idle.mjs',
       'printf "kind: Tool" > tools/evil.yml',
       'cp work/x.txt tools/evil.mjs',
       'ln -s ../work/x.txt tools/evil.yml',
@@ -168,7 +170,7 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
     const folder = attackedProject({
       tools,
       permissions,
-      files: { ...TOOLS, 'work/x.txt': 'x' },
+      files: { ...TOOLS, 'work/x.txt': 'x', 'data.yml': 'plain: 1\n', 'tools/idle.mjs': '' },
       calls: tries.map((command) => shell(`(${command}) && echo done`)),
     });
     execFileSync('git', ['init', '--quiet'], { cwd: folder });

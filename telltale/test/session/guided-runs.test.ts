@@ -307,6 +307,7 @@ describe('a second opinion', () => {
           done('a'),
           [{ call: 'echo', input: { text: 'better' } }, { complete: NOTES('it once more') }],
         ]),
+        'asked.txt': '',
         'check.mjs': `import { appendFileSync, readFileSync } from 'node:fs';
 const said = JSON.parse(readFileSync(0, 'utf8'));
 appendFileSync(new URL('./asked.txt', import.meta.url), JSON.stringify(said) + '\\n');

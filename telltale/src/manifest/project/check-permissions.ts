@@ -33,8 +33,19 @@ export function checkPermissions(
       files.flatMap((file) => byFile.get(file) ?? []).filter(({ kind }) => kind === KIND_OF_LIST[entry.list]),
     );
     const tools = new Set([...imported, ...(byFile.get(owner.file) ?? [])]);
+    const manifests = permissions.manifests.flatMap((path, index) =>
+      isPermitted(path, owner, permissions.paths)
+        ? []
+        : [
+            owner.document.diagnose(
+              { path: ['permissions', 'manifests', index], at: 'value' },
+              manifestsShut(path),
+            ),
+          ],
+    );
     return [
       ...builtins,
+      ...manifests,
       ...[...tools].flatMap((each) => (each.kind === 'Tool' ? checkTool(each, owner, permissions) : [])),
       ...checkUnasked(owner, [...tools], permissions),
     ];
@@ -82,6 +93,12 @@ const useless = (name: string, key: string, example: string) =>
   warning(
     `The tool ${quoted(name)} is of no use here: "permissions.${key}" permits nothing.`,
     `Write "permissions: { ${example} }", or leave the tool out.`,
+  );
+
+const manifestsShut = (path: string) =>
+  warning(
+    `The agent may not touch ${quoted(path)}, so "permissions.manifests" has no effect there.`,
+    'Add it to "permissions: { paths }", too.',
   );
 
 const hostShut = ({ host }: URL, agent: ProjectDocument) =>

@@ -61,7 +61,8 @@ const FRESH_MS = 2_000;
 const FRESH_FACTOR = 20;
 const OWN_FOLDER = '.telltale';
 const PROJECT_FILE = /^telltale\.ya?ml$/;
-const CODE_FILE = /\.(?:[cm]?[jt]sx?|node|wasm)$/;
+/** The names of files that modules are loaded from. */
+export const CODE_FILE = /\.(?:[cm]?[jt]sx?|node|wasm)$/;
 const PACKAGE_FILES = ['package.json', 'tsconfig.json'];
 const GIT_SETTINGS = ['config', 'config.worktree', 'commondir', 'hooks'];
 

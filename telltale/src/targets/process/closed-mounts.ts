@@ -2,7 +2,8 @@ import { type Dirent, statSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isInside } from '../../manifest/files/project-root.ts';
-import type { ClosedPlaces } from '../access/closed-locations.ts';
+import { MANIFEST_FILE } from '../../manifest/files/walk-folder.ts';
+import { CODE_FILE, type ClosedPlaces } from '../access/closed-locations.ts';
 import { levelsOf } from '../access/agent-files.ts';
 
 /** A folder of a sandbox in which nothing new can be created. */
@@ -26,7 +27,7 @@ const MAX_OPEN = 2_000;
  * which a new file would be loaded. What else is in these folders is made writable again.
  */
 export async function closedView(
-  { files, trees, folders, globs, git }: ClosedPlaces,
+  { files, trees, folders, globs, code, git }: ClosedPlaces,
   roots: readonly string[],
   agentFolder: string,
 ): Promise<ClosedView> {
@@ -36,6 +37,8 @@ export async function closedView(
   const closed = (await existing(wanted)).filter((path) => !isRepository(path));
   const kept = new Set(closed);
   const inodes = await inodesOf(closed);
+  const inCode = (folder: string, name: string) => CODE_FILE.test(name) && codeFolders.has(folder);
+  const codeFolders = new Set([...code, ...globs.map((glob) => glob.folder)]);
   const steady: SteadyFolder[] = [];
   let left = MAX_OPEN;
   for (const path of new Set([...folders, ...levelsInRoots(agentFolder, roots)])) {
@@ -46,6 +49,8 @@ export async function closedView(
     for (const entry of entries) {
       const child = join(path, entry.name);
       if (kept.has(child) || !canBeOpened(entry) || left === 0) continue;
+      // What such a file says is only looked at when it is loaded.
+      if (entry.isFile() && (MANIFEST_FILE.test(entry.name) || inCode(path, entry.name))) continue;
       if (entry.isFile() && (await isSameFile(child, inodes))) continue;
       open.push(child);
       left--;

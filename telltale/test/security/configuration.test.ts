@@ -5,10 +5,21 @@ import { describe, expect, test } from 'vitest';
 import { createRuntime, defineAgent } from '../../src/index.ts';
 import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
-import { attack, attackedProject, cli, daemonIn, outcomes, shell, textOf, transcript, write } from './hostile-agent.ts';
+import {
+  attack,
+  attackedProject,
+  cli,
+  daemonIn,
+  outcomes,
+  shell,
+  textOf,
+  transcript,
+  write,
+} from './hostile-agent.ts';
 
 const EVIL_TOOL = 'kind: Tool\nname: evil\nimplementation: { module: ./evil.mjs }\n';
-const EVIL_AGENT = 'kind: Agent\nname: evil\nmodel: scripted:./x.yml\npermissions: { shell: allow, sandbox: off }\n';
+const EVIL_AGENT =
+  'kind: Agent\nname: evil\nmodel: scripted:./x.yml\npermissions: { shell: allow, sandbox: off }\n';
 const GOOD_TOOL = 'kind: Tool\nname: good\nimplementation: { module: ./good.mjs }\n';
 const TOOLS = { 'tools/good.yml': GOOD_TOOL, 'tools/good.mjs': 'export const run = () => 1;\n' };
 const NO = 'not_permitted';
@@ -67,7 +78,8 @@ describe('the tool filesystem', { timeout: 60_000 }, () => {
       'team/other.yml': other,
       'team/other-turns.yml': 'turns: [x]\n',
       'team/kit/own.yml': 'kind: Tool\nname: own\nimplementation: { module: ./own.mjs }\n',
-      'team/kit/own.mjs': "import './lib.mjs';\nimport '#inner';\nimport 'linked';\nconst load = (n) => import(`./plugins/${n}.mjs`);\nexport const run = load;\n",
+      'team/kit/own.mjs':
+        "import './lib.mjs';\nimport '#inner';\nimport 'linked';\nconst load = (n) => import(`./plugins/${n}.mjs`);\nexport const run = load;\n",
       'team/kit/lib.mjs': '',
       'team/kit/script.yml': 'kind: Tool\nname: script\nimplementation: { command: [node, run.mjs] }\n',
       'team/kit/run.mjs': '',
@@ -111,7 +123,11 @@ describe('the tool filesystem', { timeout: 60_000 }, () => {
     const folder = attackedProject({
       tools: ['./tools/*.yml'],
       files: { ...TOOLS, 'data/plain.txt': 'x' },
-      calls: [write('data/plain.txt', EVIL_TOOL), write('data/later.txt', EVIL_TOOL), write('alias/evil.yml', EVIL_TOOL)],
+      calls: [
+        write('data/plain.txt', EVIL_TOOL),
+        write('data/later.txt', EVIL_TOOL),
+        write('alias/evil.yml', EVIL_TOOL),
+      ],
     });
     symlinkSync('../data/later.txt', join(folder, 'later.yml'));
     symlinkSync('data/later.txt', join(folder, 'dangling.yml'));
@@ -175,10 +191,16 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
     });
     execFileSync('git', ['init', '--quiet'], { cwd: folder });
     mkdirSync(join(folder, '.git/hooks'), { recursive: true });
-    const before = execFileSync('find', ['.', '-path', './.telltale', '-prune', '-o', '-print'], { cwd: folder, encoding: 'utf8' });
+    const before = execFileSync('find', ['.', '-path', './.telltale', '-prune', '-o', '-print'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
     const out = await attack(folder);
     expect(out).not.toContain('"stdout":"done');
-    const after = execFileSync('find', ['.', '-path', './.telltale', '-prune', '-o', '-print'], { cwd: folder, encoding: 'utf8' });
+    const after = execFileSync('find', ['.', '-path', './.telltale', '-prune', '-o', '-print'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
     expect(after.split('\n').sort()).toEqual(before.split('\n').sort());
     expect(textOf(folder, 'tools/good.yml')).toBe(GOOD_TOOL);
   });
@@ -189,7 +211,9 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
       permissions,
       files: { ...TOOLS, 'work/x.txt': 'x', 'notes.txt': 'one\n' },
       calls: [
-        shell('cd work && mkdir -p src node_modules && echo "{}" > package.json && mv x.txt y.txt && echo done'),
+        shell(
+          'cd work && mkdir -p src node_modules && echo "{}" > package.json && mv x.txt y.txt && echo done',
+        ),
         shell('echo two >> notes.txt && echo done'),
         shell('echo new > new.txt'),
       ],
@@ -208,10 +232,16 @@ describe('git', { timeout: 120_000 }, () => {
     parameters: { operation, ...more },
   });
   const raw = (cwd: string, ...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=me', '-c', 'user.email=me@example.com', ...args], { cwd, encoding: 'utf8' }).trim();
+    execFileSync('git', ['-c', 'user.name=me', '-c', 'user.email=me@example.com', ...args], {
+      cwd,
+      encoding: 'utf8',
+    }).trim();
 
   /** A repository whose branch `evil` has more than main: a manifest, a module, a changed agent. */
-  function repository(calls: Parameters<typeof attackedProject>[0]['calls'], evil: Readonly<Record<string, string>>) {
+  function repository(
+    calls: Parameters<typeof attackedProject>[0]['calls'],
+    evil: Readonly<Record<string, string>>,
+  ) {
     const folder = attackedProject({
       tools: ['builtin:git', './tools/*.yml'],
       files: { ...TOOLS, '.gitignore': '.telltale\nremote.git\n', 'src/a.txt': 'one\n' },
@@ -306,12 +336,17 @@ describe('git', { timeout: 120_000 }, () => {
     writeFileSync(join(folder, 'secret.txt'), 'hush hush\n');
     writeFileSync(join(folder, 'src/a.txt'), 'changed\n');
     const manifest = textOf(folder, 'agent.yml') ?? '';
-    writeFileSync(join(folder, 'agent.yml'), manifest.replace('paths: ["."]', 'paths: { deny: [secret.txt] }'));
+    writeFileSync(
+      join(folder, 'agent.yml'),
+      manifest.replace('paths: ["."]', 'paths: { deny: [secret.txt] }'),
+    );
     const out = await attack(folder);
     expect(out).not.toContain('hush');
     expect(raw(folder, 'show', 'HEAD:secret.txt')).toBe('hush');
     expect(raw(folder, 'show', 'HEAD:src/a.txt')).toBe('changed');
-    const listed = out.split('\n').find((line) => line.includes('tree HEAD:.') || line.includes('agent.yml\\n'));
+    const listed = out
+      .split('\n')
+      .find((line) => line.includes('tree HEAD:.') || line.includes('agent.yml\\n'));
     expect(listed ?? '').not.toContain('secret.txt');
   });
 });
@@ -373,7 +408,11 @@ test('an agent in code is kept from the manifests of its project, too', async ()
   const folder = temporaryProject({
     'package.json': '{}',
     'tools/good.yml': GOOD_TOOL,
-    'turns.yml': transcript([write('evil.yml', EVIL_AGENT), write('tools/good.yml', EVIL_TOOL), write('free.txt', 'x')]),
+    'turns.yml': transcript([
+      write('evil.yml', EVIL_AGENT),
+      write('tools/good.yml', EVIL_TOOL),
+      write('free.txt', 'x'),
+    ]),
   });
   const agent = await defineAgent(
     { name: 'coded', model: 'scripted:./turns.yml', instructions: 'Do it.', tools: ['builtin:filesystem'] },
@@ -388,7 +427,9 @@ test('an agent in code is kept from the manifests of its project, too', async ()
   expect(textOf(folder, 'free.txt')).toBe('x');
 });
 
-test('the store and its folder are private, whatever the umask, and existing ones become so', { timeout: 60_000 }, async () => {
+test('the store and its folder are private, whatever the umask, and existing ones become so', {
+  timeout: 60_000,
+}, async () => {
   const folder = attackedProject({ calls: [] });
   const modeOf = (path: string) => statSync(join(folder, path)).mode & 0o777;
   const before = process.umask(0);
@@ -401,7 +442,10 @@ test('the store and its folder are private, whatever the umask, and existing one
   expect(modeOf('.telltale')).toBe(0o700);
   expect(modeOf('.telltale/telltale.db')).toBe(0o600);
   expect(modeOf('own/other.db')).toBe(0o600);
-  for (const [path, mode] of [['.telltale', 0o755], ['.telltale/telltale.db', 0o644]] as const)
+  for (const [path, mode] of [
+    ['.telltale', 0o755],
+    ['.telltale/telltale.db', 0o644],
+  ] as const)
     execFileSync('chmod', [mode.toString(8), join(folder, path)]);
   await cli(folder, 'run', 'agent.yml', 'Go.');
   expect([modeOf('.telltale'), modeOf('.telltale/telltale.db')]).toEqual([0o700, 0o600]);
@@ -430,7 +474,9 @@ describe('telltale serve and dev', { timeout: 90_000 }, () => {
         write('evil.yml', EVIL_AGENT),
         write('tools/evil.yml', EVIL_TOOL),
         write('work/evil.yml', EVIL_AGENT),
-        shell('printf "kind: Agent\nname: evil\nmodel: scripted:../turns.yml\n" > work/made.yml; cp work/made.yml evil.yml; cp work/made.yml tools/evil.yml; mkdir agents'),
+        shell(
+          'printf "kind: Agent\nname: evil\nmodel: scripted:../turns.yml\n" > work/made.yml; cp work/made.yml evil.yml; cp work/made.yml tools/evil.yml; mkdir agents',
+        ),
       ],
     });
     const daemon = await session(folder, command, ...args);
@@ -456,7 +502,8 @@ describe('telltale serve and dev', { timeout: 90_000 }, () => {
         write('../two/free.txt', 'x'),
       ]),
       'two/package.json': '{}',
-      'two/agent.yml': 'kind: Agent\nname: second\nmodel: scripted:./x.yml\nimport: { tools: [./kit/tool.yml] }\n',
+      'two/agent.yml':
+        'kind: Agent\nname: second\nmodel: scripted:./x.yml\nimport: { tools: [./kit/tool.yml] }\n',
       'two/kit/tool.yml': 'kind: Tool\nname: tool\nimplementation: { module: ./tool.mjs }\n',
       'two/kit/tool.mjs': 'export const run = () => 1;\n',
     });

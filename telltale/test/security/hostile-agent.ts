@@ -72,7 +72,12 @@ export interface Attack {
 }
 
 /** A project with an agent whose model makes the calls of the attack. */
-export function attackedProject({ tools = [], permissions = '{ shell: deny, sandbox: require }', files = {}, calls }: Attack): string {
+export function attackedProject({
+  tools = [],
+  permissions = '{ shell: deny, sandbox: require }',
+  files = {},
+  calls,
+}: Attack): string {
   const imports = ['builtin:filesystem', ...tools].map((tool) => JSON.stringify(tool)).join(', ');
   return temporaryProject({
     'package.json': '{ "type": "module" }\n',

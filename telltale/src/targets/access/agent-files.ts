@@ -12,7 +12,8 @@ const IMPORTED_ABSOLUTE = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"`]((?:\/|fil
 /** A relative path to code anywhere in a module: `new URL('./worker.mjs', import.meta.url)`. */
 const CODE_PATH = /['"`](\.{1,2}\/[^'"`\n$]+\.(?:[cm]?[jt]sx?|node|wasm))['"`]/g;
 /** An import whose path is made at run time may load any code near the module. */
-const COMPUTED = /\b(?:import|require)\s*\(\s*(?!['"][^'"\n]*['"]\s*[,)])|\bcreateRequire\b|\bregister(?:Hooks)?\s*\(|\breaddir/;
+const COMPUTED =
+  /\b(?:import|require)\s*\(\s*(?!['"][^'"\n]*['"]\s*[,)])|\bcreateRequire\b|\bregister(?:Hooks)?\s*\(|\breaddir/;
 /** Endings that `require` tries behind a path. */
 const TRIED = ['.js', '.cjs', '.json', '.node'];
 /** A package, or an entry of "imports" in package.json. */
@@ -44,7 +45,11 @@ export async function loadedCode(modules: readonly string[]): Promise<LoadedCode
     const source = await readFile(real, 'utf8').catch(() => undefined); // a folder, or not there yet
     const folder = dirname(real);
     if (source === undefined && !/\.[cm]?[jt]sx?$|\.json$|\.node$|\.wasm$/.test(real))
-      waiting.push(...TRIED.map((ending) => real + ending), join(real, 'index.js'), join(real, 'package.json'));
+      waiting.push(
+        ...TRIED.map((ending) => real + ending),
+        join(real, 'index.js'),
+        join(real, 'package.json'),
+      );
     if (source !== undefined && COMPUTED.test(source)) open.add(folder);
     for (const pattern of [IMPORTED, CODE_PATH])
       for (const [, found = ''] of source?.matchAll(pattern) ?? []) waiting.push(resolve(folder, found));

@@ -1,5 +1,5 @@
 import { lstat, readdir, readFile, readlink, realpath } from 'node:fs/promises';
-import { basename, dirname, extname, join, resolve } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
 import { decodeSource } from '../../manifest/decode-source.ts';
@@ -147,7 +147,7 @@ export class ClosedLocations {
 }
 
 /** Whether a scan of a folder loads a YAML or JSON file with this text. */
-export function isLoadable(content: string): boolean {
+function isLoadable(content: string): boolean {
   // As a scan decodes it: without a byte order mark.
   const text = new TextDecoder().decode(new TextEncoder().encode(content));
   return looksLikeManifest(text) || looksLikeAgent(text);
@@ -228,7 +228,8 @@ class PlaceSearch {
     for (const folder of folders) {
       await this.addFolder(folder);
       // The nearest package.json decides how a module is read, and where its imports lead.
-      for (const level of levelsOf(folder)) for (const name of PACKAGE_FILES) this.#files.add(join(level, name));
+      for (const level of levelsOf(folder))
+        for (const name of PACKAGE_FILES) this.#files.add(join(level, name));
     }
     for (const start of [...starts, ...folders])
       for (const level of levelsOf(await realOr(start))) {
@@ -254,7 +255,8 @@ class PlaceSearch {
   async #followLinks(): Promise<void> {
     for (const folder of [...this.#folders])
       for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-        if (!entry.isSymbolicLink() || !(MANIFEST_FILE.test(entry.name) || CODE_FILE.test(entry.name))) continue;
+        if (!entry.isSymbolicLink() || !(MANIFEST_FILE.test(entry.name) || CODE_FILE.test(entry.name)))
+          continue;
         const path = join(folder, entry.name);
         const target = await realpath(path).catch(async () => {
           const named = await readlink(path).catch(() => entry.name);
@@ -286,7 +288,8 @@ class PlaceSearch {
   async #readDocument(document: Document, folder: string): Promise<void> {
     this.#addCommands(document, folder);
     const { kind, implementation, model, models, module } = document;
-    if (kind === 'Tool' && isMap(implementation)) await this.#addModule(implementation.module as Json, folder);
+    if (kind === 'Tool' && isMap(implementation))
+      await this.#addModule(implementation.module as Json, folder);
     if (kind === 'Artifact') await this.#addModule(module, folder);
     if (kind !== 'Agent') return;
     for (const ref of [model, ...(isMap(models) ? Object.values(models) : [])]) {
@@ -322,7 +325,8 @@ class PlaceSearch {
     const texts = words.filter((word) => typeof word === 'string');
     const at = typeof cwd === 'string' ? resolve(folder, cwd) : folder;
     for (const script of commandFiles(texts, at)) this.#files.add(script);
-    for (const [key, each] of Object.entries(value)) if (key !== 'verify') this.#addCommands(each as Json, folder);
+    for (const [key, each] of Object.entries(value))
+      if (key !== 'verify') this.#addCommands(each as Json, folder);
   }
 }
 

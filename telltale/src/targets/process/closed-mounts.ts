@@ -3,8 +3,8 @@ import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isInside } from '../../manifest/files/project-root.ts';
 import { MANIFEST_FILE } from '../../manifest/files/walk-folder.ts';
-import { CODE_FILE, type ClosedPlaces } from '../access/closed-locations.ts';
 import { levelsOf } from '../access/agent-files.ts';
+import { type ClosedPlaces, CODE_FILE } from '../access/closed-locations.ts';
 
 /** A folder of a sandbox in which nothing new can be created. */
 export interface SteadyFolder {
@@ -69,7 +69,8 @@ const canBeOpened = (entry: Dirent): boolean => entry.isDirectory() || entry.isF
 /** Folders above the agent's that it may write: node_modules in them would count. Not the whole system. */
 const levelsInRoots = (folder: string, roots: readonly string[]): readonly string[] =>
   levelsOf(folder).filter(
-    (level) => dirname(level) !== level && roots.some((root) => dirname(root) !== root && isInside(level, root)),
+    (level) =>
+      dirname(level) !== level && roots.some((root) => dirname(root) !== root && isInside(level, root)),
   );
 
 async function existing(paths: readonly string[]): Promise<readonly string[]> {

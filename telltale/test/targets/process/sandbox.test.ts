@@ -275,7 +275,9 @@ inSandbox('in the sandbox', () => {
     const { call, folder } = await given('', { options: { graceMs: 50 } });
     const controller = new AbortController();
     const command = `trap '' TERM; echo 1 > ready; while :; do date +%s%N > beat; sleep 0.01; done`;
-    const ended = call('shell', { command, cwd: 'work' }, { signal: controller.signal }).catch(() => 'stopped');
+    const ended = call('shell', { command, cwd: 'work' }, { signal: controller.signal }).catch(
+      () => 'stopped',
+    );
     await until(() => existsSync(join(folder, 'work/beat')));
     controller.abort();
     expect(await ended).toBe('stopped');

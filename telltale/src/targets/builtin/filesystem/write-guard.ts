@@ -85,7 +85,7 @@ const textBefore = async ({ path, before }: PlannedWrite): Promise<string | unde
 const CONTEXT_LINES = 3;
 
 /** One hunk: everything between the first and the last line that differs. */
-export function unifiedDiff(name: string, before: string | undefined, after: string): string {
+function unifiedDiff(name: string, before: string | undefined, after: string): string {
   const was = before === undefined ? [] : linesOf(before);
   const is = linesOf(after);
   let start = 0;
@@ -133,6 +133,10 @@ const closedFile = (shown: string, reason: string) =>
   });
 
 const nobodyApproved = (shown: string) =>
-  new RuntimeError('not_permitted', `A person has to approve this change of "${shown}", and nobody was asked.`, {
-    hint: 'The agent\'s manifest names it in "permissions: { manifests }". Approvals are for one change of one file.',
-  });
+  new RuntimeError(
+    'not_permitted',
+    `A person has to approve this change of "${shown}", and nobody was asked.`,
+    {
+      hint: 'The agent\'s manifest names it in "permissions: { manifests }". Approvals are for one change of one file.',
+    },
+  );

@@ -51,7 +51,8 @@ export class CheckedChanges {
     await this.#check(await this.#changed(commit), commit);
     const said = await this.#git(['checkout', '--quiet', '--detach', commit, '--'], true);
     if (branch === undefined) return said;
-    if (branch.remote !== undefined) await this.#git(['branch', '--quiet', '--track', '--', ref, branch.remote]);
+    if (branch.remote !== undefined)
+      await this.#git(['branch', '--quiet', '--track', '--', ref, branch.remote]);
     await this.#git(['symbolic-ref', '-m', `checkout: moving to ${ref}`, 'HEAD', `refs/heads/${ref}`]);
     return said;
   }
@@ -86,7 +87,15 @@ export class CheckedChanges {
     const specs = [...paths(input), ...this.#at.leftOut];
     if (tree === undefined)
       return this.#git(['checkout', '--quiet', ...(ref === undefined ? [] : [ref]), ...specs]);
-    const named = await this.#list(['diff', '--name-only', '--no-renames', '--relative=', '-z', tree, ...specs]);
+    const named = await this.#list([
+      'diff',
+      '--name-only',
+      '--no-renames',
+      '--relative=',
+      '-z',
+      tree,
+      ...specs,
+    ]);
     const held = await this.#list(['ls-tree', '-r', '--name-only', '--full-tree', '-z', tree]);
     // Files that are not in the tree stay as they are.
     const inTree = new Set(held);
@@ -109,7 +118,9 @@ export class CheckedChanges {
     const { call, edges, cwd } = this.#at;
     const ended = await runGit(['merge-tree', '--write-tree', 'HEAD', commit], cwd, call, edges);
     const tree = ended.stdout.text().split('\n')[0]?.trim() ?? '';
-    return (ended.exitCode === 0 || ended.exitCode === 1) && /^[0-9a-f]{40,64}$/.test(tree) ? tree : undefined;
+    return (ended.exitCode === 0 || ended.exitCode === 1) && /^[0-9a-f]{40,64}$/.test(tree)
+      ? tree
+      : undefined;
   }
 
   /** Files, from the top, that differ between a commit or tree and HEAD. */
@@ -198,7 +209,8 @@ export class CheckedChanges {
   }
 
   async #described(ref: string): Promise<string> {
-    const name = (await this.#try(['rev-parse', '--symbolic-full-name', '--verify', '--end-of-options', ref])) ?? '';
+    const name =
+      (await this.#try(['rev-parse', '--symbolic-full-name', '--verify', '--end-of-options', ref])) ?? '';
     if (name.startsWith('refs/heads/')) return `branch '${ref}'`;
     return name.startsWith('refs/remotes/') ? `remote-tracking branch '${ref}'` : `commit '${ref}'`;
   }

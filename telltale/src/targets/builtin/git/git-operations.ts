@@ -106,12 +106,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
   commit: operation(
     'commits what is staged',
     { message: MESSAGE, all: { type: 'boolean', description: 'true: every tracked file that changed.' } },
-    (input) => [
-      'commit',
-      '--quiet',
-      '--no-gpg-sign',
-      `--message=${String(input.message)}`,
-    ],
+    (input) => ['commit', '--quiet', '--no-gpg-sign', `--message=${String(input.message)}`],
     { required: ['message'], commits: true },
   ),
   branch: operation('lists branches, or makes one', { name: BRANCH, ref: REF }, (input) => {

@@ -75,9 +75,9 @@ async function perform(operation: GitOperation, input: JsonObject, call: TargetC
   const top = isGuarded || operation.changes !== undefined ? await topOf(real, call, edges) : real;
   const kept = isGuarded ? await leftOut([...guarded, ...own], { top, cwd: real }) : [];
   if (operation.changes !== undefined)
-    return new CheckedChanges({ call, edges, cwd: real, top, leftOut: kept, env, remote })[
-      operation.changes
-    ](input);
+    return new CheckedChanges({ call, edges, cwd: real, top, leftOut: kept, env, remote })[operation.changes](
+      input,
+    );
   // `commit --all` takes no pathspecs: what is denied would be staged with the rest.
   if (stagesAll) await gitText(['add', '--update', '--', ':(top)', ...kept], real, call, edges);
   const named = await commitsOnly(operation, input, real, call, edges);
@@ -105,7 +105,12 @@ async function commitsOnly(
     const ids: string[] = [];
     for (const end of ends) {
       const commit = `${end}^{commit}`;
-      const ended = await runGit(['rev-parse', '--verify', '--quiet', '--end-of-options', commit], cwd, call, edges);
+      const ended = await runGit(
+        ['rev-parse', '--verify', '--quiet', '--end-of-options', commit],
+        cwd,
+        call,
+        edges,
+      );
       if (ended.exitCode !== 0) throw noCommit(key, given);
       ids.push(ended.stdout.text().trim());
     }
@@ -116,13 +121,23 @@ async function commitsOnly(
 
 const objectOf = ({ ref = 'HEAD', file }: JsonObject): string => `${String(ref)}:${String(file)}`;
 
-async function isTree(input: JsonObject, cwd: string, call: TargetCall, edges: TargetEdges): Promise<boolean> {
+async function isTree(
+  input: JsonObject,
+  cwd: string,
+  call: TargetCall,
+  edges: TargetEdges,
+): Promise<boolean> {
   const ended = await runGit(['cat-file', '-t', objectOf(input)], cwd, call, edges);
   return ended.exitCode === 0 && ended.stdout.text().trim() === 'tree';
 }
 
 /** What a folder of a commit holds, without what the agent may not read. */
-async function listTree(input: JsonObject, cwd: string, call: TargetCall, edges: TargetEdges): Promise<string> {
+async function listTree(
+  input: JsonObject,
+  cwd: string,
+  call: TargetCall,
+  edges: TargetEdges,
+): Promise<string> {
   const top = await topOf(cwd, call, edges);
   const file = String(input.file);
   const folder = resolve(/^\.{1,2}(\/|$)/.test(file) ? cwd : top, file);

@@ -131,9 +131,13 @@ async function closedRepository(
 }
 
 const tooMuch = (bytes: number) =>
-  new RuntimeError('output_too_large', `git lists ${bytes} bytes of changes, which is too much to be checked.`, {
-    hint: 'Make the change in smaller steps, or have a person make it.',
-  });
+  new RuntimeError(
+    'output_too_large',
+    `git lists ${bytes} bytes of changes, which is too much to be checked.`,
+    {
+      hint: 'Make the change in smaller steps, or have a person make it.',
+    },
+  );
 
 /** What it printed; some subcommands say what they did on stderr only. */
 export async function gitText(...request: Parameters<typeof runGit>): Promise<string> {

@@ -26,7 +26,7 @@ const echo = tool('echo', 'return { said: input.text ?? null };', 'idempotent: t
 
 async function stage(steps: string, files: Readonly<Record<string, string>>) {
   const folder = agentFolder(
-    'import: { tools: [./tools/*.yml], workflows: [./flows/*.yml], agents: [./agents/*.yml] }\n',
+    'permissions: { sandbox: "off" }\nimport: { tools: [./tools/*.yml], workflows: [./flows/*.yml], agents: [./agents/*.yml] }\n',
     { 'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${steps}`, ...echo, ...files },
   );
   const open = () => createRuntime({ store: 'sqlite:runs.db', durability: 'process', cwd: folder });
@@ -34,7 +34,7 @@ async function stage(steps: string, files: Readonly<Record<string, string>>) {
 }
 
 const worker = (name: string, turns: readonly (readonly Deed[])[]) => ({
-  [`agents/${name}.yml`]: `kind: Agent\nname: ${name}\nmodel: scripted:../turns/${name}.yml\nimport: { tools: [../tools/*.yml] }\n`,
+  [`agents/${name}.yml`]: `kind: Agent\nname: ${name}\nmodel: scripted:../turns/${name}.yml\npermissions: { sandbox: "off" }\nimport: { tools: [../tools/*.yml] }\n`,
   [`turns/${name}.yml`]: script(turns),
 });
 
@@ -307,7 +307,6 @@ describe('a second opinion', () => {
           done('a'),
           [{ call: 'echo', input: { text: 'better' } }, { complete: NOTES('it once more') }],
         ]),
-        'asked.txt': '',
         'check.mjs': `import { appendFileSync, readFileSync } from 'node:fs';
 const said = JSON.parse(readFileSync(0, 'utf8'));
 appendFileSync(new URL('./asked.txt', import.meta.url), JSON.stringify(said) + '\\n');

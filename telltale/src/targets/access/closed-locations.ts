@@ -165,8 +165,8 @@ async function findPlaces({ project, folder, cwd, served, env }: ClosedSources):
   for (const root of roots) await search.addFolder(join(root, 'agents'), { ifThere: true });
   for (const { file } of project.manifests) search.expect(file);
   // The folder a process was started in may be a home folder: its subfolders are not searched.
+  // A project that is the whole disk cannot be searched before each write.
   for (const root of new Set([project.root, folder, ...served]))
-    // A project that is the whole disk cannot be searched before each write.
     if (dirname(root) !== root) await search.scan(root);
   await search.scanShallow(cwd);
   await search.readAll();

@@ -87,6 +87,7 @@ describe('a checked manifest', () => {
         paths: { allow: ['.'], ask: [], deny: [] },
         network: { allow: [], ask: [], deny: [] },
         shell: { allow: [], ask: ['*'], deny: [] },
+        manifests: [],
         sandbox: 'auto',
         artifacts: [],
         environment: [],

@@ -303,6 +303,11 @@ export interface TokenInfo {
   /** Who made it: `user:ana`, `token:ci`. Tokens of older versions do not say. */
   readonly createdBy?: string;
   readonly lastUsedAt?: number;
+  /**
+   * The name that requests with it are signed with. Only where the store has a hash of a token, and no token of that
+   * name: then `name` is the beginning of the hash, and `createdAt` is 0.
+   */
+  readonly claims?: string;
 }
 
 export type { RunSummary, SessionSummary };

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { liftQuarantine } from '../store/quarantine.ts';
 import { createOpenDesk } from './artifact-desk.ts';
 import {
   checkFrom,
@@ -117,6 +118,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       const begin = await readyToResume(edges, id, resume);
       mustBeOpen(); // it may have been closed meanwhile
       signal?.throwIfAborted();
+      await liftQuarantine(store, id);
       await resume.first?.();
       const session = keep(begin);
       await session.ready;
@@ -153,8 +155,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       },
       async resume(run, resume) {
         mustBeOpen();
+        await liftQuarantine(store, run);
         const resumed = await runs.resume(run, resume);
-        if (resume?.acceptChanges === true) joined?.fleet.forget('run', run);
+        if (resume?.acceptChanges !== undefined && resume.acceptChanges !== false) joined?.fleet.forget('run', run);
         return resumed;
       },
       listen(agent, listening) {

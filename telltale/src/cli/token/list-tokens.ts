@@ -6,11 +6,14 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withSessions } from '../session/with-runtime.ts';
-import { agoText, timeText } from '../view/figures.ts';
-import { harmlessLine } from '../view/harmless.ts';
+import { brief } from '../view/brief.ts';
+import { agoText, countText, timeText } from '../view/figures.ts';
+import { spelledOut } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
 import { type Column, tableLines } from '../view/table.ts';
 import type { TokenOptions } from './create-token.ts';
+
+const MAX_NAME = 80;
 
 const COLUMNS: readonly Column[] = [
   { title: 'NAME', gives: true },
@@ -43,25 +46,34 @@ export async function listTokens(options: TokenOptions, context: CommandContext)
   }
   const now = clock.now();
   const paint = paletteFor(stdout);
-  const rows = found.map(({ name, role, createdAt, createdBy = '', lastUsedAt }) => [
-    name,
-    role,
-    agoText(now - createdAt),
-    harmlessLine(identityText(createdBy)),
+  const rows = found.map(({ name, role, createdAt, createdBy = '', lastUsedAt, claims }) => [
+    claims === undefined ? name : `${name} (signs as ${claims === '' ? 'nobody' : brief(spelledOut(claims), MAX_NAME)})`,
+    brief(spelledOut(role), MAX_NAME),
+    claims === undefined ? agoText(now - createdAt) : 'unknown',
+    brief(spelledOut(identityText(createdBy)), MAX_NAME),
     lastUsedAt === undefined ? 'never' : agoText(now - lastUsedAt),
   ]);
-  const lines = tableLines(COLUMNS, rows, {
+  const lines = [
+    ...tableLines(COLUMNS, rows, {
     columns: stdout.columns,
     paint: (text, row) => (row === -1 ? paint.dim(text) : text),
-  });
+  })];
+  const strays = found.filter(({ claims }) => claims !== undefined);
+  if (strays.length > 0)
+    lines.push(
+      paint.yellow(
+        `${countText(strays.length, 'token is', 'tokens are')} valid and were not made by "telltale token create". Revoke what you do not know: telltale token revoke ${strays[0]?.name}${storeFlag(options.store)}`,
+      ),
+    );
   await stdout.write(`${lines.join('\n')}\n`);
   return EXIT.ok;
 }
 
-const tokenJson = ({ name, role, createdAt, createdBy, lastUsedAt }: TokenInfo) => ({
+const tokenJson = ({ name, role, createdAt, createdBy, lastUsedAt, claims }: TokenInfo) => ({
   name,
   role,
-  created: timeText(createdAt),
+  created: claims === undefined ? timeText(createdAt) : null,
   createdBy: createdBy ?? null,
   lastUsed: lastUsedAt === undefined ? null : timeText(lastUsedAt),
+  ...(claims === undefined ? {} : { claims }),
 });

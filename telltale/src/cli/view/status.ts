@@ -1,11 +1,15 @@
 import type { Palette } from '../../manifest/palette.ts';
 import type { StreamInfo } from '../../store/store.ts';
 
-/** What a session's status can be called; `interrupted` is one that would go on if somebody worked on it. */
+/**
+ * What a session's status can be called: `interrupted` is one that would go on if somebody worked on it, and
+ * `quarantined` one that only a person resumes.
+ */
 export const STATUSES = [
   'running',
   'waiting',
   'interrupted',
+  'quarantined',
   'completed',
   'failed',
   'stalled',
@@ -24,6 +28,7 @@ const COLOURS: Readonly<Record<string, keyof Palette>> = {
   stalled: 'yellow',
   waiting: 'yellow',
   interrupted: 'yellow',
+  quarantined: 'red',
   cancelled: 'dim',
 };
 

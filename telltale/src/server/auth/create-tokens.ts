@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role, TokenInfo } from '../../client/api.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { identityText, tokenIdentity } from '../../kernel/identity.ts';
-import type { Json } from '../../kernel/json.ts';
+import { isJsonObject, type Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { Caller } from './caller.ts';
@@ -113,15 +113,23 @@ export function createTokens(
     },
     async list() {
       const names = await tables.keys(NAMES, { limit: MAX_TOKENS });
-      const found = await Promise.all(
+      const rows = await Promise.all(
         names.map(async (name) => {
           const [row, used] = await Promise.all([tables.get(NAMES, name), tables.get(USES, name)]);
-          return row === undefined ? [] : [infoOf(name, row as unknown as TokenRow, used)];
+          return !NAME.test(name) || !isTokenRow(row) ? [] : [{ row, info: infoOf(name, row, used) }];
         }),
       );
-      return found.flat();
+      const found = rows.flat();
+      const known = new Set(found.map(({ row }) => row.hash));
+      return [...found.map(({ info }) => info), ...(await strayTokens(tables, known))];
     },
     async revoke(name) {
+      if (STRAY.test(name)) {
+        const hash = (await strayTokens(tables, new Set())).find((each) => each.name === name)?.hash;
+        if (hash === undefined) return false;
+        fresh.delete(hash);
+        return tables.delete(HASHES, hash);
+      }
       if (!NAME.test(name)) return false;
       const row = await tables.get(NAMES, name);
       if (row === undefined) return false;
@@ -177,6 +185,50 @@ export const newToken = (random: (size: number) => Buffer = randomBytes): string
 
 const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 const hashOf = (token: string): string => digestOf(token).toString('hex');
+
+const isTokenRow = (row: Json | undefined): row is Json & TokenRow =>
+  isJsonObject(row) && typeof row.hash === 'string';
+
+/** What a token is called that authenticates without a name of its own: the beginning of its hash. */
+const STRAY = /^sha256:[0-9a-f]{16}$/;
+const HASH = /^[0-9a-f]{64}$/;
+const HASH_PAGE = 1_000;
+
+interface StrayToken extends TokenInfo {
+  readonly hash: string;
+}
+
+/**
+ * Tokens that are looked up by hash, and that no row by name stands for: a store that was edited or restored from
+ * elsewhere may have them. They authenticate, so they are listed, and revoked by what they are listed as.
+ */
+async function strayTokens(
+  tables: Store['tables'],
+  known: ReadonlySet<string>,
+): Promise<readonly StrayToken[]> {
+  const stray: StrayToken[] = [];
+  for (let after: string | undefined; ; ) {
+    const page: readonly string[] = await tables.keys(HASHES, {
+      limit: HASH_PAGE,
+      ...(after === undefined ? {} : { after }),
+    });
+    for (const hash of page) {
+      if (known.has(hash) || !HASH.test(hash)) continue;
+      const row = await tables.get(HASHES, hash);
+      if (row === undefined) continue;
+      const { name, role } = isJsonObject(row) ? row : {};
+      stray.push({
+        hash,
+        name: `sha256:${hash.slice(0, 16)}`,
+        role: (typeof role === 'string' ? role : 'none') as Role,
+        createdAt: 0,
+        claims: typeof name === 'string' ? name : '',
+      });
+    }
+    after = page.at(-1);
+    if (after === undefined) return stray;
+  }
+}
 
 const badTokenName = (name: string) =>
   new RuntimeError('name_malformed', `A token cannot be called "${name.slice(0, 100)}".`, {

@@ -1,4 +1,5 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { QUARANTINED } from '../quarantine.ts';
 import type { Store, StreamInfo } from '../store.ts';
 import { eventPages } from './event-pages.ts';
 import { fromBackup } from './from-backup.ts';
@@ -164,12 +165,11 @@ async function readChecksums(store: Store, report: (fault: Fault) => void) {
   }
 }
 
-/** A stream's own word for a status that its events do not know: one that was branched off and not begun. */
-const BRANCHED_OFF = 'interrupted';
+/** Statuses that the events do not know: being restored, quarantined, or branched off and not begun. */
+const OWN_STATUSES: ReadonlySet<string> = new Set([RESTORING, QUARANTINED, 'interrupted']);
 
 function wrongStatus(status: string, folded: string | undefined): StreamFlaw | undefined {
-  if (folded === undefined || folded === status || status === RESTORING || status === BRANCHED_OFF)
-    return undefined;
+  if (folded === undefined || folded === status || OWN_STATUSES.has(status)) return undefined;
   return { found: `It is listed as ${status}, but its events say ${folded}.` };
 }
 

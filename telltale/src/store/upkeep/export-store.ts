@@ -1,3 +1,4 @@
+import { asBefore, QUARANTINE_TABLE } from '../quarantine.ts';
 import type { Store, StreamInfo } from '../store.ts';
 import { streamUnknown } from '../store-errors.ts';
 import { eventPages } from './event-pages.ts';
@@ -36,8 +37,9 @@ export async function* exportStore(store: Store, options: ExportOptions): AsyncG
   for (const stream of streams === undefined
     ? await allStreams(store, signal)
     : await withCalled(store, streams)) {
-    const info = await store.info(stream);
-    if (info === undefined) continue; // taken out meanwhile
+    const found = await store.info(stream);
+    if (found === undefined) continue; // taken out meanwhile
+    const info = await asBefore(store, found);
     if (info.status === RESTORING) counts.leftOut++;
     else {
       for await (const { text, events } of exportStream(store, info, options)) {
@@ -120,6 +122,7 @@ async function* exportTables(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<{ readonly text: string; readonly rows: number; readonly entries: number }, void> {
   for await (const { table, key, value, expiresAt } of allRows(store, signal)) {
+    if (table === QUARANTINE_TABLE) continue; // the streams carry what they were before
     const row = { table, key, value, ...(expiresAt === undefined ? {} : { expires_at: expiresAt }) };
     yield { text: toLine({ row }), rows: 1, entries: 0 };
   }

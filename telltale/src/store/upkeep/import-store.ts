@@ -2,16 +2,23 @@ import type { Clock } from '../../kernel/clock.ts';
 import { isJsonObject } from '../../kernel/json.ts';
 import type { Store } from '../store.ts';
 import { type DoneLine, FORMAT, HEADER } from './export-format.ts';
-import { beginStreamImport, type StreamImport } from './import-stream.ts';
+import type { StreamFront } from './hash-stream.ts';
+import { beginStreamImport, type StreamImport, type StreamOutcome } from './import-stream.ts';
 import { createTableImport } from './import-tables.ts';
 import type { NumberedLine } from './read-lines.ts';
 import { type ExportRecord, readRecord } from './read-record.ts';
-import { importMalformed, importNewer } from './upkeep-errors.ts';
+import { isReservedName } from './reserved-names.ts';
+import { importMalformed, importNewer, importReserved } from './upkeep-errors.ts';
 
 export interface ImportOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** Everything is looked at, and nothing written. */
   readonly dryRun?: boolean;
+  /**
+   * Somebody else may have written the file: rows and entries that grant rights or run are refused with
+   * `import_reserved`, and sessions and runs that have not ended are quarantined, so that nothing picks them up.
+   */
+  readonly isForeign?: boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ImportProgress) => void;
 }
@@ -29,35 +36,45 @@ export interface ImportReport {
   readonly events: number;
   readonly rows: number;
   readonly entries: number;
+  /** Streams that were quarantined, since they have not ended and the file is not trusted; absent where none was. */
+  readonly quarantined?: number;
 }
+
+/** Refused rows that an error names. */
+const MAX_NAMED = 10;
 
 /** Streams whose last commit is waited for while others are read. */
 const MAX_ENDING = 32;
 
 /**
  * Puts the lines of an export into a store. A stream is there as a whole or not at all; what is there already and the same
- * is left alone. Throws `import_malformed`, `import_newer` or `import_conflict`, with the line; what came before it stays.
+ * is left alone. Throws `import_malformed`, `import_newer`, `import_conflict` or `import_reserved`, with the line; what came
+ * before it stays, so whoever wants all or nothing makes a dry run first.
  */
 export async function importStore(
   store: Store,
   lines: AsyncIterable<NumberedLine>,
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const { clock, dryRun = false, signal, onProgress = () => undefined } = options;
+  const { clock, dryRun = false, isForeign = false, signal, onProgress = () => undefined } = options;
   const tables = createTableImport(store, clock, dryRun);
   const counts = { streams: 0, same: 0, events: 0, rows: 0, entries: 0 };
+  let quarantined = 0;
   const begun = new Map<string, number>();
+  const refused: string[] = [];
+  let refusedCount = 0;
   const ending = new Set<Promise<void>>();
   let current: StreamImport | undefined;
   let done: DoneLine | undefined;
   let number = 0;
   let failure: unknown;
 
-  const finish = (rest: () => Promise<'imported' | 'same'>) => {
+  const finish = (rest: () => Promise<StreamOutcome>) => {
     const ends = rest().then(
       (how) => {
         if (how === 'same') counts.same++;
         else counts.streams++;
+        if (how === 'quarantined') quarantined++;
         ending.delete(ends);
       },
       (thrown: unknown) => {
@@ -77,6 +94,15 @@ export async function importStore(
       throw importMalformed(number, `"${kind}" stands where stream "${current.stream}" has not ended.`);
   };
 
+  /** A dry run goes on to name the others; nothing else is written behind the first. */
+  const isRefused = (kind: 'table' | 'list', name: string, what: string): boolean => {
+    if (!isForeign || !isReservedName(name)) return false;
+    refusedCount++;
+    if (refused.length < MAX_NAMED) refused.push(`line ${number}: ${what} of the ${kind} ${shownName(name)}`);
+    if (!dryRun) throw importReserved(refused, refusedCount);
+    return true;
+  };
+
   const take = async (record: ExportRecord): Promise<void> => {
     switch (record.kind) {
       case 'stream': {
@@ -86,7 +112,9 @@ export async function importStore(
         if (first !== undefined)
           throw importMalformed(number, `Stream "${stream}" is in line ${first} already.`);
         begun.set(stream, number);
-        current = await beginStreamImport(store, record.front, number, dryRun);
+        const { parent } = record.front;
+        if (isForeign && parent !== undefined && !begun.has(parent)) await refuseAdoption(store, record.front, number);
+        current = await beginStreamImport(store, record.front, number, { dryRun, isForeign, clock });
         return;
       }
       case 'event':
@@ -108,10 +136,12 @@ export async function importStore(
       case 'row':
         outside('row');
         counts.rows++;
+        if (isRefused('table', record.row.table, `row ${shownName(record.row.key)}`)) return;
         return tables.row(number, record.row);
       case 'entry':
         outside('entry');
         counts.entries++;
+        if (isRefused('list', record.entry.list, `entry ${record.entry.n}`)) return;
         return tables.entry(number, record.entry);
       case 'done':
         outside('done');
@@ -134,6 +164,7 @@ export async function importStore(
     }
     if (number === 0) throw importMalformed(1, 'There is nothing: an export has a header at least.');
     if (done === undefined) throw brokenOff(number + 1);
+    if (refusedCount > 0) throw importReserved(refused, refusedCount);
     await tables.flush();
     await Promise.all(ending);
     if (failure !== undefined) throw failure;
@@ -144,8 +175,20 @@ export async function importStore(
     throw thrown;
   }
   const { rows, entries } = tables.written;
-  return { ...counts, rows, entries };
+  return { ...counts, rows, entries, ...(quarantined > 0 ? { quarantined } : {}) };
 }
+
+/** A file that is not trusted must not put a session below one of this store: that one would go on with it. */
+async function refuseAdoption(store: Store, { stream, parent }: StreamFront, line: number): Promise<void> {
+  if (parent === undefined || (await store.info(stream)) !== undefined) return;
+  if ((await store.info(parent)) === undefined) return;
+  throw importReserved([`line ${line}: ${shownName(stream)}, as called by ${shownName(parent)} of this store`], 1);
+}
+
+const MAX_NAME = 80;
+/** A name from the file as it may stand in a message: quoted, clipped, with what is unprintable escaped. */
+const shownName = (name: string): string =>
+  JSON.stringify(name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name);
 
 function readHeader({ number, text }: NumberedLine): void {
   let header: unknown;

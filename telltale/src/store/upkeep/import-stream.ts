@@ -1,3 +1,5 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { asBefore, hasEnded, noteQuarantine, QUARANTINED } from '../quarantine.ts';
 import type { InboxMessage, Store, StoredSnapshot, StreamWriter } from '../store.ts';
 import { appendCommitted } from './append-committed.ts';
 import type { EndLine } from './export-format.ts';
@@ -6,6 +8,17 @@ import { RESTORING } from './upkeep.ts';
 import { importConflict, importMalformed } from './upkeep-errors.ts';
 import { createStreamVerifier, type StreamFlaw } from './verify-stream.ts';
 
+export type StreamOutcome = 'imported' | 'quarantined' | 'same';
+
+export interface StreamImportOptions {
+  readonly dryRun: boolean;
+  /** It is quarantined unless it has ended. */
+  readonly isForeign: boolean;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+const FOREIGN = 'It was imported from a file that is not trusted.';
+
 /** One stream on its way in. It is there as a whole, or not at all. */
 export interface StreamImport {
   readonly stream: string;
@@ -13,7 +26,7 @@ export interface StreamImport {
   snapshot(line: number, snapshot: StoredSnapshot): Promise<void>;
   message(message: Omit<InboxMessage, 'id'>): void;
   /** What remains to be done; it may be awaited later, while others are read. */
-  end(line: number, end: EndLine): Promise<() => Promise<'imported' | 'same'>>;
+  end(line: number, end: EndLine): Promise<() => Promise<StreamOutcome>>;
   /** Takes out what is there of it. */
   abandon(): Promise<void>;
 }
@@ -25,7 +38,7 @@ export async function beginStreamImport(
   store: Store,
   front: StreamFront,
   line: number,
-  dryRun: boolean,
+  { dryRun, isForeign, clock }: StreamImportOptions,
 ): Promise<StreamImport> {
   const { stream, kind, name, title, parent } = front;
   const verifier = createStreamVerifier(front);
@@ -87,20 +100,25 @@ export async function beginStreamImport(
           'Export it again; or, where it was changed on purpose, take "sha256" out of that line.',
         );
       if (isThere) {
-        if ((await hashStream(store, before)) !== found) throw importConflict(line, `Stream "${stream}"`);
+        if ((await hashStream(store, await asBefore(store, before))) !== found) throw importConflict(line, `Stream "${stream}"`);
         return async () => 'same';
       }
       const last = flush();
       last.catch(() => undefined); // told when it is awaited below
       const to = writer;
+      const isQuarantined = isForeign && !hasEnded(front);
       return async () => {
-        if (to === undefined) return 'imported';
+        if (to === undefined) return isQuarantined ? 'quarantined' : 'imported';
         await last;
         const { status, due, createdAt, updatedAt } = front;
-        const times = { createdAt, updatedAt, ...(due === undefined ? {} : { due }) };
-        await store.upkeep.settle(stream, to.epoch, { status, ...times, messages });
+        const wait = due === undefined ? {} : { due };
+        const times = { createdAt, updatedAt, messages };
+        if (isQuarantined) {
+          await noteQuarantine(store, stream, { why: FOREIGN, at: clock.now(), status, ...wait });
+          await store.upkeep.settle(stream, to.epoch, { status: QUARANTINED, ...times });
+        } else await store.upkeep.settle(stream, to.epoch, { status, ...times, ...wait });
         await to.release();
-        return 'imported';
+        return isQuarantined ? 'quarantined' : 'imported';
       };
     },
     async abandon() {

@@ -21,6 +21,8 @@ export function createTableImport(store: Store, clock: Pick<Clock, 'now'>, dryRu
   const written = { rows: 0, entries: 0 };
   let rows: { readonly line: number; readonly row: TableRow }[] = [];
   let entries: { readonly line: number; readonly entry: EntryLine }[] = [];
+  /** A row that comes twice would be refused half-way. */
+  const seen = new Map<string, number>();
   /** The last entry of each list so far. */
   const last = new Map<string, number>();
 
@@ -64,6 +66,10 @@ export function createTableImport(store: Store, clock: Pick<Clock, 'now'>, dryRu
     written,
     flush,
     async row(line, row) {
+      const name = JSON.stringify([row.table, row.key]);
+      const first = seen.get(name);
+      if (first !== undefined) throw importMalformed(line, `The same row is in line ${first} already.`);
+      seen.set(name, line);
       rows.push({ line, row });
       if (rows.length >= AT_ONCE) await flush();
     },

@@ -30,6 +30,15 @@ export const importConflict = (line: number, what: string) =>
     },
   );
 
+export const importReserved = (named: readonly string[], count: number) =>
+  new RuntimeError(
+    'import_reserved',
+    `The file has ${count === 1 ? 'a row that grants' : `${count} rows that grant`} rights or run${count === 1 ? 's' : ''} by ${count === 1 ? 'itself' : 'themselves'}: ${listed(named, count - named.length)}.`,
+    {
+      hint: 'Nothing was imported. Add --trusted only to restore your own backup. To import the sessions alone, export them with: telltale store export FILE --session ID',
+    },
+  );
+
 export const copyNotEmpty = (to: string, streams: number) =>
   new RuntimeError(
     'store_not_empty',

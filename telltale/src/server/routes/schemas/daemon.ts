@@ -71,6 +71,7 @@ const tokenShape: Shape<TokenInfo> = {
   createdAt: time,
   createdBy: text.optional(),
   lastUsedAt: time.optional(),
+  claims: text.optional(),
 };
 
 export const tokenPage = pageOf('TokenPage', answered<TokenInfo>('Token', tokenShape));

@@ -4,7 +4,7 @@ import { nearest, suggest } from '../kernel/nearest.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isMap } from '../manifest/schema/is-map.ts';
 import { clip, showValue } from '../manifest/schema/show-value.ts';
-import { compile, type SchemaErrors } from '../manifest/schema/user-schemas/ajv.ts';
+import { compile, type SchemaErrors, TOO_COMPLEX_KEYWORD } from '../manifest/schema/user-schemas/ajv.ts';
 
 /** Says what is wrong with a value, and where; undefined if nothing is. */
 export type Check = (value: JsonObject) => RuntimeError | undefined;
@@ -13,8 +13,12 @@ export type Check = (value: JsonObject) => RuntimeError | undefined;
  * Judges a target's parameters by its schema, which the manifest's own check has found sound. `what` names the target:
  * `tool "search"`. Compiled at the first call: that takes a millisecond, and most tools are never called.
  */
-export function compileCheck(schema: JsonObject, what: string): Check {
-  const violation = compileViolation(schema, `The schema of ${what}`);
+export function compileCheck(
+  schema: JsonObject,
+  what: string,
+  whose = `The schema of ${what}`,
+): Check {
+  const violation = compileViolation(schema, whose);
   return (value) => {
     const found = violation(value);
     if (found === undefined || found instanceof RuntimeError) return found;
@@ -39,6 +43,7 @@ export function compileViolation(
     if (validate instanceof RuntimeError) return validate;
     const errors = validate(value);
     if (errors.length === 0) return undefined;
+    if (errors[0]?.keyword === TOO_COMPLEX_KEYWORD) return schemaTooComplex(whose);
     // Of alternatives (anyOf) each complains; the one that came deepest is most likely the one that was meant.
     const [deepest] = errors.toSorted((a, b) => depth(b) - depth(a));
     return deepest === undefined ? undefined : describe(deepest, value, schema);
@@ -52,6 +57,11 @@ function compiled(schema: JsonObject, whose: string): ReturnType<typeof compile>
     return new RuntimeError('bad_schema', `${whose} cannot be compiled.`, { cause });
   }
 }
+
+const schemaTooComplex = (whose: string) =>
+  new RuntimeError('schema_too_complex', `${whose} takes too many steps to judge this value.`, {
+    hint: 'Give a smaller value, with less nested in it. Whoever wrote the schema can fix it: it refers to itself in several alternatives.',
+  });
 
 type SchemaError = SchemaErrors[number];
 

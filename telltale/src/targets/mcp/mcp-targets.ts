@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { compileCheck } from '../check-parameters.ts';
@@ -6,7 +6,7 @@ import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import type { Target } from '../target.ts';
 import { mcpTargetName } from './mcp-names.ts';
 import { mcpResult } from './mcp-result.ts';
-import { usableSchema } from './mcp-schema.ts';
+import { createSchemaIntake } from './mcp-schema.ts';
 import type { McpServer, McpTool } from './mcp-server.ts';
 
 const MAX_DESCRIPTION = 8_000;
@@ -17,19 +17,19 @@ const MAX_DESCRIPTION = 8_000;
  */
 export function* mcpTargets(server: McpServer, taken: ReadonlySet<string>): Generator<Target> {
   const named = new Map<string, string>();
+  const intake = createSchemaIntake();
   for (const tool of server.tools) {
     if (taken.has(tool.name)) continue;
     const name = mcpTargetName(server.name, tool.name);
     const other = named.get(name);
     if (other !== undefined) throw namedAlike(server.name, name, other, tool.name);
     named.set(name, tool.name);
-    yield mcpTarget(server, tool, name);
+    yield mcpTarget(server, tool, name, intake(tool.inputSchema));
   }
 }
 
-function mcpTarget(server: McpServer, tool: McpTool, name: string): Target {
+function mcpTarget(server: McpServer, tool: McpTool, name: string, parameters: JsonObject): Target {
   const what = `tool "${name}"`;
-  const parameters = usableSchema(tool.inputSchema);
   return {
     kind: 'tool',
     name,
@@ -37,7 +37,7 @@ function mcpTarget(server: McpServer, tool: McpTool, name: string): Target {
     parameters,
     idempotent: tool.idempotent,
     start: 'on_close',
-    check: compileCheck(parameters, what),
+    check: compileCheck(parameters, what, `The schema of ${what} of the MCP server "${server.name}"`),
     async run(call) {
       const { input, signal } = call;
       const onProgress = (data: Json) => call.progress(data);

@@ -13,15 +13,23 @@ import { walkUserSchema } from './walk-user-schema.ts';
  * references, so size, depth, patterns and where references lead are judged first.
  */
 export function checkUserSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
+  const findings = checkWithoutCompiling(schema);
+  if (isFatal(findings) || isPlainSchema(schema)) return findings;
+  const compiled = compiledOrNot(schema);
+  return compiled.ok ? findings : [...findings, compiled.error];
+}
+
+/** The same but for what only shows when ajv compiles it, which takes much longer than all the rest. */
+export function checkWithoutCompiling(
+  schema: Readonly<Record<string, unknown>>,
+): readonly SchemaFinding[] {
   const findings = walkUserSchema(schema);
   if (isFatal(findings) || isPlainSchema(schema)) return findings;
   const meta = metaSchema();
   if (!meta.validateSchema(schema as JsonObject))
     return [...findings, ...metaFindings(schema, meta.errors ?? [])];
   const expansion = checkExpansion(schema);
-  if (expansion.length > 0) return [...findings, ...expansion];
-  const compiled = compiledOrNot(schema);
-  return compiled.ok ? findings : [...findings, compiled.error];
+  return [...findings, ...expansion];
 }
 
 function compiledOrNot(

@@ -1,4 +1,4 @@
-import type { FuncKeywordDefinition } from 'ajv/dist/2020.js';
+import type { CodeKeywordDefinition, FuncKeywordDefinition } from 'ajv/dist/2020.js';
 import type { Pattern } from '../../../conditions/linear-regex.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 import { canonicalJson } from '../../project/canonical-json.ts';
@@ -9,14 +9,25 @@ import { DATA_KEYWORDS, NAMING_KEYWORDS } from './schema-keywords.ts';
  * How much work one value may be for a schema. A small schema that refers to itself twice doubles the work at each level
  * of a value, so neither the size of the schema nor that of the value bounds it. The count is the same on every machine.
  */
-const MAX_STEPS = 2_000_000;
+const MAX_STEPS = 1_000_000;
 /** A large value may take more: so many steps for each of its parts. */
 const STEPS_A_PART = 16;
 /** Characters that are compared or searched for the price of one step. */
 const CHARS_A_STEP = 64;
+/** Characters of a value that is written out, to compare it with others. */
+const WRITTEN_A_STEP = 8;
 /** Characters times instructions of a pattern for one step. */
 const SEARCH_A_STEP = 256;
-const KEYS_A_STEP = 16;
+/** One key of an object that a keyword such as `additionalProperties` goes through. */
+const STEPS_A_KEY = 4;
+/** Characters of a schema's own lists that are gone through for one step. */
+const DATA_A_STEP = 512;
+
+/** What it costs to judge a value by one part of a schema, whatever the value is, and for each key of an object. */
+interface PartCost {
+  readonly once: number;
+  readonly aKey: number;
+}
 
 /** Thrown out of a validation that takes too many steps. */
 export class TooManySteps extends Error {}
@@ -52,10 +63,11 @@ export class StepBudget {
   }
 
   /** One part of a schema is about to judge this value. */
-  judge(value: unknown): void {
-    if (typeof value === 'string') this.spend(1 + value.length / CHARS_A_STEP);
-    else if (typeof value === 'object' && value !== null) this.spend(1 + this.#keysOf(value) / KEYS_A_STEP);
-    else this.spend(1);
+  #judge(value: unknown, once: number, aKey: number): void {
+    if (typeof value === 'string') this.spend(once + value.length / CHARS_A_STEP);
+    else if (aKey > 0 && typeof value === 'object' && value !== null)
+      this.spend(once + this.#keysOf(value) * aKey);
+    else this.spend(once);
   }
 
   #keysOf(value: object): number {
@@ -99,40 +111,19 @@ export class StepBudget {
 
   #canonical(value: Json): string {
     const text = canonicalJson(value);
-    this.spend(text.length / CHARS_A_STEP);
+    this.spend(text.length / WRITTEN_A_STEP);
     return text;
   }
 
-  /** Ajv's own compares with each allowed value in turn. */
-  enumeration(): FuncKeywordDefinition {
-    return {
-      keyword: 'enum',
-      schemaType: 'array',
-      error: { message: 'must be equal to one of the allowed values' },
-      errors: 'full',
-      compile: (allowed: readonly Json[]) => {
-        const scalars = new Set<Json>();
-        const others = new Set<string>();
-        for (const each of allowed)
-          if (typeof each === 'object' && each !== null) others.add(canonicalJson(each));
-          else scalars.add(each);
-        return (value: Json) =>
-          typeof value === 'object' && value !== null
-            ? others.size > 0 && others.has(this.#canonical(value))
-            : scalars.has(value);
-      },
-    };
-  }
-
-  /** The keyword that `withSteps` puts into each part of a schema. */
-  step(): FuncKeywordDefinition {
+  /** The keyword that `withSteps` puts into each part of a schema: one call in what ajv generates. */
+  step({ _ }: Pick<typeof import('ajv/dist/2020.js'), '_'>): CodeKeywordDefinition {
+    const judge = (value: unknown, once: number, aKey: number) => this.#judge(value, once, aKey);
     return {
       keyword: STEP,
-      schemaType: 'boolean',
-      errors: false,
-      compile: () => (value: unknown) => {
-        this.judge(value);
-        return true;
+      schemaType: 'object',
+      code: ({ gen, data, schema }) => {
+        const { once, aKey } = schema as PartCost;
+        gen.code(_`${gen.scopeValue('func', { ref: judge })}(${data}, ${once}, ${aKey})`);
       },
     };
   }
@@ -149,7 +140,7 @@ export function withSteps(schema: JsonObject): JsonObject {
 function stepping(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(stepping);
   if (!isMap(schema)) return schema;
-  const copy: Record<string, Json> = { [STEP]: true };
+  const copy: Record<string, Json> = { [STEP]: { ...costOf(schema as JsonObject) } };
   for (const [key, value] of Object.entries(schema as JsonObject)) {
     if (key === STEP) continue;
     let inner: Json = value;
@@ -160,6 +151,27 @@ function stepping(schema: Json): Json {
   }
   return copy;
 }
+
+/** What one judgment costs whatever the value is: lists of allowed values and required names are gone through. */
+function costOf(schema: JsonObject): PartCost {
+  const { enum: allowed, const: only, required, dependentRequired, patternProperties } = schema;
+  let characters = 0;
+  for (const data of [allowed, only, required, dependentRequired])
+    if (typeof data === 'object' && data !== null) characters += JSON.stringify(data).length;
+  const loops = KEY_LOOPS.filter((keyword) => Object.hasOwn(schema, keyword)).length;
+  const patterns = isMap(patternProperties) ? Object.keys(patternProperties).length : 0;
+  return { once: 1 + characters / DATA_A_STEP, aKey: (loops + patterns) * STEPS_A_KEY };
+}
+
+/** Keywords that go through all keys of an object. */
+const KEY_LOOPS = [
+  'additionalProperties',
+  'unevaluatedProperties',
+  'propertyNames',
+  'minProperties',
+  'maxProperties',
+  'dependentSchemas',
+];
 
 /** Values inside one another, counted without recursion: it may be nested to any depth. */
 function partsOf(root: unknown): number {

@@ -1,6 +1,7 @@
 import { isCollection, isScalar, type ParsedNode } from 'yaml';
 import type { Json } from '../kernel/json.ts';
 import type { Diagnostic, Finding, Span } from './diagnostic.ts';
+import type { EnvValue } from './env/hide-env.ts';
 import type { Env } from './env/substitute-env.ts';
 import type { Issue, IssuePath } from './issue.ts';
 import { redactFinding } from './redact.ts';
@@ -16,6 +17,8 @@ import { syntaxFindings } from './yaml/syntax-findings.ts';
 export interface OpenDocument {
   /** Environment variables put in, where there are any; nothing else done to it. */
   readonly value: Json;
+  /** The variables that were put in. */
+  readonly fromEnv: readonly EnvValue[];
   /** Whether it is over a limit, so that `value` holds only a part. */
   readonly isCut: boolean;
   /** What could not be read as JSON, each placed when it is asked for. */
@@ -91,6 +94,7 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
   );
   return {
     value: read.value,
+    fromEnv: secrets,
     isCut: read.isCut,
     problems,
     place,

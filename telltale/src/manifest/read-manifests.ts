@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import { checkManifest, type Manifest } from './check-manifest.ts';
 import type { Diagnostic, Finding, Span } from './diagnostic.ts';
+import type { EnvValue } from './env/hide-env.ts';
 import type { Env } from './env/substitute-env.ts';
 import type { IssuePath } from './issue.ts';
 import { MANIFEST_LIMITS } from './limits.ts';
@@ -22,6 +23,8 @@ export interface ReadDocument {
   readonly diagnose: (query: LocateQuery, finding: Finding) => Diagnostic;
   /** Line from 1 of what a path leads to. */
   readonly lineOf: (path: IssuePath) => number;
+  /** The variables that were put in. */
+  readonly fromEnv?: readonly EnvValue[];
   /** What belongs to it and is no JSON, where it was written in code. */
   readonly code?: object;
 }
@@ -105,6 +108,7 @@ function readDocument(
         ...(isWhole ? { manifest: checked.manifest } : {}),
         diagnose: diagnosePlaced,
         lineOf: opened.lineOf,
+        fromEnv: [...opened.fromEnv, ...(beside?.document?.fromEnv ?? [])],
       },
     ],
     diagnostics,

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { suggest } from '../../kernel/nearest.ts';
+import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { type EnvValue, envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import type { LoadedManifest } from '../../manifest/project/project.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Io } from '../io.ts';
@@ -19,7 +21,10 @@ export async function chooseWorkflow(
 ): Promise<WorkflowManifest | undefined> {
   const checked = await checkedManifests(path, io, options);
   if (checked === undefined) return undefined;
-  const all = checked.projects.flatMap(({ manifests }) => manifests.flatMap(workflowIn));
+  const all = checked.projects.flatMap(({ manifests }) => {
+    const fromEnv = envOf(manifests);
+    return manifests.flatMap((each) => workflowIn(each, fromEnv));
+  });
   const own = all
     .filter(({ file }) => resolve(file) === resolve(io.cwd, path))
     .map(({ workflow }) => workflow);
@@ -36,8 +41,11 @@ export async function chooseWorkflow(
   return only;
 }
 
-const workflowIn = ({ manifest, file }: LoadedManifest) =>
-  manifest.kind === 'Workflow' ? [{ workflow: manifest, file }] : [];
+/** For a drawing that others may see: what came from the environment stands as the name of its variable. */
+const workflowIn = ({ manifest, file }: LoadedManifest, fromEnv: readonly EnvValue[]) =>
+  manifest.kind === 'Workflow'
+    ? [{ workflow: hideEnv(manifest as unknown as Json, fromEnv) as unknown as WorkflowManifest, file }]
+    : [];
 
 const names = (workflows: readonly WorkflowManifest[]): readonly string[] => [
   ...new Set(workflows.map((each) => each.name)),

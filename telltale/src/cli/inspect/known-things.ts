@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import type { LoadedManifest } from '../../manifest/project/project.ts';
 import type { AgentManifest, Manifest } from '../../manifest/schema/kinds.ts';
 import type { Target } from '../../targets/target.ts';
@@ -43,9 +44,18 @@ export async function knownThings(path: string, io: Io): Promise<KnownThings> {
   const { projects, diagnostics } = await validateManifests([path], { env, cwd, signal });
   const loaded = projects.flatMap(({ manifests }) => manifests);
   const things: Thing[] = [];
-  for (const each of loaded) things.push(await thingOf(each, loaded, io));
+  const fromEnv = envOf(loaded).filter(({ name, value }) => value !== `<${name}>`);
+  const hidden = <T>(part: T): T =>
+    part === undefined ? part : (hideEnv(JSON.parse(JSON.stringify(part)) as Json, fromEnv) as T);
+  const shown = ({ manifest, parameters, description, ...thing }: Thing): Thing => ({
+    ...thing,
+    ...(manifest === undefined ? {} : { manifest: hidden(manifest) }),
+    ...(parameters === undefined ? {} : { parameters: hidden(parameters) }),
+    ...(description === undefined ? {} : { description: hidden(description) }),
+  });
+  for (const each of loaded) things.push(shown(await thingOf(each, loaded, io)));
   for (const { manifest, file, line } of loaded)
-    if (manifest.kind === 'Agent') things.push(...promptsOf(manifest, file, line));
+    if (manifest.kind === 'Agent') things.push(...promptsOf(manifest, file, line).map(shown));
   return {
     things: [...things, ...(await builtIn(loaded, io))],
     mistakes: diagnostics.filter(({ severity }) => severity === 'error').length,

@@ -86,7 +86,7 @@ function checkImports(owner: ProjectDocument, links: readonly ImportLink[], byFi
 }
 
 function loaded(each: ProjectDocument, links: readonly ImportLink[], byFile: ByFile): LoadedManifest[] {
-  const { manifest, value, code } = each.document;
+  const { manifest, value, code, fromEnv = [] } = each.document;
   if (manifest === undefined || each.name === undefined) return [];
   const kind = each.kind as ManifestKind;
   return [
@@ -99,6 +99,7 @@ function loaded(each: ProjectDocument, links: readonly ImportLink[], byFile: ByF
       line: each.line,
       hash: createHash('sha256').update(canonicalJson(value)).digest('hex'),
       imports: Object.freeze(links.flatMap((link) => resolvedImport(link, byFile))),
+      ...(fromEnv.length === 0 ? {} : { fromEnv: Object.freeze(fromEnv) }),
       ...(code === undefined ? {} : { code }),
     }),
   ];

@@ -1,3 +1,4 @@
+import type { EnvValue } from '../env/hide-env.ts';
 import type { Manifest, ManifestKind } from '../check-manifest.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 
@@ -40,6 +41,8 @@ export interface LoadedManifest {
   readonly hash: string;
   /** What an agent imports; empty for other kinds. */
   readonly imports: readonly ResolvedImport[];
+  /** The environment variables that were put in: what is shown of the manifest has their names instead. */
+  readonly fromEnv?: readonly EnvValue[];
   /** What belongs to a manifest that was written in code and is no JSON. The rooms that run it know its shape. */
   readonly code?: object;
 }

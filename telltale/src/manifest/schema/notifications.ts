@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { webhookSecret } from './webhook-secret.ts';
 import { choiceByKey } from './choice.ts';
 import { closed } from './closed.ts';
 import { commandLine } from './hooks.ts';
@@ -33,7 +34,7 @@ const webhook = closed(
   },
   {
     url: nonEmptyText('The address: http or https.'),
-    secret: nonEmptyText('The key of its signature, whsec_BASE64 or any text; take it from the environment.'),
+    secret: webhookSecret('The key of its signature, whsec_BASE64 or any text; take it from the environment.'),
     headers: z
       .record(z.string(), text('The value of a header.'))
       .prefault({})

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { webhookSecret } from './webhook-secret.ts';
 import { choiceByValue } from './choice.ts';
 import { closed, type Slips } from './closed.ts';
 import { conditions } from './conditions.ts';
 import { cron } from './cron.ts';
 import { test } from './decision.ts';
 import { eventType } from './event-types.ts';
-import { name, nonEmptyText } from './names.ts';
+import { name } from './names.ts';
 import { count, flag } from './numbers.ts';
 import { once } from './once.ts';
 import { duration, positiveDuration } from './quantities.ts';
@@ -144,7 +145,7 @@ const triggers = () => ({
     {
       type: z.literal('webhook'),
       hook: name("The name after /hooks/; the workflow's own if absent.").optional(),
-      secret: nonEmptyText(
+      secret: webhookSecret(
         'The key of the HMAC signature, whsec_BASE64 or any text; take it from the environment.',
       ),
       signature: z

@@ -1,5 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { AgentInfo, WorkflowInfo } from '../../client/api.ts';
+import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { workflowsOf } from '../../session/runs/workflow-catalog.ts';
@@ -61,7 +62,7 @@ export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog }: ServerEdges):
         );
       return {
         ...infoOf(entry),
-        manifest: entry.agent === undefined ? null : shownAgent(entry.agent.manifest),
+        manifest: entry.agent === undefined ? null : shownAgent(entry.agent),
         files: await agentFiles(entry),
       };
     },
@@ -79,18 +80,19 @@ export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog }: ServerEdges):
         .flatMap(({ name, agent }): readonly WorkflowInfo[] =>
           agent === undefined
             ? []
-            : [...workflowsOf(agent).values()].map((workflow) => workflowInfo(name, workflow)),
+            : [...workflowsOf(agent).values()].map((workflow) => workflowInfo(name, workflow, envOf(agent.project.manifests))),
         ),
     }),
   );
 }
 
 function infoOf({ name, path, agent, loadedAt, problems }: CatalogEntry): AgentInfo {
+  const fromEnv = envOf(agent?.project.manifests ?? []);
   const description = agent?.manifest.description;
   return {
     ...{ name, path, loadedAt, problems },
-    ...(description === undefined ? {} : { description }),
-    model: agent?.manifest.model ?? '',
+    ...(description === undefined ? {} : { description: hideEnv(description, fromEnv) }),
+    model: hideEnv(agent?.manifest.model ?? '', fromEnv),
     workflows: agent === undefined ? [] : [...workflowsOf(agent).keys()],
     usable: agent !== undefined,
   };

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import { shownManifest } from '../../session/runs/shown-manifest.ts';
 
 /** Keys under which manifests have what comes out of the environment and is nobody's to read. */
@@ -10,9 +11,12 @@ const HIDDEN: ReadonlySet<string> = new Set([
 
 const HIDDEN_VALUE = '(hidden)';
 
-/** An agent's manifest as it is in force, without what may hold secrets. Its files have the names of variables instead. */
-export const shownAgent = (manifest: AgentManifest): JsonObject =>
-  withoutSecrets(shownManifest(manifest)) as JsonObject;
+/**
+ * An agent's manifest as it is in force. What came from the environment is shown as the variable that it came from,
+ * and what stands under a key that secrets stand under is left out, also where the file has it in plain text.
+ */
+export const shownAgent = ({ manifest, project }: Pick<LoadedAgent, 'manifest' | 'project'>): JsonObject =>
+  hideEnv(withoutSecrets(shownManifest(manifest)) as JsonObject, envOf(project.manifests));
 
 /** Plain data, and nothing under keys that secrets stand under. */
 export function withoutSecrets(value: unknown): Json {

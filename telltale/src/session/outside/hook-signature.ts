@@ -29,6 +29,13 @@ const MAX_SIGNATURES = 16;
 const ID = /^[\x21-\x7e]{1,256}$/;
 const EVENT = /^[\w.-]{1,64}$/;
 
+/** A check against an empty key would let everybody pass: what a manifest check should have found. */
+const checkKey = (hook: string, secret: string, scheme: HookSignature): Buffer => {
+  const key = keyOf(secret);
+  if (key.length === 0) throw badSignature(hook, scheme);
+  return key;
+};
+
 /** Throws `bad_signature`, or `hook_stale` where all is right but the time. */
 export const checkSignature: Readonly<Record<HookSignature, (delivery: Delivery) => SignedDelivery>> = {
   /** standardwebhooks.com: the id and the time are signed with the body. */
@@ -36,7 +43,7 @@ export const checkSignature: Readonly<Record<HookSignature, (delivery: Delivery)
     const id = needed(hook, headers, 'webhook-id');
     const stamp = needed(hook, headers, 'webhook-timestamp');
     const given = needed(hook, headers, 'webhook-signature');
-    const expected = createHmac('sha256', keyOf(secret)).update(`${id}.${stamp}.`).update(body).digest();
+    const expected = createHmac('sha256', checkKey(hook, secret, 'standard')).update(`${id}.${stamp}.`).update(body).digest();
     const isSigned = given
       .split(' ', MAX_SIGNATURES)
       .some((each) => each.startsWith('v1,') && isEqual(Buffer.from(each.slice(3), 'base64'), expected));
@@ -49,7 +56,7 @@ export const checkSignature: Readonly<Record<HookSignature, (delivery: Delivery)
   /** Only the body is signed: neither the id nor a time can be trusted. */
   github({ hook, body, headers, secret }) {
     const given = needed(hook, headers, 'x-hub-signature-256');
-    const expected = createHmac('sha256', keyOf(secret)).update(body).digest();
+    const expected = createHmac('sha256', checkKey(hook, secret, 'github')).update(body).digest();
     const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(given) ?? [];
     if (!isEqual(Buffer.from(hex, 'hex'), expected)) throw badSignature(hook, 'github');
     const id = headers['x-github-delivery'];

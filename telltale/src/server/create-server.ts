@@ -8,6 +8,8 @@ import { type AuditRequests, createAuditRequests } from './http/audit-requests.t
 import { serveFiles, serveHealth, serveMetrics } from './http/basic-routes.ts';
 import { answerCors } from './http/cors.ts';
 import { type App, createApp, refuseMethods } from './http/create-app.ts';
+import type { Listeners } from './hooks/listeners.ts';
+import { refuseUnknownHooks } from './hooks/mount-hooks.ts';
 import { type ErrorEdges, errorAnswer, sendError } from './http/error-answer.ts';
 import { type GuardRules, isReading, refuseHead } from './http/guard.ts';
 import { badUrl, needsToken, serverClosing } from './http/http-errors.ts';
@@ -43,6 +45,8 @@ export interface ServerOptions extends Omit<ServerEdges, 'closing'> {
   /** Why the server is not ready yet: `recovering`. */
   readonly notReady?: () => string | undefined;
   readonly mounts: readonly Mount[];
+  /** The hooks that are listened to: posts to others are refused before their bodies are read. */
+  readonly hooks?: Pick<Listeners, 'hooks'>;
 }
 
 export interface Server {
@@ -89,6 +93,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   });
   app.use(createAccess({ tokens, clock, limits }));
   refuseMethods(app, errors);
+  if (options.hooks !== undefined) app.use(refuseUnknownHooks(options.hooks));
   app.use(readBody(limits));
   app.use(createIdempotency({ tables: runtime.store.tables, clock, newId: () => ids.next(), onError }));
   if (options.metrics !== undefined) serveMetrics(app, options.metrics);

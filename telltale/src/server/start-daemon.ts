@@ -67,6 +67,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     ...options,
     ...{ streams, notifications, tokens, audit },
     notReady: () => (isRecovering ? 'recovering' : undefined),
+    hooks: listeners,
     mounts: [mountHooks(listeners), mountRoutes, mountProtocols],
   }).catch(async (thrown) => {
     await streams.close();

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
 import { holdsInfinity } from '../../kernel/holds-infinity.ts';
+import { MAX_HOOK_BYTES } from '../../session/outside/receive-hook.ts';
 import type { AppEnv } from '../server-edges.ts';
 import { isReading } from './guard.ts';
 import { badJson, bodyTooLarge, clientGone, jsonTooDeep, wrongMediaType } from './http-errors.ts';
@@ -21,10 +22,11 @@ export const readBody =
   async (c, next) => {
     if (!isReading(c.req.method)) {
       const { incoming, outgoing } = c.env;
-      const body = await bytesOf(incoming, outgoing, limits.bodyBytes);
+      const isHook = c.req.path.startsWith(HOOKS);
+      const limit = isHook ? Math.min(limits.bodyBytes, MAX_HOOK_BYTES) : limits.bodyBytes;
+      const body = await bytesOf(incoming, outgoing, limit);
       (incoming as WithRawBody).rawBody = body;
-      if (body.length > 0 && !c.req.path.startsWith(HOOKS))
-        checkJson(body, incoming.headers, limits.jsonDepth);
+      if (body.length > 0 && !isHook) checkJson(body, incoming.headers, limits.jsonDepth);
     }
     await next();
   };

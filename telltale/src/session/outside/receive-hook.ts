@@ -9,7 +9,7 @@ import type { HookGuard } from './hook-guard.ts';
 import { checkSignature } from './hook-signature.ts';
 
 /** Of what is posted to a hook: it goes on the log of the run whole. */
-const MAX_HOOK_BYTES = 1024 * 1024;
+export const MAX_HOOK_BYTES = 1024 * 1024;
 
 export type Webhook = Extract<OutsideTrigger, { readonly type: 'webhook' }>;
 

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { visibleText } from '../../../telltale/src/kernel/visible-text.ts';
 import { formatWhole } from '../format/format-number.ts';
 import { cx } from './class-names.ts';
 
@@ -12,14 +13,14 @@ export interface CodeProps {
   readonly className?: string;
 }
 
-/** Text as it is, in a well. Always a text node: nothing in it is ever read as markup. */
+/** Text as it is, in a well, with what cannot be seen spelled out. Always a text node: nothing in it is ever read as markup. */
 export function Code({ text, className }: CodeProps) {
   const [shown, setShown] = useState(FIRST);
   const rest = text.length - shown;
   return (
     <div className={cx('rounded-md bg-sunken', className)}>
       <pre className="overflow-x-auto p-2.5 font-mono text-small break-words whitespace-pre-wrap text-ink">
-        {rest > 0 ? text.slice(0, shown) : text}
+        {visibleText(rest > 0 ? text.slice(0, shown) : text)}
       </pre>
       {rest > 0 ? (
         <button

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { isJsonObject, type Json } from '../../../telltale/src/kernel/json.ts';
+import { visibleText } from '../../../telltale/src/kernel/visible-text.ts';
 import { formatWhole } from '../format/format-number.ts';
 import { cx } from './class-names.ts';
 import { Icon } from './icon.tsx';
@@ -17,7 +18,7 @@ export interface JsonViewProps {
   readonly className?: string;
 }
 
-/** A value to look into. Text only, whatever it holds. */
+/** A value to look into. Text only, whatever it holds; what cannot be seen in it is spelled out. */
 export const JsonView = ({ value, label, className }: JsonViewProps) => (
   <section
     aria-label={label ?? 'Value'}
@@ -50,7 +51,7 @@ function Value({ value, level, name }: ValueProps): ReactNode {
 }
 
 const Name = ({ name }: { readonly name: string | undefined }) =>
-  name === undefined ? null : <span className="shrink-0 text-ink-faint">{name}:</span>;
+  name === undefined ? null : <span className="shrink-0 text-ink-faint">{visibleText(name)}:</span>;
 
 interface EntriesProps {
   readonly name: string | undefined;
@@ -102,7 +103,7 @@ function Text({ text }: { readonly text: string }) {
   const rest = text.length - shown;
   return (
     <span className="min-w-0 break-words whitespace-pre-wrap text-done">
-      {rest > 0 ? text.slice(0, shown) : text === '' ? '""' : text}
+      {text === '' ? '""' : visibleText(rest > 0 ? text.slice(0, shown) : text)}
       {rest > 0 ? (
         <More onClick={() => setShown(shown + MORE_CHARACTERS)}>… {formatWhole(rest)} more characters</More>
       ) : null}

@@ -19,9 +19,10 @@ export async function recoverRuns(
   store: Store,
   now: number,
   onWaits: (info: StreamInfo) => void = () => undefined,
+  except: ReadonlySet<string> = new Set(),
 ): Promise<readonly string[]> {
   const alive = await store.list({ kind: 'run', status: ['running', 'waiting'] });
-  const left = alive.filter(({ owner }) => owner === undefined).reverse();
+  const left = alive.filter(({ owner, stream }) => owner === undefined && !except.has(stream)).reverse();
   const found = await inTurn(left, async (info) => ({ info, standing: await standingOf(store, info, now) }));
   const ordered = found.sort((one, other) => rankOf(one.standing) - rankOf(other.standing));
   for (const { info, standing } of ordered) {

@@ -9,6 +9,7 @@ import type { Listeners } from './hooks/listeners.ts';
 import { createNotifications } from './notify/create-notifications.ts';
 import type { Notifications } from './notify/notifications.ts';
 import { type Caretaker, createCaretaker, type Recovered } from './recovery/create-caretaker.ts';
+import { createRecoveryGuard, type HangWatch } from './recovery/recovery-guard.ts';
 import { createFleetCaretaker } from './recovery/fleet-caretaker.ts';
 import { restIdleChats } from './recovery/rest-idle-chats.ts';
 
@@ -20,6 +21,8 @@ export interface BackgroundOptions {
   readonly onError: (thrown: unknown) => void;
   /** What whoever watches the process should know, a line each. */
   readonly onNote: (text: string) => void;
+  /** Ends a process that hangs while it recovers something. */
+  readonly hangWatch?: HangWatch | undefined;
   /** Where a stream can be looked at, for what people are told of it. */
   readonly pageOf: (kind: 'session' | 'run', stream: string) => string | undefined;
 }
@@ -39,7 +42,7 @@ const waitingText = (calls: number, withinMs: number) =>
   `Waiting for ${calls} ${calls === 1 ? 'call that must not be made twice' : 'calls that must not be made twice'}, for ${Math.ceil(withinMs / 1000)} s at most.`;
 
 export function startBackground(options: BackgroundOptions): Background {
-  const { runtime, catalog, clock, env, onError, onNote, pageOf } = options;
+  const { runtime, catalog, clock, env, onError, onNote, pageOf, hangWatch } = options;
   const { store, fleet } = runtime;
   const notifications = createNotifications({
     ...{ store, catalog, clock, env, onError, pageOf, random: Math.random },
@@ -59,7 +62,16 @@ export function startBackground(options: BackgroundOptions): Background {
   };
   const caretaker: Pick<Caretaker, 'recover' | 'close'> =
     fleet === undefined
-      ? createCaretaker({ runtime, catalog, clock, onLeft })
+      ? createCaretaker({
+          ...{ runtime, catalog, clock, onLeft, onError },
+          guard: createRecoveryGuard({
+            ...{ store, clock, hangWatch, onError },
+            watch: runtime.watch,
+            onQuarantined(stream, why) {
+              onLeft(stream, `${why} It is quarantined. To try it again: telltale resume ${stream}`);
+            },
+          }),
+        })
       : createFleetCaretaker({ runtime, catalog }, fleet);
   // An idle conversation gives its place to others, where there are only so many.
   const isLimited = fleet !== undefined || runtime.places !== undefined;

@@ -7,6 +7,7 @@ import type { AgentCatalog } from './catalog/agent-catalog.ts';
 import { createServer, type ServerOptions } from './create-server.ts';
 import { mountHooks } from './hooks/mount-hooks.ts';
 import { mountProtocols } from './protocols/mount-protocols.ts';
+import type { HangWatch } from './recovery/recovery-guard.ts';
 import type { Recovered } from './recovery/create-caretaker.ts';
 import { mountRoutes } from './routes/mount-routes.ts';
 import { createStreams } from './stream/create-streams.ts';
@@ -24,6 +25,8 @@ export interface DaemonOptions
   readonly dev: boolean;
   /** Who starts it: signs what is done with its own token. `user:ana` on the command line; `program` if absent. */
   readonly startedBy?: string;
+  /** Ends a process that hangs while it recovers something. */
+  readonly hangWatch?: HangWatch | undefined;
   /** What whoever watches the process should know, a line each. */
   readonly onNote: (text: string) => void;
 }
@@ -53,7 +56,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const streams = createStreams({ runtime, clock, onError });
   let url: string | undefined;
   const background = startBackground({
-    ...{ runtime, catalog, clock, env, onError, onNote },
+    ...{ runtime, catalog, clock, env, onError, onNote, hangWatch: options.hangWatch },
     pageOf: (kind, stream) => (url === undefined ? undefined : `${url}/#/${kind}s/${stream}`),
   });
   const { audit, listeners, notifications } = background;

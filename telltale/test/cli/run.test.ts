@@ -490,8 +490,8 @@ describe('a permission that asks', () => {
 
   it('spells out what a terminal would hide', async () => {
     const { err } = await ask([{ what: 'ls\u001b[8m; rm -rf /', input: { x: '\u202eabc' } }], ['n']);
-    expect(err).toContain('ls\\u001b[8m; rm -rf /');
-    expect(err).toContain('"x": "\\u202eabc"');
+    expect(err).toContain('ls\\u{001B}[8m; rm -rf /');
+    expect(err).toContain('"x": "\\u{202E}abc"');
   });
 
   it('refuses what is too long to be read, and what nobody answers', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { recordedIo } from '../cli/recorded-io.ts';
 import { main } from '../../src/cli/main.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import { recordedIo } from '../cli/recorded-io.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { served } from './served.ts';
 
@@ -61,7 +61,10 @@ it.each([
   ['graph as a drawing', ['graph', 'agent.yml', 'flow']],
 ])('%s shows the names of variables in place of their values', async (_what, argv) => {
   const cwd = temporaryProject(files);
-  const io = { ...recordedIo({ cwd, env: { PATH: process.env.PATH ?? '', ...ENV } }), clock: createSystemClock() };
+  const io = {
+    ...recordedIo({ cwd, env: { PATH: process.env.PATH ?? '', ...ENV } }),
+    clock: createSystemClock(),
+  };
   expect(await main(argv, io)).toBe(0);
   expect(io.out()).not.toBe('');
   shows(io.out());

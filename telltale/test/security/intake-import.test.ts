@@ -54,7 +54,11 @@ const TURNS = `turns:
 `;
 
 /** A project whose session waits on disk, as a crash leaves it, and the export of it. */
-async function interrupted(): Promise<{ readonly cwd: string; readonly session: string; readonly text: string }> {
+async function interrupted(): Promise<{
+  readonly cwd: string;
+  readonly session: string;
+  readonly text: string;
+}> {
   const cwd = temporaryProject({ 'agent.yml': AGENT, 'tools.yml': TOOLS, 'turns.yml': TURNS });
   const ran = await telltale(['run', 'agent.yml', 'Go', '--json'], cwd);
   expect(ran.code).toBe(0);
@@ -119,7 +123,10 @@ it('the data of relics is imported without trust, from a pipe too', async () => 
   const cwd = temporaryProject();
   const piped = spawned(['store', 'import', '-'], cwd, 'pipe');
   piped.child.stdin?.end(fileOf(lines));
-  expect(await piped.ended).toMatchObject({ code: 0, out: expect.stringContaining('1 table row, 1 list entry') });
+  expect(await piped.ended).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('1 table row, 1 list entry'),
+  });
   await withStore(cwd, async (store) => {
     expect(await store.tables.get('relic:notes', 'k')).toBe(1);
   });
@@ -141,7 +148,7 @@ it('a token that authenticates is listed and revoked by what the list shows, wha
   const stray = `sha256:${HASH.slice(0, 16)}`;
   for (const name of ['ci', stray, `sha256:${'b'.repeat(16)}`, `sha256:${'c'.repeat(16)}`])
     expect(out).toContain(name);
-  expect(out).toContain('\\u202eann');
+  expect(out).toContain('\\u{202E}ann');
   expect(out).not.toMatch(/[\u202e\u0007]/);
   const listed = JSON.parse((await telltale(['token', 'list', '--json'], cwd)).out) as { name: string }[];
   expect(listed).toHaveLength(4);
@@ -194,7 +201,9 @@ it('a trusted backup goes on where it was', async () => {
   const { cwd, session, text } = await interrupted();
   const other = temporaryProject({ 'agent.yml': AGENT, 'tools.yml': TOOLS, 'turns.yml': TURNS });
   writeFileSync(join(other, 'mine.jsonl'), text.replaceAll(cwd, other));
-  expect((await telltale(['store', 'import', 'mine.jsonl', '--trusted'], other)).out).not.toContain('quarantined');
+  expect((await telltale(['store', 'import', 'mine.jsonl', '--trusted'], other)).out).not.toContain(
+    'quarantined',
+  );
   await withStore(other, async (store) => {
     expect((await store.info(session))?.status).toBe('running');
   });
@@ -202,7 +211,9 @@ it('a trusted backup goes on where it was', async () => {
 
 it('an export from someone else puts no session below one of this store', async () => {
   const { cwd, session, text } = await interrupted();
-  const child = text.replaceAll(session, 'ses_child').replace('"status":"running"', `"status":"running","parent":"${session}"`);
+  const child = text
+    .replaceAll(session, 'ses_child')
+    .replace('"status":"running"', `"status":"running","parent":"${session}"`);
   writeFileSync(join(cwd, 'child.jsonl'), child);
   const refused = await telltale(['store', 'import', 'child.jsonl'], cwd);
   expect(refused.code).toBe(1);

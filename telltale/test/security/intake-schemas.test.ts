@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { compileUserSchema } from '../../src/manifest/schema/user-schemas/check-user-schema.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import { compileUserSchema } from '../../src/manifest/schema/user-schemas/check-user-schema.ts';
 import { spawned } from '../cli/spawned.ts';
 import { busyMs } from '../manifest/schema/busy-ms.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
@@ -91,14 +91,44 @@ it.each<[string, JsonObject, () => Json]>([
   ['alternatives that refer to themselves', RECURSIVE as JsonObject, () => ({ tree: nested(200) })],
   [
     'alternatives one in another over lists',
-    { $ref: '#/$defs/n', $defs: { n: { anyOf: [{ allOf: [{ items: { $ref: '#/$defs/n' } }, { minItems: 9 }] }, { allOf: [{ items: { $ref: '#/$defs/n' } }, { minItems: 8 }] }] } } },
+    {
+      $ref: '#/$defs/n',
+      $defs: {
+        n: {
+          anyOf: [
+            { allOf: [{ items: { $ref: '#/$defs/n' } }, { minItems: 9 }] },
+            { allOf: [{ items: { $ref: '#/$defs/n' } }, { minItems: 8 }] },
+          ],
+        },
+      },
+    },
     () => JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`) as Json,
   ],
-  ['the length of a long text, again and again', { anyOf: many(2_000, (n) => ({ minLength: 10_000_000 + n })) }, () => 'x'.repeat(1_000_000)],
-  ['many patterns on a long text', { anyOf: many(300, (n) => ({ pattern: `(a|b${n})*c{1,20}$` })) }, () => 'ab'.repeat(30_000)],
-  ['the keys of a wide object, again and again', { anyOf: many(1_000, (n) => ({ minProperties: 10_000_000 + n })) }, wide],
-  ['names of properties', { anyOf: many(1_000, () => ({ propertyNames: { maxLength: 0 }, required: ['zz'] })) }, wide],
-  ['whether items are unique, at each level', { $ref: '#/$defs/n', $defs: { n: { uniqueItems: true, items: { $ref: '#/$defs/n' } } } }, deepList],
+  [
+    'the length of a long text, again and again',
+    { anyOf: many(2_000, (n) => ({ minLength: 10_000_000 + n })) },
+    () => 'x'.repeat(1_000_000),
+  ],
+  [
+    'many patterns on a long text',
+    { anyOf: many(300, (n) => ({ pattern: `(a|b${n})*c{1,20}$` })) },
+    () => 'ab'.repeat(30_000),
+  ],
+  [
+    'the keys of a wide object, again and again',
+    { anyOf: many(1_000, (n) => ({ minProperties: 10_000_000 + n })) },
+    wide,
+  ],
+  [
+    'names of properties',
+    { anyOf: many(1_000, () => ({ propertyNames: { maxLength: 0 }, required: ['zz'] })) },
+    wide,
+  ],
+  [
+    'whether items are unique, at each level',
+    { $ref: '#/$defs/n', $defs: { n: { uniqueItems: true, items: { $ref: '#/$defs/n' } } } },
+    deepList,
+  ],
 ])('a schema that judges %s takes a bounded time', (_what, schema, value) => {
   const compiled = compileUserSchema(schema);
   if (!compiled.ok) throw new Error(compiled.error[0]?.message);
@@ -111,7 +141,10 @@ it.each<[string, JsonObject, () => Json]>([
 
 it('a large value of a plain schema is judged whole', () => {
   const properties = Object.fromEntries(many(10, (n) => [`p${n}`, { type: 'string' }]));
-  const compiled = compileUserSchema({ type: 'array', items: { type: 'object', properties, additionalProperties: false } });
+  const compiled = compileUserSchema({
+    type: 'array',
+    items: { type: 'object', properties, additionalProperties: false },
+  });
   if (!compiled.ok) throw new Error(compiled.error[0]?.message);
   const item = Object.fromEntries(many(10, (n) => [`p${n}`, 'x']));
   const items = many(50_000, () => item);
@@ -120,10 +153,20 @@ it('a large value of a plain schema is judged whole', () => {
 });
 
 it('a server that lists a thousand large schemas holds nothing up', async () => {
-  const schema = { type: 'object', properties: Object.fromEntries(many(600, (n) => [`p${n}`, { anyOf: [{ const: n }, { pattern: `^x{${(n % 9) + 1}}$` }] }])) };
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(
+      many(600, (n) => [`p${n}`, { anyOf: [{ const: n }, { pattern: `^x{${(n % 9) + 1}}$` }] }]),
+    ),
+  };
   expect(JSON.stringify(schema).length).toBeLessThan(64 * 1024);
   const { mcpTargets } = await import('../../src/targets/mcp/mcp-targets.ts');
-  const tools = many(1_000, (n) => ({ name: `t${n}`, description: '', inputSchema: schema as JsonObject, idempotent: true }));
+  const tools = many(1_000, (n) => ({
+    name: `t${n}`,
+    description: '',
+    inputSchema: schema as JsonObject,
+    idempotent: true,
+  }));
   const server = { name: 'far', tools, call: async () => expect.unreachable(), close: async () => undefined };
   const started = busyMs();
   const targets = [...mcpTargets(server, new Set())];

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
+import { expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
@@ -27,7 +27,10 @@ notifications:
 
 async function validate(agent: string, env: Readonly<Record<string, string>> = {}) {
   const cwd = temporaryProject({ 'agent.yml': agent, 'turns.yml': 'turns: [x]\n' });
-  const io = { ...recordedIo({ cwd, env: { PATH: process.env.PATH ?? '', ...env } }), clock: createSystemClock() };
+  const io = {
+    ...recordedIo({ cwd, env: { PATH: process.env.PATH ?? '', ...env } }),
+    clock: createSystemClock(),
+  };
   const code = await main(['validate', 'agent.yml'], io);
   return { code, said: io.out() + io.err() };
 }
@@ -63,18 +66,21 @@ const WEAK = [
   '123456',
 ];
 
-it.each(WEAK)('a webhook whose secret is %j is a mistake, in the file and from the environment', async (secret) => {
-  for (const agentOf of [hookOf, channelOf]) {
-    const written = await validate(agentOf(JSON.stringify(secret)));
-    expect(written.code).toBe(2);
-    expect(written.said).toContain('[weak_secret]');
-    const fromEnv = await validate(agentOf('"${SECRET}"'), { SECRET: secret });
-    expect(fromEnv.code).toBe(2);
-    expect(fromEnv.said).toContain('[weak_secret]');
-    const byDefault = await validate(agentOf(JSON.stringify(`\${UNSET:-${secret}}`)));
-    expect(byDefault.code).toBe(2);
-  }
-});
+it.each(WEAK)(
+  'a webhook whose secret is %j is a mistake, in the file and from the environment',
+  async (secret) => {
+    for (const agentOf of [hookOf, channelOf]) {
+      const written = await validate(agentOf(JSON.stringify(secret)));
+      expect(written.code).toBe(2);
+      expect(written.said).toContain('[weak_secret]');
+      const fromEnv = await validate(agentOf('"${SECRET}"'), { SECRET: secret });
+      expect(fromEnv.code).toBe(2);
+      expect(fromEnv.said).toContain('[weak_secret]');
+      const byDefault = await validate(agentOf(JSON.stringify(`\${UNSET:-${secret}}`)));
+      expect(byDefault.code).toBe(2);
+    }
+  },
+);
 
 it.each([
   'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
@@ -120,7 +126,10 @@ function answerToHalf(url: string, head: readonly string[], part: Buffer): Promi
 }
 
 it('a hook that nobody listens to is answered before its body has come, and the connection is closed', async () => {
-  const cwd = temporaryProject({ 'agent.yml': hookOf('"f3b1c0de-2f6a-4a53-9d1e"'), 'turns.yml': 'turns: [x]\n' });
+  const cwd = temporaryProject({
+    'agent.yml': hookOf('"f3b1c0de-2f6a-4a53-9d1e"'),
+    'turns.yml': 'turns: [x]\n',
+  });
   const { url } = await served(['agent.yml'], cwd);
   const half = (path: string, length: string) =>
     answerToHalf(url, [`POST ${path} HTTP/1.1`, length], Buffer.alloc(1_000, 'x'));

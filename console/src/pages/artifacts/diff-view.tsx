@@ -1,5 +1,7 @@
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { plural } from '../../format/format-number.ts';
 import { cx } from '../../ui/class-names.ts';
+import { InvisibleWarning } from '../../ui/invisible-warning.tsx';
 import type { DiffRow } from './diff-rows.ts';
 
 const LOOKS = {
@@ -16,6 +18,7 @@ export const DiffView = ({ rows }: { readonly rows: readonly DiffRow[] }) => (
     tabIndex={0}
     className="overflow-x-auto py-2 font-mono text-small -outline-offset-2"
   >
+    <InvisibleWarning of={rows.map((row) => (row.kind === 'gap' ? '' : row.text))} />
     {rows.map((row, at) =>
       row.kind === 'gap' ? (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows are known by their place.
@@ -36,7 +39,7 @@ export const DiffView = ({ rows }: { readonly rows: readonly DiffRow[] }) => (
           </span>
           <code className="pr-4 whitespace-pre">
             {LOOKS[row.kind][2] === '' ? null : <span className="sr-only">{LOOKS[row.kind][2]}</span>}
-            {row.text === '' ? ' ' : row.text}
+            {row.text === '' ? ' ' : visibleText(row.text)}
           </code>
         </div>
       ),

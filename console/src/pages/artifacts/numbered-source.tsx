@@ -1,5 +1,7 @@
 import { useState } from 'react';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { Button } from '../../ui/button.tsx';
+import { InvisibleWarning } from '../../ui/invisible-warning.tsx';
 
 /** Lines that are shown before somebody asks for more. */
 const FIRST = 500;
@@ -16,13 +18,14 @@ export function NumberedSource({ text }: { readonly text: string }) {
       tabIndex={0}
       className="overflow-x-auto py-2 font-mono text-small -outline-offset-2"
     >
+      <InvisibleWarning of={text} />
       {lines.slice(0, shown).map((line, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines are known by their place.
         <div key={at} className="flex min-w-max hover:bg-hover">
           <span className="w-12 shrink-0 pr-3 text-right text-ink-faint tabular-nums select-none">
             {at + 1}
           </span>
-          <code className="pr-4 whitespace-pre">{line === '' ? ' ' : line}</code>
+          <code className="pr-4 whitespace-pre">{line === '' ? ' ' : visibleText(line)}</code>
         </div>
       ))}
       {lines.length > shown ? (

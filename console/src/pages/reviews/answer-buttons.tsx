@@ -1,4 +1,5 @@
 import type { AnswerReview } from '../../../../telltale/src/client/api.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { Button } from '../../ui/button.tsx';
 import { type PossibleAnswer, withWords } from './answers-of.ts';
 
@@ -28,7 +29,7 @@ export const AnswerButtons = ({ answers, words, busy, blocked, onAnswer }: Answe
             if (answer !== undefined) onAnswer(answer);
           }}
         >
-          {one.label}
+          {visibleText(one.label)}
         </Button>
       );
     })}

@@ -1,6 +1,7 @@
 import { type ReactNode, useId } from 'react';
 import { Link } from 'wouter';
 import type { ErrorJson } from '../../../../telltale/src/kernel/runtime-error.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
 
@@ -26,9 +27,9 @@ export function ReviewCard({ review, facts, field, words, onWords, answers, ...r
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <Icon name="person" size={18} className="text-wait" />
         <p className="min-w-0 flex-1 basis-60 text-body break-words">
-          <strong className="font-semibold whitespace-pre-wrap">{review.what}</strong>
+          <strong className="font-semibold whitespace-pre-wrap">{visibleText(review.what)}</strong>
           <span className="block text-small text-ink-soft">
-            {facts} · asked <RelativeTime at={review.at} /> ·{' '}
+            {visibleText(facts)} · asked <RelativeTime at={review.at} /> ·{' '}
             <Link href={`/reviews/${encodeURIComponent(review.review)}`} className="text-accent underline">
               in the inbox
             </Link>

@@ -1,14 +1,23 @@
+import type { ReviewDetailsInfo } from '../../../../telltale/src/client/api.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { useReadable } from '../../data/readable.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 import { useData } from '../../data/use-data.ts';
 import { useLoaded } from '../../data/use-loaded.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
+import { InvisibleWarning } from '../../ui/invisible-warning.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { ReviewAnswer } from './review-answer.tsx';
 import { ReviewFacts } from './review-facts.tsx';
 import { ReviewOutcome } from './review-outcome.tsx';
 import { ReviewParameters } from './review-parameters.tsx';
 import { KIND_WORDS } from './review-words.ts';
+
+/** All that the model or a tool may have written of what is shown here. */
+const shownOf = ({ what, because, target, action, input, parameters, plan, options }: ReviewDetailsInfo) => [
+  [what, because, target, action, options ?? []],
+  [input ?? parameters ?? [], plan ?? []],
+];
 
 export function ReviewDetail({ review }: { readonly review: string }) {
   const { reviews } = useData();
@@ -32,7 +41,7 @@ export function ReviewDetail({ review }: { readonly review: string }) {
   const resolution = view.answered.find((one) => one.review === review)?.resolution ?? told;
   return (
     <article
-      aria-label={info.what}
+      aria-label={visibleText(info.what)}
       tabIndex={-1}
       ref={(element) => {
         // On a narrow screen the list is gone, and the focus with it.
@@ -43,8 +52,11 @@ export function ReviewDetail({ review }: { readonly review: string }) {
       <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4 md:p-5">
         <div>
           <p className="text-small font-medium text-ink-faint">{KIND_WORDS[info.kind]}</p>
-          <p className="mt-0.5 text-title font-semibold break-words whitespace-pre-wrap">{info.what}</p>
+          <p className="mt-0.5 text-title font-semibold break-words whitespace-pre-wrap">
+            {visibleText(info.what)}
+          </p>
         </div>
+        <InvisibleWarning of={shownOf(info)} />
         <ReviewFacts review={info} />
         <ReviewParameters review={info} />
       </div>

@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import type { ReviewInfo } from '../../../../telltale/src/client/api.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { RelativeTime } from '../../ui/relative-time.tsx';
 import { askerPath } from './review-words.ts';
 
@@ -8,7 +9,7 @@ export const ReviewFacts = ({ review }: { readonly review: ReviewInfo }) => (
   <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-2 [&_dt]:text-small [&_dt]:text-ink-faint">
     <div className="sm:col-span-2">
       <dt>Why you are asked</dt>
-      <dd className="break-words">{review.because}</dd>
+      <dd className="break-words">{visibleText(review.because)}</dd>
     </div>
     <div>
       <dt>Asked by</dt>
@@ -21,7 +22,7 @@ export const ReviewFacts = ({ review }: { readonly review: ReviewInfo }) => (
     </div>
     <div>
       <dt>{review.kind === 'permission' ? 'What would run' : 'About'}</dt>
-      <dd className="font-mono text-small leading-5 break-words">{review.target}</dd>
+      <dd className="font-mono text-small leading-5 break-words">{visibleText(review.target)}</dd>
     </div>
     <div>
       <dt>Asked</dt>

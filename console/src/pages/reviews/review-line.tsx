@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import type { ReviewInfo } from '../../../../telltale/src/client/api.ts';
 import { identityText } from '../../../../telltale/src/kernel/identity.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 import { cx } from '../../ui/class-names.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -37,7 +38,7 @@ export const ReviewLine = ({ review, resolution, chosen }: ReviewLineProps) => (
         </span>
         <RelativeTime at={resolution?.at ?? review.at} />
       </span>
-      <span className="mt-0.5 line-clamp-2 font-medium break-words">{review.what}</span>
+      <span className="mt-0.5 line-clamp-2 font-medium break-words">{visibleText(review.what)}</span>
     </Link>
   </li>
 );

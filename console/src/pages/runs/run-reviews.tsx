@@ -5,6 +5,7 @@ import { useBlocked } from '../../data/use-blocked.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
 import { Code } from '../../ui/code.tsx';
+import { InvisibleWarning } from '../../ui/invisible-warning.tsx';
 import { AnswerButtons } from '../reviews/answer-buttons.tsx';
 import { answersOf } from '../reviews/answers-of.ts';
 import { ReviewCard } from '../reviews/review-card.tsx';
@@ -61,12 +62,17 @@ function RunReview({ review }: { readonly review: ReviewInfo }) {
         />
       }
       parameters={
-        review.parameters === undefined ? null : (
-          <details className="mt-2 text-small">
-            <summary className="font-medium text-ink-soft">Parameters</summary>
-            <Code text={review.parameters} className="mt-1" />
-          </details>
-        )
+        <>
+          <InvisibleWarning
+            of={[review.what, review.because, review.parameters ?? '', review.options ?? []]}
+          />
+          {review.parameters === undefined ? null : (
+            <details className="mt-2 text-small">
+              <summary className="font-medium text-ink-soft">Parameters</summary>
+              <Code text={review.parameters} className="mt-1" />
+            </details>
+          )}
+        </>
       }
       error={call.error}
     />

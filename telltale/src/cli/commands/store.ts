@@ -144,7 +144,10 @@ export const registerStore: RegisterCommand = (program, context) => {
     )
     .argument('<file>', 'what to read; "-" is standard input')
     .option('--dry-run', 'look at everything, and write nothing')
-    .option('--trusted', 'the file is your own backup: also take tokens, artifacts and other rows that grant rights')
+    .option(
+      '--trusted',
+      'the file is your own backup: also take tokens, artifacts and other rows that grant rights',
+    )
     .option('--json', 'print the report as JSON')
     .action(
       context.run(async (file: string, _own: unknown, command: WithOptions) =>

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { suggest } from '../../kernel/nearest.ts';
 import type { Json } from '../../kernel/json.ts';
+import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { type EnvValue, envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import type { LoadedManifest } from '../../manifest/project/project.ts';

@@ -1,5 +1,6 @@
 import type { OpenReview } from '../../events/open-review.ts';
 import type { ReviewKind } from '../../events/review-kind.ts';
+import { visibleText } from '../../kernel/visible-text.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -76,7 +77,7 @@ async function print(found: readonly OpenReview[], flag: string, { stdout, clock
     agoText(clock.now() - each.at),
     brief(each.assignee ?? ANYBODY, MAX_CELL),
     brief(each.workflow === undefined ? each.agent : `${each.agent}/${each.workflow}`, MAX_CELL),
-    brief(questionOf(each), MAX_CELL),
+    brief(visibleText(questionOf(each)), MAX_CELL),
   ]);
   const lines = tableLines(COLUMNS, rows, {
     columns: stdout.columns,

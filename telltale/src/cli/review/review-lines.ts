@@ -1,4 +1,5 @@
 import { identityText } from '../../kernel/identity.ts';
+import { invisibleWarning, textsIn } from '../../kernel/visible-text.ts';
 import { YES_OR_NO } from '../../session/reviews/read-reply.ts';
 import type { ReviewDetails } from '../../session/reviews/read-review.ts';
 import { agoText, timeText } from '../view/figures.ts';
@@ -12,6 +13,7 @@ export function reviewLines(
 ): readonly string[] {
   return [
     ...headLines(review, now),
+    ...warningLines(review),
     '',
     spelledOut(review.what),
     ...(review.input === undefined || review.kind === 'plan'
@@ -43,6 +45,20 @@ function headLines(review: ReviewDetails, now: number): readonly string[] {
     `answers     ${options.map(spelledOut).join(', ')}`,
     ...(definition === undefined ? [] : [`definition  ${definition}`]),
   ];
+}
+
+/** What is decided on may read otherwise than it is: whoever decides is told so. */
+function warningLines({
+  what,
+  target,
+  action,
+  because,
+  input,
+  plan,
+  options = [],
+}: ReviewDetails): readonly string[] {
+  const warning = invisibleWarning(what, target, action, because, ...textsIn([input, plan]), ...options);
+  return warning === undefined ? [] : ['', `warning: ${warning}`];
 }
 
 function statusText({ status, decision, voided }: ReviewDetails): string {

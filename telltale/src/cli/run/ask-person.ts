@@ -1,3 +1,4 @@
+import { invisibleWarning, textsIn } from '../../kernel/visible-text.ts';
 import type { Answer, Approve } from '../../targets/target.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
@@ -32,6 +33,7 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
   const { bold, dim, red, yellow } = paletteFor(stderr);
   const told = spelledOut(what);
   const given = spelledOut(JSON.stringify(input, null, 2));
+  const warning = invisibleWarning(what, target, ...textsIn(input));
   if (told.length + given.length > MAX_SHOWN) {
     await stderr.write(
       `${red('refused')}: ${spelledOut(target)} asks for more than can be read here (${what.length + given.length} characters).\n`,
@@ -48,6 +50,7 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
           ...changed.flatMap((each) => indented(`- ${spelledOut(each)}`)),
         ]),
     ...indented(given).map(dim),
+    ...(warning === undefined ? [] : [yellow(`    warning: ${warning}`)]),
   ];
   await stderr.write(`${lines.join('\n')}\n  Allow it? [y/N] `);
   const answer = await stdin.readLine(signal, TYPED_AHEAD_MS);

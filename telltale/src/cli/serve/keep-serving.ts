@@ -15,6 +15,7 @@ import { openingText } from './serve-lines.ts';
 import { daemonOptions, LOOPBACK, type ServeOptions } from './serve-options.ts';
 import { DEFAULT_PORT, startOn } from './serve-port.ts';
 import { tellReloads } from './tell-reloads.ts';
+import { watchHangs } from './watch-hangs.ts';
 
 /** What is served, and to whom that is told. */
 interface Serving extends Going {
@@ -74,10 +75,11 @@ async function start(
 ): Promise<Daemon> {
   const { startDaemon } = await import('../../server/start-daemon.ts');
   const { clock, env } = io;
+  const hangWatch = runtime.fleet === undefined ? watchHangs(runtime.store.location, io, onError) : undefined;
   return startOn(port, isDev && options.port === undefined, (on) =>
     startDaemon({
       ...{ runtime, catalog, clock, env, version, dev: isDev, port: on, startedBy: signer() },
-      ...{ metrics, onError, onNote: say(io) },
+      ...{ metrics, onError, onNote: say(io), hangWatch },
       ...daemonOptions(options),
     }),
   );

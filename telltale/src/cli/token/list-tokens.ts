@@ -47,7 +47,9 @@ export async function listTokens(options: TokenOptions, context: CommandContext)
   const now = clock.now();
   const paint = paletteFor(stdout);
   const rows = found.map(({ name, role, createdAt, createdBy = '', lastUsedAt, claims }) => [
-    claims === undefined ? name : `${name} (signs as ${claims === '' ? 'nobody' : brief(spelledOut(claims), MAX_NAME)})`,
+    claims === undefined
+      ? name
+      : `${name} (signs as ${claims === '' ? 'nobody' : brief(spelledOut(claims), MAX_NAME)})`,
     brief(spelledOut(role), MAX_NAME),
     claims === undefined ? agoText(now - createdAt) : 'unknown',
     brief(spelledOut(identityText(createdBy)), MAX_NAME),
@@ -55,9 +57,10 @@ export async function listTokens(options: TokenOptions, context: CommandContext)
   ]);
   const lines = [
     ...tableLines(COLUMNS, rows, {
-    columns: stdout.columns,
-    paint: (text, row) => (row === -1 ? paint.dim(text) : text),
-  })];
+      columns: stdout.columns,
+      paint: (text, row) => (row === -1 ? paint.dim(text) : text),
+    }),
+  ];
   const strays = found.filter(({ claims }) => claims !== undefined);
   if (strays.length > 0)
     lines.push(

@@ -1,3 +1,4 @@
+import { visibleText } from '../../kernel/visible-text.ts';
 import { printable } from '../../manifest/printable.ts';
 
 /**
@@ -22,18 +23,5 @@ export const harmlessLines = (text: string): readonly string[] =>
 export const harmlessLine = (text: string): string =>
   harmlessLines(text).join(' ').replace(/ {2,}/g, ' ').trim();
 
-/**
- * Text with every unprintable character spelt out (`\u001b`), line breaks kept: for a person who has to see exactly
- * what will be done.
- */
-export const spelledOut = (text: string): string =>
-  text
-    .split('\n')
-    .map((line) =>
-      Array.from(line, (character) =>
-        character !== '\ufffd' && printable(character) === '\ufffd' ? escaped(character) : character,
-      ).join(''),
-    )
-    .join('\n');
-
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** Text for a person who has to see exactly what will be done: everything that hides is spelled out, line breaks are kept. */
+export const spelledOut = visibleText;

@@ -48,7 +48,9 @@ export function hideEnv<T extends Json>(shown: T, from: readonly EnvValue[]): T 
 }
 
 /** Each value as it may be written in a manifest, longest first: as it was set, escaped, trimmed, or part of an address. */
-function spellings(from: readonly EnvValue[]): readonly { readonly reference: string; readonly value: string }[] {
+function spellings(
+  from: readonly EnvValue[],
+): readonly { readonly reference: string; readonly value: string }[] {
   const found = new Map<string, string>();
   for (const { name, value } of from) {
     const reference = `\${${name}}`;

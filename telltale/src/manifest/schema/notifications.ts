@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { webhookSecret } from './webhook-secret.ts';
 import { choiceByKey } from './choice.ts';
 import { closed } from './closed.ts';
 import { commandLine } from './hooks.ts';
 import { name, nonEmptyText, text } from './names.ts';
+import { webhookSecret } from './webhook-secret.ts';
 
 /** What a rule can be about. `stuck` is a task whose agent does not come further, and a session that has stalled. */
 const NOTIFIED = [
@@ -34,7 +34,9 @@ const webhook = closed(
   },
   {
     url: nonEmptyText('The address: http or https.'),
-    secret: webhookSecret('The key of its signature, whsec_BASE64 or any text; take it from the environment.'),
+    secret: webhookSecret(
+      'The key of its signature, whsec_BASE64 or any text; take it from the environment.',
+    ),
     headers: z
       .record(z.string(), text('The value of a header.'))
       .prefault({})

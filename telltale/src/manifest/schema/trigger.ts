@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { webhookSecret } from './webhook-secret.ts';
 import { choiceByValue } from './choice.ts';
 import { closed, type Slips } from './closed.ts';
 import { conditions } from './conditions.ts';
@@ -11,6 +10,7 @@ import { count, flag } from './numbers.ts';
 import { once } from './once.ts';
 import { duration, positiveDuration } from './quantities.ts';
 import { timeZone } from './times.ts';
+import { webhookSecret } from './webhook-secret.ts';
 
 const pacing = once(() => ({
   debounce: duration('Wait for this much quiet before firing.').optional(),

@@ -21,8 +21,7 @@ const DEFAULTS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 /** `<secret>`, `[your secret]`, `{{ secret }}`, `your-signing-key`, `insert a secret here`. */
-const PLACEHOLDER =
-  /^(?:<.*>|\[.*\]|\{.*\}|%.*%|your[\W_].*|(?:put|insert|enter|paste|add)[\W_].*here)$/is;
+const PLACEHOLDER = /^(?:<.*>|\[.*\]|\{.*\}|%.*%|your[\W_].*|(?:put|insert|enter|paste|add)[\W_].*here)$/is;
 const REPEATED = /^(.)\1+$/su;
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 /** Blanks, and what cannot be seen. */

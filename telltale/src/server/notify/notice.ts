@@ -4,6 +4,7 @@ import { identityText } from '../../kernel/identity.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isJsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import { visibleText } from '../../kernel/visible-text.ts';
 import { clip } from './clip.ts';
 import { isOfRun, type StreamPlace, type WatchedEvent } from './stream-place.ts';
 
@@ -43,7 +44,7 @@ export function noticeOf(event: WatchedEvent, place: StreamPlace): Notice | unde
   if (said === undefined) return undefined;
   return {
     ...said,
-    message: clip(said.message.replaceAll('\0', ' '), MAX_MESSAGE),
+    message: clip(visibleText(said.message.replaceAll('\0', ' ')), MAX_MESSAGE),
     data: bounded(said.data),
   };
 }

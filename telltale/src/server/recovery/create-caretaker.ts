@@ -3,7 +3,9 @@ import type { RunEvent } from '../../events/run-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
+import type { StreamInfo } from '../../store/store.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
+import type { RecoveryGuard } from './recovery-guard.ts';
 import { takeUp as goOn, whoGoesOn } from './take-up.ts';
 
 /** Sees to it that what is alive is worked on: after a restart, and when what it waited for has come. */
@@ -26,8 +28,11 @@ export interface CaretakerEdges {
   readonly runtime: Runtime;
   readonly catalog: Pick<AgentCatalog, 'list'>;
   readonly clock: Clock;
+  /** Counts recoveries that a process did not survive. */
+  readonly guard?: RecoveryGuard | undefined;
   /** What cannot be taken up is told once. */
   readonly onLeft: (stream: string, why: string) => void;
+  readonly onError?: (thrown: unknown) => void;
 }
 
 /** Sessions that wait and are looked after: those beyond go on when somebody resumes them. */
@@ -40,7 +45,7 @@ const TENDS = 360;
 /** Sessions that are taken up side by side. */
 const AT_ONCE = 16;
 
-export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEdges): Caretaker {
+export function createCaretaker({ runtime, catalog, clock, guard, onLeft, onError = () => undefined }: CaretakerEdges): Caretaker {
   const { store } = runtime;
   /** Sessions that wait, and what ends watching them. */
   const attended = new Map<string, () => void>();
@@ -178,17 +183,44 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
       const left: { stream: string; why: string }[] = [];
       const sessions: string[] = [];
       const own = alive.filter(({ owner, parent }) => owner === undefined && parent === undefined).reverse();
+      const goesOn = ({ status, head, messages }: StreamInfo) =>
+        head > 0 && (status !== 'waiting' || messages !== undefined);
+      const recoverOne = async (stream: string) => {
+        await guard?.begin(stream);
+        await takeUp(stream);
+        if (runtime.session(stream) !== undefined || inLine.has(stream)) sessions.push(stream);
+        else left.push({ stream, why: 'See the message above.' });
+      };
+      const sorted = await guard?.sort(own.filter(goesOn).map(({ stream }) => stream));
+      const fresh = sorted === undefined ? undefined : new Set(sorted.fresh);
       for (let at = 0; at < own.length; at += AT_ONCE)
         await Promise.all(
-          own.slice(at, at + AT_ONCE).map(async ({ stream, status, head, messages }) => {
-            if (head === 0) return;
-            if (status === 'waiting' && messages === undefined) return attend(stream);
-            await takeUp(stream);
-            if (runtime.session(stream) !== undefined || inLine.has(stream)) sessions.push(stream);
-            else left.push({ stream, why: 'See the message above.' });
+          own.slice(at, at + AT_ONCE).map(async (info) => {
+            if (info.head === 0) return;
+            if (!goesOn(info)) return attend(info.stream);
+            if (fresh?.has(info.stream) !== false) await recoverOne(info.stream);
           }),
         );
-      const runs = await runtime.workflows.recover();
+      const aliveRuns = guard === undefined ? [] : await store.list({ kind: 'run', status: ['running', 'waiting'] });
+      const isDue = ({ due }: StreamInfo) => due !== undefined && due <= clock.now();
+      const inHand = aliveRuns.filter((info) => info.owner === undefined && (goesOn(info) || isDue(info)));
+      const sortedRuns = await guard?.sort(inHand.map(({ stream }) => stream));
+      for (const stream of sortedRuns?.fresh ?? []) await guard?.begin(stream);
+      const later = new Set(sortedRuns?.suspected);
+      const runs = await runtime.workflows.recover(later);
+      // One by one, so that it is known which of them it was, and behind all others, which have gone on by then.
+      const recoverSuspected = async () => {
+        for (const stream of sorted?.suspected ?? []) {
+          await recoverOne(stream);
+          await guard?.past(stream);
+        }
+        for (const stream of later) {
+          await guard?.begin(stream);
+          runtime.workflows.goOn(stream);
+          await guard?.past(stream);
+        }
+      };
+      void recoverSuspected().catch(onError);
       const called = alive.filter(({ owner, parent }) => owner === undefined && parent !== undefined);
       for (let at = 0; at < called.length; at += AT_ONCE)
         await Promise.all(called.slice(at, at + AT_ONCE).map(({ stream }) => attend(stream)));
@@ -200,6 +232,7 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
       unwatch();
       for (const session of [...attended.keys()]) forget(session);
       for (const cancel of tended.values()) cancel();
+      await guard?.close();
       await Promise.all(underWay.values());
     },
   };

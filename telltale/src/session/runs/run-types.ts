@@ -142,8 +142,8 @@ export interface Workflows {
   state(run: string, seq?: number, options?: { readonly signal?: AbortSignal }): Promise<RunState>;
   /** Starts an agent's workflows by their schedules and hooks, until it is closed. */
   listen(agent: LoadedAgent<unknown>, options?: ListenOptions): Listening;
-  /** Goes on with every run that was alive when its process stopped, and gives their ids. */
-  recover(): Promise<readonly string[]>;
+  /** Goes on with every run that was alive when its process stopped, but those in `except`, and gives their ids. */
+  recover(except?: ReadonlySet<string>): Promise<readonly string[]>;
   /** Resolves once every run that this process works on has ended or only waits. */
   idle(): Promise<void>;
   /** Ids of runs that are worked on here. */

@@ -4,6 +4,7 @@ import { useBlocked } from '../../../data/use-blocked.ts';
 import { useCall } from '../../../data/use-call.ts';
 import { useData } from '../../../data/use-data.ts';
 import { Button } from '../../../ui/button.tsx';
+import { InvisibleWarning } from '../../../ui/invisible-warning.tsx';
 import { JsonView } from '../../../ui/json-view.tsx';
 import { ReviewCard } from '../../reviews/review-card.tsx';
 
@@ -56,7 +57,10 @@ export function ActionReview({ review }: { readonly review: Review }) {
         </div>
       }
       parameters={
-        isOpen ? <JsonView value={review.input} label="Parameters" className="mt-2 max-h-60" /> : null
+        <>
+          {isOpen ? <JsonView value={review.input} label="Parameters" className="mt-2 max-h-60" /> : null}
+          <InvisibleWarning of={[review.what, review.target, review.because, review.input]} />
+        </>
       }
       error={answer.error}
     />

@@ -20,9 +20,7 @@ export function checkUserSchema(schema: Readonly<Record<string, unknown>>): read
 }
 
 /** The same but for what only shows when ajv compiles it, which takes much longer than all the rest. */
-export function checkWithoutCompiling(
-  schema: Readonly<Record<string, unknown>>,
-): readonly SchemaFinding[] {
+export function checkWithoutCompiling(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
   const findings = walkUserSchema(schema);
   if (isFatal(findings) || isPlainSchema(schema)) return findings;
   const meta = metaSchema();

@@ -145,7 +145,9 @@ function stepping(schema: Json): Json {
     if (key === STEP) continue;
     let inner: Json = value;
     if (NAMING_KEYWORDS.has(key) && isMap(value))
-      inner = Object.fromEntries(Object.entries(value as JsonObject).map(([name, part]) => [name, stepping(part)]));
+      inner = Object.fromEntries(
+        Object.entries(value as JsonObject).map(([name, part]) => [name, stepping(part)]),
+      );
     else if (!DATA_KEYWORDS.has(key) && !key.startsWith('x-')) inner = stepping(value);
     Object.defineProperty(copy, key, { value: inner, enumerable: true, configurable: true, writable: true });
   }
@@ -181,7 +183,8 @@ function partsOf(root: unknown): number {
     const value = open.pop();
     parts++;
     if (typeof value === 'string') parts += value.length / CHARS_A_STEP;
-    else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) open.push(inner);
+    else if (typeof value === 'object' && value !== null)
+      for (const inner of Object.values(value)) open.push(inner);
   }
   return parts;
 }

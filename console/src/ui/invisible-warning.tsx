@@ -1,0 +1,14 @@
+import { invisibleWarning, textsIn } from '../../../telltale/src/kernel/visible-text.ts';
+import { Icon } from './icon.tsx';
+
+/** Says that a text reads otherwise than it is, next to whatever a person decides on; nothing where it does not. */
+export function InvisibleWarning({ of }: { readonly of: unknown }) {
+  const warning = invisibleWarning(...textsIn(of));
+  if (warning === undefined) return null;
+  return (
+    <p role="note" className="flex gap-2 rounded-md bg-wait-soft px-3 py-2">
+      <Icon name="alert" className="mt-0.5 text-wait" />
+      <span>{warning}</span>
+    </p>
+  );
+}

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { invisibleWarning, visibleText } from '../../src/kernel/visible-text.ts';
+import { spawned, telltale } from '../cli/spawned.ts';
+import { temporaryProject } from '../manifest/temporary-project.ts';
+
+const HIDDEN = 'rm -rf \u202e/tmp/x\u202c a\u200bb \u{e0041}c \u2800d \ufe0fe';
+/** What a list of events must not have. A joiner of emoji may stand there. */
+const STEERING = /[\u202a-\u202e\u200b\u2800]|[\u{e0000}-\u{e007f}]/u;
+const RAW = /[\u202a-\u202e\u200b\u2800\ufe0f]|[\u{e0000}-\u{e007f}]/u;
+
+const files = {
+  'agent.yml': `kind: Agent
+name: worker
+model: scripted:./turns.yml
+import: { tools: [./ask.yml] }
+permissions: { shell: allow }
+`,
+  'ask.yml': `kind: Tool
+name: ask
+parameters: { type: object, properties: { text: { type: string } } }
+implementation: { command: [echo, "{text}"] }
+approval: always
+`,
+  'turns.yml': `turns:\n  - |\n    <action id="a1">${JSON.stringify({ name: 'ask', parameters: { text: HIDDEN } })}</action>\n  - |\n    <response final="true">x</response>\n`,
+};
+
+it('a question in the terminal and a review on the command line spell out what cannot be seen', async () => {
+  const cwd = temporaryProject(files);
+  const run = await spawned(['run', 'agent.yml', 'Go'], cwd).ended;
+  expect(run.out + run.err).not.toMatch(STEERING);
+  const [review] = JSON.parse((await telltale(['reviews', '--json'], cwd)).out) as { review: string }[];
+  expect(review).toBeDefined();
+  const shown = await telltale(['reviews', 'show', review?.review ?? ''], cwd);
+  expect(shown.code).toBe(0);
+  for (const mark of ['\\u{202E}', '\\u{200B}', '\\u{E0041}', '\\u{2800}', '\\u{FE0F}'])
+    expect(shown.out).toContain(mark);
+  expect(shown.out).toMatch(
+    /warning: Contains \d+ invisible or direction-changing characters, shown as \\u\{…\}/,
+  );
+  expect(shown.out).not.toMatch(RAW);
+  const listed = await telltale(['reviews'], cwd);
+  expect(listed.out).not.toMatch(STEERING);
+});
+
+it('text that hides nothing is shown as it is', () => {
+  const plain = 'Grüße, 世界 👍\n\tdone — "ok" \u00a0x';
+  expect(visibleText(plain)).toBe(plain);
+  expect(invisibleWarning(plain)).toBeUndefined();
+});
+
+it('every format character, control, separator and filler is spelled out', () => {
+  for (const code of [
+    0, 7, 0x0d, 0x1b, 0x7f, 0x85, 0xad, 0x061c, 0x115f, 0x180e, 0x200b, 0x200d, 0x200e, 0x2028, 0x2060,
+    0x2064, 0x2067, 0x206f, 0x2800, 0x3164, 0xfe0f, 0xfeff, 0xffa0, 0xfff9, 0x1d173, 0xe0001, 0xe0100,
+  ]) {
+    const character = String.fromCodePoint(code);
+    const mark = `\\u{${code.toString(16).toUpperCase().padStart(4, '0')}}`;
+    expect(visibleText(`a${character}b`)).toBe(`a${mark}b`);
+    expect(invisibleWarning(character)).toContain('Contains 1 invisible or direction-changing character,');
+  }
+  expect(visibleText('\ud800x')).toBe('\\u{D800}x');
+});

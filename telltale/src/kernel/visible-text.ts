@@ -5,6 +5,7 @@
  */
 const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: what combines is looked for by itself
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028\u2029\u2800\u3164\ufe00-\ufe0f\uffa0\ufff9-\ufffc]|[\u{e0000}-\u{e0fff}]|[\u{1d173}-\u{1d17a}]|\p{Cf}|\p{Surrogate}/gu;
 
 /** `\u{202E}`: nothing else in a text looks like it, and it can be searched for. */
@@ -18,7 +19,7 @@ const marked = (character: string): string =>
 export const visibleText = (text: string): string => text.replace(INVISIBLE, marked);
 
 /** How many characters `visibleText` spells out, in these texts together. */
-export const countInvisible = (...texts: readonly string[]): number =>
+const countInvisible = (...texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + (text.match(INVISIBLE)?.length ?? 0), 0);
 
 /** All keys and texts in a value, at any depth: where `invisibleWarning` looks. */

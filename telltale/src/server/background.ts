@@ -9,8 +9,8 @@ import type { Listeners } from './hooks/listeners.ts';
 import { createNotifications } from './notify/create-notifications.ts';
 import type { Notifications } from './notify/notifications.ts';
 import { type Caretaker, createCaretaker, type Recovered } from './recovery/create-caretaker.ts';
-import { createRecoveryGuard, type HangWatch } from './recovery/recovery-guard.ts';
 import { createFleetCaretaker } from './recovery/fleet-caretaker.ts';
+import { createRecoveryGuard, type HangWatch } from './recovery/recovery-guard.ts';
 import { restIdleChats } from './recovery/rest-idle-chats.ts';
 
 export interface BackgroundOptions {

@@ -7,8 +7,8 @@ import type { AgentCatalog } from './catalog/agent-catalog.ts';
 import { createServer, type ServerOptions } from './create-server.ts';
 import { mountHooks } from './hooks/mount-hooks.ts';
 import { mountProtocols } from './protocols/mount-protocols.ts';
-import type { HangWatch } from './recovery/recovery-guard.ts';
 import type { Recovered } from './recovery/create-caretaker.ts';
+import type { HangWatch } from './recovery/recovery-guard.ts';
 import { mountRoutes } from './routes/mount-routes.ts';
 import { createStreams } from './stream/create-streams.ts';
 

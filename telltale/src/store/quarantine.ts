@@ -25,7 +25,7 @@ const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'stalled', 'c
 
 export const hasEnded = ({ status }: Pick<StreamInfo, 'status'>): boolean => ENDED.has(status);
 
-export async function readQuarantine(
+async function readQuarantine(
   { tables }: Pick<Store, 'tables'>,
   stream: string,
 ): Promise<Quarantine | undefined> {

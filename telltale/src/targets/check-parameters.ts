@@ -13,11 +13,7 @@ export type Check = (value: JsonObject) => RuntimeError | undefined;
  * Judges a target's parameters by its schema, which the manifest's own check has found sound. `what` names the target:
  * `tool "search"`. Compiled at the first call: that takes a millisecond, and most tools are never called.
  */
-export function compileCheck(
-  schema: JsonObject,
-  what: string,
-  whose = `The schema of ${what}`,
-): Check {
+export function compileCheck(schema: JsonObject, what: string, whose = `The schema of ${what}`): Check {
   const violation = compileViolation(schema, whose);
   return (value) => {
     const found = violation(value);

@@ -11,7 +11,7 @@ const RAW = /[\u202a-\u202e\u2066-\u2069\u200b-\u200f\u00ad\u3164]|[\u{e0000}-\u
 
 const FILES = {
   ...agent('hider', {
-    turns: [call('ask', 'ask', { [`key\u2066`]: HIDDEN }), '<response>Told.</response>'],
+    turns: [call('ask', 'ask', { 'key\u2066': HIDDEN }), '<response>Told.</response>'],
   }),
   ...tool('ask', 'return input;', 'approval: always\n'),
 };
@@ -38,7 +38,8 @@ it('a review shows every invisible character of what will run spelled out, with 
   const article = page.getByRole('article');
   await article.getByText('\\u{202E}gnp.exe\\u{202C}').first().waitFor();
   const text = await article.innerText();
-  for (const mark of ['\\u{200B}', '\\u{E0041}', '\\u{3164}', '\\u{00AD}', 'key\\u{2066}']) expect(text).toContain(mark);
+  for (const mark of ['\\u{200B}', '\\u{E0041}', '\\u{3164}', '\\u{00AD}', 'key\\u{2066}'])
+    expect(text).toContain(mark);
   expect(text).toMatch(/Contains \d+ invisible or direction-changing characters, shown as \\u\{…\}/);
   expect(text).not.toMatch(RAW);
 

@@ -9,7 +9,10 @@ const page = readFileSync(new URL('../../../docs/triggers.md', import.meta.url),
 const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
 
 /** What the page takes from the environment. */
-const SECRETS = { HOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', PAID_SECRET: 'p2fT8s-hook-key-of-this-test' };
+const SECRETS = {
+  HOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  PAID_SECRET: 'p2fT8s-hook-key-of-this-test',
+};
 
 test('every workflow of docs/triggers.md is right, and its triggers can be watched or listened for', async () => {
   expect(manifests).toHaveLength(6);

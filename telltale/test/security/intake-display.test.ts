@@ -6,6 +6,7 @@ import { temporaryProject } from '../manifest/temporary-project.ts';
 const HIDDEN = 'rm -rf \u202e/tmp/x\u202c a\u200bb \u{e0041}c \u2800d \ufe0fe';
 /** What a list of events must not have. A joiner of emoji may stand there. */
 const STEERING = /[\u202a-\u202e\u200b\u2800]|[\u{e0000}-\u{e007f}]/u;
+// biome-ignore lint/suspicious/noMisleadingCharacterClass: what combines is looked for by itself
 const RAW = /[\u202a-\u202e\u200b\u2800\ufe0f]|[\u{e0000}-\u{e007f}]/u;
 
 const files = {

@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
 import { holdsInfinity } from '../../kernel/holds-infinity.ts';
+import { hookTooLarge, hookUnknown } from '../../session/outside/hook-errors.ts';
 import { MAX_HOOK_BYTES } from '../../session/outside/receive-hook.ts';
+import type { Listeners } from '../hooks/listeners.ts';
 import type { AppEnv } from '../server-edges.ts';
+import { withHeaders } from './error-answer.ts';
 import { isReading } from './guard.ts';
 import { badJson, bodyTooLarge, clientGone, jsonTooDeep, wrongMediaType } from './http-errors.ts';
 import { isTooDeep, jsonFault } from './json-fault.ts';
@@ -15,6 +18,34 @@ type WithRawBody = IncomingMessage & { rawBody?: Buffer };
 
 /** What is posted there is of the sender's making, and signed as it is. */
 export const HOOKS = '/hooks/';
+
+/**
+ * Anybody may post to a hook, so what nobody listens to, and what is too large for any hook, is refused by its head:
+ * nothing of the body is kept, and the connection is closed. Stands in front of whatever reads bodies.
+ */
+export const refuseUnknownHooks =
+  (listeners: Pick<Listeners, 'hooks'>): MiddlewareHandler<AppEnv> =>
+  async (c, next) => {
+    const { path, method } = c.req;
+    if (!isReading(method) && path.startsWith(HOOKS)) {
+      const asked = decoded(path.slice(HOOKS.length));
+      const known = listeners.hooks().map(({ hook }) => hook);
+      if (!known.includes(asked)) throw withHeaders(hookUnknown(asked, known), CLOSE);
+      if (Number(c.env.incoming.headers['content-length'] ?? 0) > MAX_HOOK_BYTES)
+        throw withHeaders(hookTooLarge(asked, MAX_HOOK_BYTES), CLOSE);
+    }
+    await next();
+  };
+
+const CLOSE = { connection: 'close' };
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
 
 /** Reads the whole body, within its limits, and lets only JSON through; empty ones are nobody's concern. */
 export const readBody =

@@ -45,7 +45,14 @@ const TENDS = 360;
 /** Sessions that are taken up side by side. */
 const AT_ONCE = 16;
 
-export function createCaretaker({ runtime, catalog, clock, guard, onLeft, onError = () => undefined }: CaretakerEdges): Caretaker {
+export function createCaretaker({
+  runtime,
+  catalog,
+  clock,
+  guard,
+  onLeft,
+  onError = () => undefined,
+}: CaretakerEdges): Caretaker {
   const { store } = runtime;
   /** Sessions that wait, and what ends watching them. */
   const attended = new Map<string, () => void>();
@@ -201,7 +208,8 @@ export function createCaretaker({ runtime, catalog, clock, guard, onLeft, onErro
             if (fresh?.has(info.stream) !== false) await recoverOne(info.stream);
           }),
         );
-      const aliveRuns = guard === undefined ? [] : await store.list({ kind: 'run', status: ['running', 'waiting'] });
+      const aliveRuns =
+        guard === undefined ? [] : await store.list({ kind: 'run', status: ['running', 'waiting'] });
       const isDue = ({ due }: StreamInfo) => due !== undefined && due <= clock.now();
       const inHand = aliveRuns.filter((info) => info.owner === undefined && (goesOn(info) || isDue(info)));
       const sortedRuns = await guard?.sort(inHand.map(({ stream }) => stream));

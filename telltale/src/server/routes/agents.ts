@@ -1,8 +1,8 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { AgentInfo, WorkflowInfo } from '../../client/api.ts';
-import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import { workflowsOf } from '../../session/runs/workflow-catalog.ts';
 import type { CatalogEntry } from '../catalog/agent-catalog.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
@@ -80,7 +80,9 @@ export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog }: ServerEdges):
         .flatMap(({ name, agent }): readonly WorkflowInfo[] =>
           agent === undefined
             ? []
-            : [...workflowsOf(agent).values()].map((workflow) => workflowInfo(name, workflow, envOf(agent.project.manifests))),
+            : [...workflowsOf(agent).values()].map((workflow) =>
+                workflowInfo(name, workflow, envOf(agent.project.manifests)),
+              ),
         ),
     }),
   );

@@ -43,7 +43,10 @@ export const checkSignature: Readonly<Record<HookSignature, (delivery: Delivery)
     const id = needed(hook, headers, 'webhook-id');
     const stamp = needed(hook, headers, 'webhook-timestamp');
     const given = needed(hook, headers, 'webhook-signature');
-    const expected = createHmac('sha256', checkKey(hook, secret, 'standard')).update(`${id}.${stamp}.`).update(body).digest();
+    const expected = createHmac('sha256', checkKey(hook, secret, 'standard'))
+      .update(`${id}.${stamp}.`)
+      .update(body)
+      .digest();
     const isSigned = given
       .split(' ', MAX_SIGNATURES)
       .some((each) => each.startsWith('v1,') && isEqual(Buffer.from(each.slice(3), 'base64'), expected));
@@ -56,7 +59,9 @@ export const checkSignature: Readonly<Record<HookSignature, (delivery: Delivery)
   /** Only the body is signed: neither the id nor a time can be trusted. */
   github({ hook, body, headers, secret }) {
     const given = needed(hook, headers, 'x-hub-signature-256');
-    const expected = createHmac('sha256', checkKey(hook, secret, 'github')).update(body).digest();
+    const expected = createHmac('sha256', checkKey(hook, secret, 'github'))
+      .update(body)
+      .digest();
     const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(given) ?? [];
     if (!isEqual(Buffer.from(hex, 'hex'), expected)) throw badSignature(hook, 'github');
     const id = headers['x-github-delivery'];

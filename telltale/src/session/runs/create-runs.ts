@@ -184,8 +184,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => stateAt(store, run, seq, readRun(store, run, seq, signal)),
     forClients: (options) => createClientRuns(edges, options),
-    recover: (except) =>
-      recoverRuns(engine, store, clock.now(), (info) => watchWaiting(edges, info), except),
+    recover: (except) => recoverRuns(engine, store, clock.now(), (info) => watchWaiting(edges, info), except),
     idle: beginnings.idle,
     under: beginnings.under,
   };

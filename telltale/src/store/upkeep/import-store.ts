@@ -113,7 +113,8 @@ export async function importStore(
           throw importMalformed(number, `Stream "${stream}" is in line ${first} already.`);
         begun.set(stream, number);
         const { parent } = record.front;
-        if (isForeign && parent !== undefined && !begun.has(parent)) await refuseAdoption(store, record.front, number);
+        if (isForeign && parent !== undefined && !begun.has(parent))
+          await refuseAdoption(store, record.front, number);
         current = await beginStreamImport(store, record.front, number, { dryRun, isForeign, clock });
         return;
       }
@@ -182,7 +183,10 @@ export async function importStore(
 async function refuseAdoption(store: Store, { stream, parent }: StreamFront, line: number): Promise<void> {
   if (parent === undefined || (await store.info(stream)) !== undefined) return;
   if ((await store.info(parent)) === undefined) return;
-  throw importReserved([`line ${line}: ${shownName(stream)}, as called by ${shownName(parent)} of this store`], 1);
+  throw importReserved(
+    [`line ${line}: ${shownName(stream)}, as called by ${shownName(parent)} of this store`],
+    1,
+  );
 }
 
 const MAX_NAME = 80;

@@ -100,7 +100,8 @@ export async function beginStreamImport(
           'Export it again; or, where it was changed on purpose, take "sha256" out of that line.',
         );
       if (isThere) {
-        if ((await hashStream(store, await asBefore(store, before))) !== found) throw importConflict(line, `Stream "${stream}"`);
+        if ((await hashStream(store, await asBefore(store, before))) !== found)
+          throw importConflict(line, `Stream "${stream}"`);
         return async () => 'same';
       }
       const last = flush();

@@ -37,7 +37,9 @@ describe('text of a model or a tool', () => {
   });
 
   it('is spelt out where a person has to judge it', () => {
-    expect(spelledOut(`rm \u202e-rf${ESC}[8m /\nls\u00a0-l`)).toBe('rm \\u{202E}-rf\\u{001B}[8m /\nls\u00a0-l');
+    expect(spelledOut(`rm \u202e-rf${ESC}[8m /\nls\u00a0-l`)).toBe(
+      'rm \\u{202E}-rf\\u{001B}[8m /\nls\u00a0-l',
+    );
     expect(spelledOut('\ufffd')).toBe('\ufffd');
   });
 });

@@ -2,6 +2,7 @@ import { type DeclaredAction, isTracked } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
 import { added, NONE, NOTHING } from '../kernel/grow.ts';
+import { RunAhead } from '../kernel/run-ahead.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
@@ -71,6 +72,7 @@ export const createScheduler = (options: SchedulerOptions, edges: SchedulerEdges
       queue: undefined,
       free: undefined,
       places: options.parallelActions,
+      ahead: new RunAhead(),
       starting: false,
       completed: NONE,
       life: 'open',

@@ -64,6 +64,8 @@ export interface SchedulerEdges {
   append(body: EventBody, cause?: Cause): Cause;
   /** Calls back when everything appended up to `seq` is committed; with an error if it never will be. */
   committed(seq: number, then: (error?: RuntimeError) => void): void;
+  /** The last event that is committed. */
+  committedSeq(): number;
   /**
    * Whether another process may have taken the log meanwhile: then also what may be done again begins only once its
    * start is committed, since it may long have completed there. Absent where nobody else can.

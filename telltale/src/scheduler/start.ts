@@ -100,7 +100,10 @@ function isCleared(works: Works, run: Run): boolean {
   return false;
 }
 
-/** The log comes first: where a try must not be made twice, its start is committed before it begins. */
+/**
+ * The log comes first: where a try must not be made twice, its start is committed before it begins. Other tries may run
+ * ahead of the log, but only so many of them.
+ */
 function begin(works: Works, run: Run): void {
   const { edges } = works;
   const { action, traits, input = NO_INPUT } = run;
@@ -112,7 +115,7 @@ function begin(works: Works, run: Run): void {
   if (run.counted) works.places--;
   const started = { type: 'action.started', id: action.id, attempt: run.attempts, input } as const;
   run.cause = edges.append(started, run.cause);
-  if (mayRunAgain(traits, input) && edges.mayBeLost?.() !== true) {
+  if (mayBeginNow(works, traits, input, run.cause.seq)) {
     perform(works, run, traits);
     return;
   }
@@ -123,6 +126,14 @@ function begin(works: Works, run: Run): void {
     else if (run.stage === stage) perform(works, run, traits);
   });
 }
+
+const mayBeginNow = (
+  { edges, ahead }: Works,
+  traits: TargetTraits,
+  input: JsonObject,
+  seq: number,
+): boolean =>
+  mayRunAgain(traits, input) && edges.mayBeLost?.() !== true && ahead.admits(seq, edges.committedSeq());
 
 function perform(works: Works, run: Run, traits: TargetTraits): void {
   const { action, input = NO_INPUT } = run;

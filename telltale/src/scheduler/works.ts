@@ -1,4 +1,5 @@
 import type { Cause } from '../events/event.ts';
+import type { RunAhead } from '../kernel/run-ahead.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Bell } from './bell.ts';
 import type { SchedulerEdges } from './edges.ts';
@@ -30,6 +31,8 @@ export interface Works extends Scheduler, NameSpace, Bell {
   free: Fifo<Run> | undefined;
   /** Places left of `parallel_actions`. */
   places: number;
+  /** Starts that ran ahead of the log. */
+  readonly ahead: RunAhead;
   /** Whether something is being started: what comes up meanwhile is taken up behind it. */
   starting: boolean;
   /** Ids in the order of completion. */

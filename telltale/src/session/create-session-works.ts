@@ -26,6 +26,7 @@ import { setterOf } from './variables/session-variables.ts';
 const METHODS = {
   append,
   committed,
+  committedSeq,
   onFatal,
   onEnded,
   traits,
@@ -102,6 +103,10 @@ function append(this: SessionWorks, body: EventBody, cause?: Cause): Cause {
 
 function committed(this: SessionWorks, seq: number, then: (error?: RuntimeError) => void): void {
   this.log.committed(seq, then);
+}
+
+function committedSeq(this: SessionWorks): number {
+  return this.log.committedSeq();
 }
 
 function onFatal(this: SessionWorks, error: RuntimeError, id: string, left: RolledBack['left']): void {

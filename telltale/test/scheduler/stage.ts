@@ -147,6 +147,7 @@ export function stage(options: StageOptions = {}): Stage {
           else clock.after(options.commitMs, done);
         }
       },
+      committedSeq: () => committed,
       traits,
       unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),
       ...(options.clear === undefined ? {} : { clear: options.clear }),

@@ -74,7 +74,8 @@ export async function runLeaf(
           { type: 'step.started', step: address, attempt: attempts, input, repeatable },
           place.cause,
         );
-        if (!repeatable) await walk.journal.flushed();
+        if (!repeatable || !walk.ahead.admits(cause.seq, walk.journal.committedSeq()))
+          await walk.journal.flushed();
       }
       if (walk.journal.mayBeLost?.() === true) await walk.journal.flushed();
       begun = { step, address, startedAt, attempts, cause: cause ?? walk.state.started };

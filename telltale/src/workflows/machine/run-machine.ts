@@ -1,6 +1,7 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
+import { RunAhead } from '../../kernel/run-ahead.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Decisions } from '../decisions.ts';
@@ -73,6 +74,7 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
     decisions: options.decisions,
     scope: options.scope,
     random: options.random,
+    ahead: new RunAhead(),
     occupancy: createOccupancy((waits) => {
       if (root.stopped !== undefined) return;
       if (waits.due !== undefined && waits.due - clock.now() <= HELD_WAIT_MS) return;

@@ -3,6 +3,7 @@ import type { Cause } from '../../events/event.ts';
 import type { RunEventBody } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { RunAhead } from '../../kernel/run-ahead.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Decisions } from '../decisions.ts';
@@ -25,6 +26,8 @@ export interface Walk {
   readonly clock: Clock;
   readonly random: () => number;
   readonly occupancy: Occupancy;
+  /** Tries of steps that began before their start was committed. */
+  readonly ahead: RunAhead;
   /** Whether the run was let go of. */
   readonly letGo: boolean;
   /** Throws LET_GO once the run is let go of. */

@@ -82,7 +82,12 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
   const cwd = resolve(options.cwd ?? '.');
   const folder = resolve(options.folder);
   const state = hiddenState(options.env, folder);
-  const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32', {
+  const commands = {
+    readsLines: platform() !== 'win32',
+    ignoresCase: platform() === 'win32' || platform() === 'darwin',
+    path: env.PATH,
+  };
+  const permissions = createPermissions(agent.permissions, folder, commands, {
     own: [...storeFiles(options.store.location, [cwd, folder, project.root, ...served]), ...state],
     closed: new ClosedLocations({ project, folder, cwd, served, env, clock: options.clock }),
   });

@@ -1,7 +1,7 @@
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { ClosedLocations } from './closed-locations.ts';
 import type { CommandLimits } from '../process/sandbox-limits.ts';
-import { createPermittedCommands, type PermittedCommands } from './permitted-commands.ts';
+import { type CommandsPlace, createPermittedCommands, type PermittedCommands } from './permitted-commands.ts';
 import { createPermittedHosts, type PermittedHosts } from './permitted-hosts.ts';
 import { createPermittedPaths, type PermittedPaths } from './permitted-paths.ts';
 
@@ -25,20 +25,20 @@ const DEFAULT_PROCESSES = 1_024;
 const DEFAULT_MEMORY = '4G';
 
 /**
- * `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart; `own`: what no agent may
+ * `folder` is the agent's; `commands`: how command lines are read, and where programs are; `own`: what no agent may
  * touch.
  */
 export function createPermissions(
   { paths, network, shell, sandbox, limits, environment, manifests }: AgentManifest['permissions'],
   folder: string,
-  forSh: boolean,
+  commands: CommandsPlace,
   { own, closed }: { readonly own: PermittedPaths['own']; readonly closed: ClosedLocations },
 ): Permissions {
   return {
     paths: createPermittedPaths(folder, paths, own),
     closed,
     hosts: createPermittedHosts(network),
-    commands: createPermittedCommands(shell, forSh),
+    commands: createPermittedCommands(shell, { folder, ...commands }),
     manifests,
     sandbox,
     limits: {

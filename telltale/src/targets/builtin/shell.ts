@@ -1,4 +1,5 @@
 import { platform } from 'node:os';
+import { resolve } from 'node:path';
 import { pathNeed, together } from '../access/need.ts';
 import { withTimeout } from '../access/with-timeout.ts';
 import { compileCheck } from '../check-parameters.ts';
@@ -53,7 +54,7 @@ export function shell(edges: TargetEdges): Target {
       ? {
           async needs(input) {
             const { command, cwd = '.' } = input as unknown as ShellInput;
-            const grant = commands.grantFor(command);
+            const grant = commands.grantFor(command, resolve(edges.folder, cwd));
             const because = 'permissions: { shell }';
             return together(
               grant === undefined ? undefined : { target: what, what: command, because, grants: [grant] },
@@ -70,8 +71,8 @@ export function shell(edges: TargetEdges): Target {
         timeout,
         allow_failure: mayFail,
       } = call.input as unknown as ShellInput;
-      commands.check(command, call.granted);
       const folder = await paths.resolve(cwd, call.granted);
+      commands.check(command, call.granted, folder.real);
       const [program, args] =
         platform() === 'win32'
           ? ['cmd.exe', ['/d', '/s', '/c', `"${command}"`]]

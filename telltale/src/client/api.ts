@@ -4,6 +4,7 @@ import type { AcceptChanges, WorkflowChanges } from '../events/run-changes.ts';
 import type { RunEvent } from '../events/run-event.ts';
 import type { RunSummary } from '../events/run-summary.ts';
 import type { SessionSummary } from '../events/session-summary.ts';
+import type { Covered } from '../kernel/approved-files.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 
@@ -149,7 +150,7 @@ export interface WhyChain {
 /** What waits for a person; `ReviewDetailsInfo` has the rest. */
 export type ReviewInfo = OpenReview;
 
-export interface ReviewDetailsInfo extends ReviewInfo {
+export interface ReviewDetailsInfo extends ReviewInfo, Covered {
   readonly input?: JsonObject;
   /** What would be executed, of a plan. */
   readonly plan?: readonly JsonObject[];

@@ -1,3 +1,4 @@
+import { coveredOf } from '../kernel/approved-files.ts';
 import { added } from '../kernel/grow.ts';
 import type { EventOf } from './event.ts';
 import type { Review, SessionState } from './state.ts';
@@ -8,6 +9,7 @@ export function request(state: SessionState, event: EventOf<'review.requested'>)
     ...{ review, action, target, what, because, input, grants, at },
     ...(definition === undefined ? {} : { definition }),
     ...(replaces === undefined ? {} : { replaces }),
+    ...coveredOf(event),
   });
 }
 

@@ -1,7 +1,8 @@
+import type { Covered } from '../kernel/approved-files.ts';
 import type { ReviewKind } from './review-kind.ts';
 
 /** An open review, as it is listed over all sessions and runs. */
-export interface OpenReview {
+export interface OpenReview extends Pick<Covered, 'uncovered'> {
   readonly review: string;
   readonly kind: ReviewKind;
   /** Whose question it is: `session` is the id of either. */

@@ -1,7 +1,8 @@
+import type { Covered } from '../kernel/approved-files.ts';
 import type { JsonObject } from '../kernel/json.ts';
 
 /** What a person is asked about an action before it may start. */
-export interface ReviewRequest {
+export interface ReviewRequest extends Covered {
   readonly review: string;
   readonly action: string;
   /** `tool "deploy"`. */

@@ -1,3 +1,4 @@
+import type { Covered } from '../kernel/approved-files.ts';
 import type { InvokeRecord } from '../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
@@ -75,7 +76,7 @@ export interface ApprovalRequest {
   /** When it is too late, and what then counts. */
   readonly due?: number;
   /** Where it is a call that may not be made without a person's approval: what is approved is what is done. */
-  readonly call?: {
+  readonly call?: Covered & {
     /** `tool "deploy"`. */
     readonly target: string;
     /** What of the manifest demands it. */

@@ -1,3 +1,4 @@
+import type { Covered } from '../kernel/approved-files.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelUsage } from '../models/model.ts';
@@ -39,7 +40,7 @@ export interface TargetCall {
 }
 
 /** What a person has to approve before a call may start. */
-export interface Need {
+export interface Need extends Covered {
   /** `tool "deploy"`. */
   readonly target: string;
   /** What it would do, in a few words. */
@@ -108,11 +109,13 @@ export interface Answer {
 }
 
 /** Asks a person; resolves with their word. The signal is aborted once the answer no longer matters. */
-export type Approve = (question: {
-  readonly what: string;
-  readonly target: string;
-  readonly input: JsonObject;
-  /** What has changed since it was approved before, where it was: that approval counts no longer. */
-  readonly changed?: readonly string[];
-  readonly signal: AbortSignal;
-}) => Promise<boolean | Answer>;
+export type Approve = (
+  question: Covered & {
+    readonly what: string;
+    readonly target: string;
+    readonly input: JsonObject;
+    /** What has changed since it was approved before, where it was: that approval counts no longer. */
+    readonly changed?: readonly string[];
+    readonly signal: AbortSignal;
+  },
+) => Promise<boolean | Answer>;

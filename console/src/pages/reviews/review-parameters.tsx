@@ -1,4 +1,5 @@
 import type { ReviewDetailsInfo } from '../../../../telltale/src/client/api.ts';
+import { uncoveredText } from '../../../../telltale/src/kernel/approved-files.ts';
 import { Code } from '../../ui/code.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
@@ -15,6 +16,7 @@ export const ReviewParameters = ({ review }: { readonly review: ReviewDetailsInf
         </span>
       </p>
     )}
+    <ReviewCoverage review={review} />
     {review.plan === undefined ? null : (
       <section>
         <h2 className="mb-1 text-small font-semibold text-ink-faint">The plan</h2>
@@ -34,3 +36,31 @@ export const ReviewParameters = ({ review }: { readonly review: ReviewDetailsInf
     ) : null}
   </>
 );
+
+/** The files that an approval covers, and that it may not cover all that runs. */
+const ReviewCoverage = ({ review }: { readonly review: ReviewDetailsInfo }) => {
+  const warning = uncoveredText(review);
+  return (
+    <>
+      {warning === undefined ? null : (
+        <p className="flex gap-2 rounded-md bg-wait-soft px-3 py-2">
+          <Icon name="alert" className="mt-0.5 text-wait" />
+          <span className="break-words">{warning}</span>
+        </p>
+      )}
+      {review.files === undefined ? null : (
+        <section>
+          <h2 className="mb-1 text-small font-semibold text-ink-faint">Files that an approval covers</h2>
+          <ul className="font-mono text-small leading-5">
+            {review.files.map(({ path, content, leads }) => (
+              <li key={path} className="break-all">
+                {path}
+                {leads === undefined ? '' : ` → ${leads}`} <span className="text-ink-faint">{content}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+};

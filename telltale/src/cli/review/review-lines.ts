@@ -1,3 +1,4 @@
+import { type Covered, uncoveredText } from '../../kernel/approved-files.ts';
 import { identityText } from '../../kernel/identity.ts';
 import { invisibleWarning, textsIn } from '../../kernel/visible-text.ts';
 import { YES_OR_NO } from '../../session/reviews/read-reply.ts';
@@ -19,6 +20,7 @@ export function reviewLines(
     ...(review.input === undefined || review.kind === 'plan'
       ? []
       : ['', 'Parameters', ...jsonLines(review.input)]),
+    ...coverageLines(review),
     ...planLines(review),
     ...changeLines(review),
     ...workLines(review),
@@ -76,6 +78,20 @@ function changeLines({ replaces, voided }: ReviewDetails): readonly string[] {
       ? []
       : ['', `It is asked in place of ${replaces.review}, because`, ...items(replaces.changed)]),
     ...(voided === undefined ? [] : ['', 'Its approval counts no longer, because', ...items(voided.changed)]),
+  ];
+}
+
+/** The files that an approval covers, and that it may not cover all. */
+export function coverageLines(covered: Covered): readonly string[] {
+  const { files = [] } = covered;
+  const warning = uncoveredText(covered);
+  return [
+    ...(files.length === 0 ? [] : ['', 'Files that an approval covers']),
+    ...files.map(
+      ({ path, content, leads }) =>
+        `  ${spelledOut(path)}${leads === undefined ? '' : ` -> ${spelledOut(leads)}`}  ${content}`,
+    ),
+    ...(warning === undefined ? [] : ['', ...spelledOut(warning).split('\n')]),
   ];
 }
 

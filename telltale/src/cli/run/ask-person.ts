@@ -2,6 +2,7 @@ import { invisibleWarning, textsIn } from '../../kernel/visible-text.ts';
 import type { Answer, Approve } from '../../targets/target.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
+import { coverageLines } from '../review/review-lines.ts';
 import { signer } from '../signer.ts';
 import { spelledOut } from '../view/harmless.ts';
 import type { RunView } from './run-view.ts';
@@ -33,8 +34,9 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
   const { bold, dim, red, yellow } = paletteFor(stderr);
   const told = spelledOut(what);
   const given = spelledOut(JSON.stringify(input, null, 2));
-  const warning = invisibleWarning(what, target, ...textsIn(input));
-  if (told.length + given.length > MAX_SHOWN) {
+  const covered = coverageLines(question);
+  const warning = invisibleWarning(what, target, ...textsIn(input), ...covered);
+  if (told.length + given.length + covered.join('\n').length > MAX_SHOWN) {
     await stderr.write(
       `${red('refused')}: ${spelledOut(target)} asks for more than can be read here (${what.length + given.length} characters).\n`,
     );
@@ -51,6 +53,7 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
         ]),
     ...indented(given).map(dim),
     ...(warning === undefined ? [] : [yellow(`    warning: ${warning}`)]),
+    ...covered.flatMap(indented),
   ];
   await stderr.write(`${lines.join('\n')}\n  Allow it? [y/N] `);
   const answer = await stdin.readLine(signal, TYPED_AHEAD_MS);

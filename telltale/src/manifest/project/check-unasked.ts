@@ -77,7 +77,7 @@ const needsApproval = (name: string | undefined, tools: readonly ProjectDocument
     (tool) =>
       tool.kind === 'Tool' &&
       tool.name === name &&
-      documentNode(tool.document.value).at('approval').value === 'always',
+      ['always', 'strict'].includes(String(documentNode(tool.document.value).at('approval').value)),
   );
 
 const approvalNeeded = (what: string, target: DocumentNode): Finding =>

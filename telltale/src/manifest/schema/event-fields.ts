@@ -27,6 +27,7 @@ export const EVENT_FIELDS = {
   audit: ['who', 'what'],
   'review.requested': [
     ...['review', 'action', 'target', 'what', 'because', 'input', 'grants', 'definition', 'replaces'],
+    ...['files', 'uncovered'],
   ],
   'review.resolved': ['review', 'answer', 'by', 'note', 'key', 'away'],
   'review.voided': ['review', 'changed'],

@@ -116,6 +116,12 @@ export const permissions = closed(
       describe: 'Command lines of the tool "shell"; what is not named is asked for.',
       absent: { ask: [EVERYTHING] },
     }).prefault('ask'),
+    approval: z
+      .enum(['always', 'strict'])
+      .optional()
+      .describe(
+        'strict: a command that has to be approved is refused where it may run files that an approval does not cover.',
+      ),
     sandbox: z
       .enum(['auto', 'require', 'off'])
       .default('auto')

@@ -135,7 +135,12 @@ export const tool = closed(
       .enum(['on_close', 'on_turn_end'])
       .default('on_close')
       .describe('on_turn_end: a side effect that waits until the response has ended well.'),
-    approval: z.enum(['always', 'never']).default('never').describe('always: a person approves each call.'),
+    approval: z
+      .enum(['always', 'strict', 'never'])
+      .default('never')
+      .describe(
+        'always: a person approves each call. strict: and it is refused where it may run unknown files.',
+      ),
     timeout: positiveDuration(
       "Time for each try, unless the action sets its own; the agent's action_timeout if absent.",
     ).optional(),

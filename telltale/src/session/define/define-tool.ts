@@ -32,7 +32,7 @@ export interface ToolDefinition<Parameters extends Schema, Output extends Standa
   /** on_turn_end: a side effect that waits until the response has ended well. */
   readonly start?: 'on_close' | 'on_turn_end';
   /** always: a person approves each call. */
-  readonly approval?: 'always' | 'never';
+  readonly approval?: 'always' | 'strict' | 'never';
   /** For each try: `30s`, or a number of seconds. */
   readonly timeout?: Quantity;
   /** How many calls of it run at once, over all sessions and runs, and over all workers of a fleet. No limit without it. */

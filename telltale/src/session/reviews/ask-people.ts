@@ -2,6 +2,7 @@ import type { Cause } from '../../events/event.ts';
 import { openReviews, reviewOf, voidedReviewOf } from '../../events/fold-reviews.ts';
 import type { ReplacedReview } from '../../events/review-event.ts';
 import type { Review } from '../../events/state.ts';
+import { coveredOf } from '../../kernel/approved-files.ts';
 import { createIdSource } from '../../kernel/ids.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClearCall } from '../../scheduler/edges.ts';
@@ -67,6 +68,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
         input,
         signal,
         ...(replaces && { changed: replaces.changed }),
+        ...coveredOf(asked),
       });
       if (!signal.aborted) decide(review, wordOf(answer));
     } catch (thrown) {

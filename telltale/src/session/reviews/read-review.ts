@@ -4,6 +4,7 @@ import type { OpenReview } from '../../events/open-review.ts';
 import type { ReplacedReview, ReviewAnswer } from '../../events/review-event.ts';
 import type { PlannedAction, RunEventOf } from '../../events/run-event.ts';
 import type { GuidedState } from '../../events/run-state.ts';
+import type { Covered } from '../../kernel/approved-files.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Store } from '../../store/store.ts';
 import { readEvents, readSession } from '../read-session.ts';
@@ -11,7 +12,7 @@ import { reviewUnknown } from './review-errors.ts';
 import { closedIn, findReview, listReviews, runReview, sessionReview } from './review-table.ts';
 
 /** All that is known of a review, open or not, from the log that it is on. */
-export interface ReviewDetails extends OpenReview {
+export interface ReviewDetails extends OpenReview, Covered {
   readonly status: 'open' | ReviewAnswer;
   /** The parameters that would run, or ran, exactly. */
   readonly input?: JsonObject;
@@ -58,10 +59,11 @@ async function ofSession(store: Store, session: string, id: string): Promise<Rev
   );
   const asked = events.find((event) => event.type === 'review.requested');
   if (asked?.type !== 'review.requested') return undefined;
-  const { input, grants, definition, replaces } = asked;
+  const { input, grants, definition, replaces, files } = asked;
   return {
     ...sessionReview(asked, await readSession(store, session, asked.seq)),
     ...{ input, grants },
+    ...(files === undefined ? {} : { files }),
     ...(definition === undefined ? {} : { definition }),
     ...(replaces === undefined ? {} : { replaces }),
     ...endOf(events),
@@ -81,6 +83,7 @@ async function ofRun(store: Store, run: string, id: string): Promise<ReviewDetai
   return {
     ...runReview(asked, state, asked.at),
     ...(call === undefined ? {} : { input: call.input, grants: call.grants }),
+    ...(call?.files === undefined ? {} : { files: call.files }),
     ...(call?.definition === undefined ? {} : { definition: call.definition }),
     ...(replaces === undefined ? {} : { replaces }),
     ...(asked.kind === 'escalation' && guided !== undefined ? { work: workOf(guided) } : {}),

@@ -1,10 +1,11 @@
 import { deepEqual } from '../../conditions/deep-equal.ts';
+import { type Covered, coveredOf, fileChanges } from '../../kernel/approved-files.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import type { Need, Target } from '../target.ts';
 
 /** What an approval is of: it counts for this and for nothing else. */
-export interface BoundCall {
+export interface BoundCall extends Covered {
   readonly target: string;
   readonly input: JsonObject;
   readonly grants: readonly string[];
@@ -13,11 +14,17 @@ export interface BoundCall {
 
 export function boundCall(
   target: Pick<Target, 'definition'>,
-  { target: named, grants }: Need,
+  { target: named, grants, ...need }: Need,
   input: JsonObject,
 ): BoundCall {
   const definition = target.definition?.();
-  return { target: named, input, grants, ...(definition === undefined ? {} : { definition }) };
+  return {
+    target: named,
+    input,
+    grants,
+    ...(definition === undefined ? {} : { definition }),
+    ...coveredOf(need),
+  };
 }
 
 const MAX_CHANGES = 20;
@@ -31,6 +38,7 @@ export function changesOf(asked: BoundCall, now: BoundCall): readonly string[] {
     ...(asked.definition === undefined || asked.definition === now.definition
       ? []
       : [`the manifest or the code of ${now.target} has changed`]),
+    ...fileChanges(asked, now),
   ];
   if (changes.length === 0 && !deepEqual([...asked.grants], [...now.grants]))
     changes.push(`it needs leave for ${listed(now.grants)}, and was given it for ${listed(asked.grants)}`);

@@ -139,6 +139,9 @@ function ofWrapper(name: string, wrapper: Wrapper, args: readonly ShellWord[]): 
   };
 }
 
+/** Words behind `-c` that are read as lines: options with values come before the line, arguments of it behind. */
+const MAX_LINES = 5;
+
 /** Each word behind `-c` may be the line: options of shells take values in many ways. */
 function ofShell(args: readonly ShellWord[]): Inner | undefined {
   const at = args.findIndex(({ text }) => /^[-+][A-Za-z]*c[A-Za-z]*$/.test(text) || text === '--command');
@@ -146,7 +149,12 @@ function ofShell(args: readonly ShellWord[]): Inner | undefined {
   // `sh FILE -c`: that belongs to the script. An option before the file may have taken the word as its value.
   if (at === -1 || (operand !== -1 && operand < at && !/^[-+]/.test(args[operand - 1]?.text ?? '')))
     return undefined;
-  return ofLines(args.slice(at + 1).filter(({ text }) => !/^[-+]/.test(text)));
+  return ofLines(
+    args
+      .slice(at + 1)
+      .filter(({ text }) => !/^[-+]/.test(text))
+      .slice(0, MAX_LINES),
+  );
 }
 
 function ofFind(args: readonly ShellWord[]): Inner | undefined {
@@ -185,16 +193,19 @@ const joined = (words: readonly ShellWord[]): ShellWord => ({
 });
 
 const MAX_DEPTH = 12;
-const MAX_COMMANDS = 2_000;
+/** Words of all commands together. */
+const MAX_WORDS = 20_000;
 
 /** A command with all that it runs in turn, outermost first. */
 export function unwrapped(command: ShellCommand): Inner {
   const commands: ShellCommand[] = [];
   const unread = new Set<string>();
+  let words = 0;
   let layer: readonly ShellCommand[] = [command];
   for (let depth = 0; layer.length > 0; depth++) {
     commands.push(...layer);
-    if (depth >= MAX_DEPTH || commands.length > MAX_COMMANDS) {
+    words += layer.reduce((sum, each) => sum + each.words.length, 0);
+    if (depth >= MAX_DEPTH || words > MAX_WORDS) {
       unread.add('commands nested too deep');
       break;
     }

@@ -1,5 +1,7 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { portOf } from '../../manifest/permissions/host-entry.ts';
+import type { Coverage } from '../definition/command-coverage.ts';
+import { withCoverage } from '../definition/covered-call.ts';
 import type { Need, Target } from '../target.ts';
 import type { PermittedHosts } from './permitted-hosts.ts';
 import type { PermittedPaths } from './permitted-paths.ts';
@@ -56,19 +58,32 @@ export function together(...needs: readonly (Need | undefined)[]): Need | undefi
   };
 }
 
-/** The same target, each call of which a person has to approve: `approval: always`. */
-export function behindApproval(target: Target): Target {
+/**
+ * The same target, each call of which a person has to approve: `approval: always`, or `strict`. `covers` says which files
+ * an approval of a call is of; `isStrict`: a call is refused where it may run others.
+ */
+export function behindApproval(
+  target: Target,
+  approval: 'always' | 'strict' = 'always',
+  isStrict = false,
+  covers?: (...asked: Parameters<NonNullable<Target['needs']>>) => Promise<Coverage>,
+): Target {
   const what = `${target.kind} "${target.name}"`;
   const grant = `call ${what}`;
   const own: Need = {
     target: what,
     what: `call ${what}`,
-    because: `approval: always of ${what}`,
+    because: `approval: ${approval} of ${what}`,
     grants: [grant],
+  };
+  const covered = async (...asked: Parameters<NonNullable<Target['needs']>>): Promise<Need | undefined> => {
+    const need = together(own, await target.needs?.(...asked));
+    return need && covers ? withCoverage(need, await covers(...asked), isStrict) : need;
   };
   return {
     ...target,
     needs: (input, context) => {
+      if (covers !== undefined) return covered(input, context);
       const inner = target.needs?.(input, context);
       return inner instanceof Promise ? inner.then((need) => together(own, need)) : together(own, inner);
     },

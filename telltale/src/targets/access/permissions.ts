@@ -14,6 +14,8 @@ export interface Permissions {
   readonly commands: PermittedCommands;
   /** Where the agent may write manifests and modules once a person has approved the change. */
   readonly manifests: readonly string[];
+  /** Whether a command is refused where an approval cannot cover all that it runs. */
+  readonly isStrict: boolean;
   readonly sandbox: AgentManifest['permissions']['sandbox'];
   /** Of each command in the sandbox. */
   readonly limits: CommandLimits;
@@ -29,7 +31,7 @@ const DEFAULT_MEMORY = '4G';
  * touch.
  */
 export function createPermissions(
-  { paths, network, shell, sandbox, limits, environment, manifests }: AgentManifest['permissions'],
+  { paths, network, shell, approval, sandbox, limits, environment, manifests }: AgentManifest['permissions'],
   folder: string,
   commands: CommandsPlace,
   { own, closed }: { readonly own: PermittedPaths['own']; readonly closed: ClosedLocations },
@@ -40,6 +42,7 @@ export function createPermissions(
     hosts: createPermittedHosts(network),
     commands: createPermittedCommands(shell, { folder, ...commands }),
     manifests,
+    isStrict: approval === 'strict',
     sandbox,
     limits: {
       processes: limits?.processes ?? DEFAULT_PROCESSES,

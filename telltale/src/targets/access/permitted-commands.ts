@@ -125,6 +125,15 @@ function allSpellings(
 
 const MAX_FOLDERS = 64;
 const MAX_LINKS = 40;
+const MAX_NAME = 4_096;
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false; // it is not there, or cannot be reached: then it cannot be run, either
+  }
+}
 
 /** The names of a program: as it is written, the last part of its path, and the same of every link on the way to it. */
 function programNames(
@@ -136,8 +145,9 @@ function programNames(
   const places = /[\\/]/.test(program)
     ? folders.map((folder) => resolve(folder, program))
     : (path ?? '').split(delimiter).flatMap((folder) => (isAbsolute(folder) ? [join(folder, program)] : []));
+  if (program.includes('\0') || program.length > MAX_NAME) return names;
   for (const first of places) {
-    if (statSync(first, { throwIfNoEntry: false })?.isFile() !== true) continue;
+    if (!isFile(first)) continue;
     let at = first;
     for (let links = 0; links < MAX_LINKS; links++) {
       names.add(at).add(programName(at));

@@ -42,7 +42,7 @@ export function readShellLine(line: string): ShellLine {
 }
 
 /** Of these some shells make a blank, and some a letter of a word. */
-const CONTROL = /[\0-\x08\x0b-\x1f\x7f]/;
+const CONTROL = /(?![\t\n])\p{Cc}/u;
 
 const MAX_NESTED = 8;
 

@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import { pathNeed, together } from '../access/need.ts';
 import { withTimeout } from '../access/with-timeout.ts';
 import { compileCheck } from '../check-parameters.ts';
+import { type Coverage, coverageOfLine } from '../definition/command-coverage.ts';
+import { approvedFiles, withCoverage } from '../definition/covered-call.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import { childEnvironment } from '../process/child-environment.ts';
 import { commandFailed } from '../process/process-errors.ts';
@@ -27,6 +29,9 @@ const PARAMETERS = {
   additionalProperties: false,
 } as const;
 
+/** Nothing is known of a line for Windows' own shell. */
+const UNREAD: Coverage = { files: [], uncovered: ['lines for cmd are not read'], runs: [] };
+
 interface ShellInput {
   readonly command: string;
   readonly cwd?: string;
@@ -41,7 +46,12 @@ interface ShellInput {
  */
 export function shell(edges: TargetEdges): Target {
   const what = 'tool "shell"';
-  const { commands, paths } = edges.permissions;
+  const { commands, paths, isStrict } = edges.permissions;
+  const coverage = async (command: string, cwd: string): Promise<() => Coverage> => {
+    const roots = await paths.roots();
+    const place = { folder: edges.folder, cwd, path: edges.env.PATH, roots };
+    return () => (platform() === 'win32' ? UNREAD : coverageOfLine(command, place));
+  };
   return {
     kind: 'tool',
     name: 'shell',
@@ -56,10 +66,13 @@ export function shell(edges: TargetEdges): Target {
             const { command, cwd = '.' } = input as unknown as ShellInput;
             const grant = commands.grantFor(command, resolve(edges.folder, cwd));
             const because = 'permissions: { shell }';
-            return together(
+            const need = together(
               grant === undefined ? undefined : { target: what, what: command, because, grants: [grant] },
               await pathNeed(paths, cwd, what, `run "${command}" in`),
             );
+            if (need === undefined || grant === undefined) return need;
+            const covered = await coverage(command, resolve(edges.folder, cwd));
+            return withCoverage(need, covered(), isStrict);
           },
         }
       : {}),
@@ -73,6 +86,10 @@ export function shell(edges: TargetEdges): Target {
       } = call.input as unknown as ShellInput;
       const folder = await paths.resolve(cwd, call.granted);
       commands.check(command, call.granted, folder.real);
+      const isApproved = commands.grantFor(command, folder.real) !== undefined;
+      const pinned = isApproved
+        ? approvedFiles(what, call.granted ?? [], await coverage(command, folder.real))
+        : [];
       const [program, args] =
         platform() === 'win32'
           ? ['cmd.exe', ['/d', '/s', '/c', `"${command}"`]]
@@ -88,6 +105,7 @@ export function shell(edges: TargetEdges): Target {
               TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
             }),
             stdin,
+            pinned,
             maxBytes: DEFAULT_OUTPUT_BYTES / 2,
             signal,
             onOutput: textProgress((data) => call.progress(data)),

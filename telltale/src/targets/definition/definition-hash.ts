@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Json } from '../../kernel/json.ts';
 import { canonicalJson } from '../../manifest/project/canonical-json.ts';
 
 /** A file that is larger counts by its size and the time of its last change. */
-const MAX_READ = 8 * 1024 * 1024;
+const MAX_READ = 64 * 1024 * 1024;
+const PIECE = 256 * 1024;
 
 /**
  * SHA-256 of what a call runs: the document that defines it, and the files that are its code. One that is not there, or
@@ -20,11 +21,29 @@ export function definitionHash(document: Json, files: Iterable<string> = []): st
 
 /** Of what a file holds; `unreadable` where it cannot be read. */
 export function fileHash(file: string): string {
+  const content = contentHash(file);
+  if (content !== 'too large') return content.replace('sha256:', '').replace('missing', 'unreadable');
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? 'unreadable' : `${stats.size} ${stats.mtimeMs}`;
+}
+
+/** `sha256:…` of a file, or why there is none. Reads piece by piece: a file may be large. */
+export function contentHash(file: string): string {
+  let opened: number | undefined;
   try {
-    const { size, mtimeMs } = statSync(file);
-    if (size > MAX_READ) return `${size} ${mtimeMs}`;
-    return createHash('sha256').update(readFileSync(file)).digest('hex');
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined) return 'missing';
+    if (!stats.isFile()) return 'unreadable';
+    if (stats.size > MAX_READ) return 'too large';
+    opened = openSync(file, 'r');
+    const hash = createHash('sha256');
+    const piece = Buffer.allocUnsafe(PIECE);
+    for (let read = readSync(opened, piece); read > 0; read = readSync(opened, piece))
+      hash.update(piece.subarray(0, read));
+    return `sha256:${hash.digest('hex')}`;
   } catch {
     return 'unreadable';
+  } finally {
+    if (opened !== undefined) closeSync(opened);
   }
 }

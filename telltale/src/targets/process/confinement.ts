@@ -13,7 +13,7 @@ import { findProgram } from './find-program.ts';
 import { type FindSandbox, SANDBOX_BASE, SECCOMP } from './find-sandbox.ts';
 import { type CommandNetwork, openNetwork } from './network-proxy.ts';
 import { cannotStart } from './process-errors.ts';
-import type { ProcessRequest } from './process-request.ts';
+import type { PinnedFile, ProcessRequest } from './process-request.ts';
 import type { LimitedStart } from './sandbox-limits.ts';
 import { mountArguments, pathFolders, programFolder } from './sandbox-mounts.ts';
 
@@ -21,9 +21,14 @@ import { mountArguments, pathFolders, programFolder } from './sandbox-mounts.ts'
 export interface Confinement {
   /**
    * The same process inside the sandbox; the process as it is where there is none, or none is wanted. Rejects where the
-   * program cannot be started, and where the manifest demands a sandbox that is not there.
+   * program cannot be started, and where the manifest demands a sandbox that is not there. `pin` makes a copy of a file
+   * for the sandbox to show, and says where.
    */
-  confine(request: ProcessRequest, call: Pick<TargetCall, 'granted' | 'note'>): Promise<ProcessRequest>;
+  confine(
+    request: ProcessRequest,
+    call: Pick<TargetCall, 'granted' | 'note'>,
+    pin?: (file: PinnedFile) => Promise<string>,
+  ): Promise<ProcessRequest>;
 }
 
 export interface ConfinementEdges {
@@ -44,7 +49,7 @@ export interface ConfinementEdges {
 export function createConfinement(edges: ConfinementEdges): Confinement {
   const { permissions, find } = edges;
   return {
-    async confine(request, call) {
+    async confine(request, call, pin) {
       if (permissions.sandbox === 'off') return request;
       const sandbox = await find();
       if (!sandbox.found) {
@@ -63,7 +68,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
         await network?.close();
       };
       try {
-        const { mounts, steady } = await mountsFor(edges, request, program, network, call.granted ?? []);
+        const { mounts, steady } = await mountsFor(edges, request, program, network, call.granted ?? [], pin);
         limited = sandbox.limiter.limit(permissions.limits);
         const filter = sandbox.seccomp === undefined ? [] : SECCOMP;
         const inside = [...limited.inside, ...(network?.relay ?? []), program, ...request.args];
@@ -120,6 +125,7 @@ async function mountsFor(
   program: string,
   network: CommandNetwork | undefined,
   granted: readonly string[],
+  pin: ((file: PinnedFile) => Promise<string>) | undefined,
 ): Promise<{ readonly mounts: readonly string[]; readonly steady: readonly string[] }> {
   const { paths, closed } = permissions;
   const approved = granted.flatMap((grant) =>
@@ -154,6 +160,7 @@ async function mountsFor(
       ({ path, stays }) =>
         stays === true || !approved.some((each) => isInside(path, each) || isInside(each, path)),
     ),
+    pinned: await pinnedCopies(request, pin),
     network,
   });
   return { mounts, steady: view.steady.map(({ path }) => path) };
@@ -166,6 +173,16 @@ async function makeHidden(folders: readonly string[], roots: readonly string[]):
     // Where this user cannot make it, neither can a command.
     await mkdir(each, { recursive: true, mode: 0o700 }).catch(() => undefined);
   }
+}
+
+async function pinnedCopies(
+  { pinned = [] }: ProcessRequest,
+  pin: ((file: PinnedFile) => Promise<string>) | undefined,
+) {
+  if (pin === undefined) return [];
+  const copies: { readonly path: string; readonly copy: string }[] = [];
+  for (const file of pinned) copies.push({ path: file.path, copy: await pin(file) });
+  return copies;
 }
 
 /** Those that this user can get at: bubblewrap starts nothing where PATH names a folder in somebody else's home. */

@@ -1,6 +1,13 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { KeptOutput } from '../output/kept-output.ts';
 
+/** A file as it was approved: the sandbox shows these bytes in its place. */
+export interface PinnedFile {
+  readonly path: string;
+  readonly content: Uint8Array;
+  readonly mode: number;
+}
+
 export interface ProcessRequest {
   /** For messages: `tool "build"`. */
   readonly what: string;
@@ -29,6 +36,8 @@ export interface ProcessRequest {
   };
   /** Folders in which the sandbox lets it create nothing, since configuration is loaded from there. */
   readonly steady?: readonly string[];
+  /** Files that the sandbox shows as they were approved, whatever becomes of them. */
+  readonly pinned?: readonly PinnedFile[];
   /** Whether `program` is the sandbox that the real one runs in. */
   readonly sandboxed?: true;
   /** What the program reads from file descriptor 3. */

@@ -1,7 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TargetCall } from '../target.ts';
 import type { Confinement } from './confinement.ts';
 import { sandboxFailed } from './process-errors.ts';
-import type { EndedProcess, ProcessEdges, ProcessRequest } from './process-request.ts';
+import type { EndedProcess, PinnedFile, ProcessEdges, ProcessRequest } from './process-request.ts';
 import { runProcess } from './run-process.ts';
 
 /** As `runProcess`, kept to what the agent's permissions name. */
@@ -10,20 +13,39 @@ export async function runConfined(
   call: Pick<TargetCall, 'granted' | 'note'>,
   edges: ProcessEdges & { readonly confinement: Confinement },
 ): Promise<EndedProcess> {
-  const confined = await edges.confinement.confine(request, call);
-  let ended: EndedProcess;
+  const copies = createCopies();
+  let confined: Awaited<ReturnType<Confinement['confine']>> | undefined;
   try {
-    ended = await runProcess(confined, edges);
+    confined = await edges.confinement.confine(request, call, copies.add);
+    const ended = await runProcess(confined, edges);
+    const said = confined.sandboxed === true && ended.exitCode === 1 ? ended.stderr.text() : '';
+    // What the sandbox says of itself: the program never ran.
+    if (said.startsWith('bwrap: ')) throw sandboxFailed(request.what, said);
+    const { steady = [] } = confined;
+    if (ended.exitCode !== 0 && steady.length > 0 && REFUSED.test(ended.stderr.text()))
+      ended.stderr.push(new TextEncoder().encode(remedy(steady)));
+    return ended;
   } finally {
-    await confined.release?.();
+    await confined?.release?.();
+    await copies.remove();
   }
-  const said = confined.sandboxed === true && ended.exitCode === 1 ? ended.stderr.text() : '';
-  // What the sandbox says of itself: the program never ran.
-  if (said.startsWith('bwrap: ')) throw sandboxFailed(request.what, said);
-  const { steady = [] } = confined;
-  if (ended.exitCode !== 0 && steady.length > 0 && REFUSED.test(ended.stderr.text()))
-    ended.stderr.push(new TextEncoder().encode(remedy(steady)));
-  return ended;
+}
+
+/** Private copies of approved files, in a folder that only this user can read. */
+function createCopies() {
+  let folder: string | undefined;
+  let count = 0;
+  return {
+    async add({ content, mode }: PinnedFile): Promise<string> {
+      folder ??= await mkdtemp(join(tmpdir(), 'telltale-approved-'));
+      const copy = join(folder, String(count++));
+      await writeFile(copy, content, { mode: mode & 0o555 });
+      return copy;
+    },
+    async remove(): Promise<void> {
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** What programs say where a folder is for reading only, or a file in it cannot be replaced. */

@@ -19,6 +19,8 @@ export interface View extends ClosedView {
   /** To be read, also where it is hidden. */
   readonly readable: readonly string[];
   readonly masks: readonly Mask[];
+  /** Copies that are shown in place of files, read only. */
+  readonly pinned?: readonly { readonly path: string; readonly copy: string }[];
   /** The folder of the command's network, and a file that stands for `/etc/hosts`. */
   readonly network: { readonly folder: string; readonly hosts: string | undefined } | undefined;
 }
@@ -28,7 +30,7 @@ export const SYSTEM_MOUNTS: readonly string[] = ['--dev', '/dev', '--proc', '/pr
 
 /** The options of bubblewrap for a view; later ones lie over earlier ones. Pure. */
 export function mountArguments(view: View): readonly string[] {
-  const { roots, hidden, readable, closed, steady, masks, network } = view;
+  const { roots, hidden, readable, closed, steady, masks, pinned = [], network } = view;
   const inRoots = (path: string) => roots.some((root) => isInside(path, root));
   const inHidden = (path: string) => hidden.some((folder) => isInside(path, folder));
   const emptied = outermostFirst(hidden).filter((folder) => folder !== '/' && !inRoots(folder));
@@ -51,6 +53,9 @@ export function mountArguments(view: View): readonly string[] {
     ...outermostFirst([...modes.keys()]).flatMap((path) => [modes.get(path) ?? '--ro-bind-try', path, path]),
     ...folders.flatMap((folder) => ['--tmpfs', folder, '--remount-ro', folder]),
     ...files.flatMap((file) => ['--ro-bind', '/dev/null', file]),
+    ...pinned
+      .filter(({ path }) => inRoots(path) && !masks.some((mask) => isInside(path, mask.path)))
+      .flatMap(({ path, copy }) => ['--ro-bind', copy, path]),
     ...(network === undefined ? [] : ['--ro-bind', network.folder, network.folder]),
     ...(network?.hosts === undefined ? [] : ['--ro-bind', network.hosts, '/etc/hosts']),
   ];

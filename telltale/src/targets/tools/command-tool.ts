@@ -3,7 +3,9 @@ import { asText } from '../../conditions/as-text.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { pathNeed } from '../access/need.ts';
+import { type Coverage, coverageOfCommand } from '../definition/command-coverage.ts';
 import { commandFiles } from '../definition/command-files.ts';
+import { approvedFiles } from '../definition/covered-call.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
 import { childEnvironment } from '../process/child-environment.ts';
@@ -28,7 +30,7 @@ interface CommandImplementation {
  */
 export function commandTool(
   { command, cwd = '.', env, stdin }: CommandImplementation,
-  { what, parameterNames, maxBytes, wantsJson, stream }: ToolContext,
+  { what, parameterNames, maxBytes, wantsJson, stream, isApproved }: ToolContext,
   edges: TargetEdges,
 ): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);
@@ -37,14 +39,28 @@ export function commandTool(
   const variables = Object.entries(env).map(([name, value]) => [name, read(value)] as const);
   const input = stdin === undefined ? undefined : read(stdin);
 
+  const coverage = async (scope: FillScope, cwd: string): Promise<() => Coverage> => {
+    const filled = [program?.fill(scope) ?? '', ...args.flatMap((argument) => argumentsOf(argument, scope))];
+    const place = {
+      folder: edges.folder,
+      cwd,
+      path: edges.env.PATH,
+      roots: await edges.permissions.paths.roots(),
+    };
+    return () => coverageOfCommand(filled, place);
+  };
+
   const run: Implemented['run'] = async (parameters, call) => {
     const scope = fillScope(parameters, call);
+    const cwd = await workingFolder(folder, scope, call.granted, edges);
+    const pinned = isApproved ? approvedFiles(what, call.granted ?? [], await coverage(scope, cwd)) : [];
     const ended = await runConfined(
       {
         what,
         program: program?.fill(scope) ?? '',
         args: args.flatMap((argument) => argumentsOf(argument, scope)),
-        cwd: await workingFolder(folder, scope, call.granted, edges),
+        cwd,
+        pinned,
         env: childEnvironment(edges.env, edges.permissions.environment, {
           ...Object.fromEntries(variables.map(([name, value]) => [name, value.fill(scope)])),
           TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
@@ -64,10 +80,15 @@ export function commandTool(
   };
   const code = () =>
     definitionHash(null, commandFiles(command, resolve(edges.folder, folder.usesInput ? '.' : cwd)));
-  if (!folder.usesInput || !edges.permissions.paths.asks) return { run, code };
+  const covers: Implemented['covers'] = async (parameters, context) => {
+    const scope = fillScope(parameters, context);
+    return (await coverage(scope, resolve(edges.folder, folder.fill(scope))))();
+  };
+  if (!folder.usesInput || !edges.permissions.paths.asks) return { run, code, covers };
   return {
     run,
     code,
+    covers,
     needs: (parameters, context) =>
       pathNeed(edges.permissions.paths, folder.fill(fillScope(parameters, context)), what, `run ${what} in`),
   };

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Coverage } from '../definition/command-coverage.ts';
 import type { Need, Target, TargetCall } from '../target.ts';
 
 /**
@@ -13,6 +14,8 @@ export interface Implemented {
   readonly run: Implementation;
   /** The hash of the files that are its code. */
   readonly code?: () => string;
+  /** What an approval of a call covers besides its code. */
+  readonly covers?: (...asked: Parameters<NonNullable<Target['needs']>>) => Promise<Coverage>;
   readonly needs?: (
     ...asked: Parameters<NonNullable<Target['needs']>>
   ) => Need | undefined | Promise<Need | undefined>;
@@ -31,6 +34,8 @@ export interface ToolContext {
   readonly stream: boolean;
   /** Whether a person approves each call: then it has to be known what code that is. */
   readonly isApproved: boolean;
+  /** Whether a call is refused where an approval cannot cover all that it runs. */
+  readonly isStrict: boolean;
   /** What the manifest gives each try. */
   readonly timeoutMs?: number | undefined;
 }

@@ -37,13 +37,15 @@ export function toolTarget(
     maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
     wantsJson: output?.schema !== undefined,
     stream: tool.stream,
-    isApproved: approval === 'always',
+    isApproved: approval !== 'never',
+    isStrict: approval === 'strict' || (approval === 'always' && edges.permissions.isStrict),
     timeoutMs: tool.timeout?.ms,
   };
   const own = code === undefined ? undefined : codeTool(code, context);
   const {
     run: implementation,
     needs,
+    covers,
     code: codeHash,
   }: Implemented = own === undefined
     ? implement(tool, context, edges)
@@ -75,7 +77,13 @@ export function toolTarget(
     run: (call) =>
       outputViolation === undefined ? implementation({ ...defaults, ...call.input }, call) : checked(call),
   };
-  return approval === 'always' ? behindApproval(target) : target;
+  if (approval === 'never') return target;
+  return behindApproval(
+    target,
+    approval,
+    context.isStrict,
+    covers && ((input, more) => covers({ ...defaults, ...input }, more)),
+  );
 }
 
 function implement({ implementation }: ToolManifest, context: ToolContext, edges: TargetEdges): Implemented {

@@ -2,8 +2,9 @@ import type { RunState } from '../../events/run-state.ts';
 import type { Usage } from '../../events/turn-event.ts';
 import { usageOf } from '../../events/usage-of.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { boundCall, changesOf } from '../../targets/access/bound-call.ts';
+import { APPROVAL_VOID } from '../../targets/definition/covered-call.ts';
 import type { Need, Target, TargetCall, TargetKind } from '../../targets/target.ts';
 import { unknownTarget } from '../../targets/unknown-target.ts';
 import type { LeafCall } from '../leaf.ts';
@@ -62,16 +63,22 @@ async function callLater(
   { onApproved, model }: CallOptions,
 ): Promise<Json> {
   const agent = mayLook ? await context.scope.agent() : {};
-  const granted = await approval(target, agent, call, context);
-  const { slots } = target;
-  const free = slots && (await context.takeSlot(slots.key, slots.max, call.signal));
-  try {
-    if (granted !== undefined) await onApproved?.();
-    call.signal.throwIfAborted();
-    const running = target.run(targetCall(call, () => agent, context, { granted, model }));
-    return free === undefined ? running : await running;
-  } finally {
-    free?.();
+  let hasEntered = false;
+  for (;;) {
+    const granted = await approval(target, agent, call, context);
+    const { slots } = target;
+    const free = slots && (await context.takeSlot(slots.key, slots.max, call.signal));
+    try {
+      if (granted !== undefined && !hasEntered) await onApproved?.();
+      hasEntered = true;
+      call.signal.throwIfAborted();
+      return await target.run(targetCall(call, () => agent, context, { granted, model }));
+    } catch (thrown) {
+      // Nothing was done: what was approved has changed since, and is asked about anew.
+      if (toRuntimeError(thrown).code !== APPROVAL_VOID || granted === undefined) throw thrown;
+    } finally {
+      free?.();
+    }
   }
 }
 

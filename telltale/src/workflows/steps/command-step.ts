@@ -3,7 +3,9 @@ import { asText } from '../../conditions/as-text.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { pathNeed } from '../../targets/access/need.ts';
+import { type Coverage, coverageOfCommand } from '../../targets/definition/command-coverage.ts';
 import { commandFiles } from '../../targets/definition/command-files.ts';
+import { approvedFiles, withCoverage } from '../../targets/definition/covered-call.ts';
 import { definitionHash } from '../../targets/definition/definition-hash.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../../targets/output/output-limits.ts';
 import { childEnvironment } from '../../targets/process/child-environment.ts';
@@ -81,9 +83,18 @@ function commandTarget(
 ): Callable {
   const isReferred = step.cwd?.includes('${') === true;
   const { paths, environment } = world.permissions;
+  const coverage = async (command: readonly string[], cwd: string): Promise<() => Coverage> => {
+    const place = { folder: world.folder, cwd, path: world.env.PATH, roots: await paths.roots() };
+    return () => coverageOfCommand(command, place);
+  };
   const run: Target['run'] = async (call) => {
     const { command, cwd = '.', env = {}, stdin } = call.input as unknown as CommandInput;
     const [program = '', ...args] = command;
+    const { granted = [] } = call;
+    const pinned =
+      granted.length === 0
+        ? []
+        : approvedFiles(what, granted, await coverage(command, resolve(world.folder, cwd)));
     const ended = await runConfined(
       {
         what,
@@ -96,6 +107,7 @@ function commandTarget(
           TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
         }),
         stdin,
+        pinned,
         maxBytes: DEFAULT_OUTPUT_BYTES / 2,
         signal: call.signal,
       },
@@ -118,7 +130,13 @@ function commandTarget(
       const document: Json = { command, cwd, env, stdin };
       return definitionHash(document, commandFiles(command, world.folder));
     },
-    needs: ({ cwd = '.' }) => pathNeed(paths, String(cwd), what, `run ${what} in`),
+    async needs(given) {
+      const { command, cwd = '.' } = given as unknown as CommandInput;
+      const need = await pathNeed(paths, cwd, what, `run ${what} in`);
+      if (need === undefined) return undefined;
+      const covered = await coverage(command, resolve(world.folder, cwd));
+      return withCoverage(need, covered(), world.permissions.isStrict);
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ReviewRequest } from '../../../events/review-event.ts';
+import { coveredOf, uncoveredText } from '../../../kernel/approved-files.ts';
 import type { AgUiInterrupt } from './ag-ui-event.ts';
 
 /** Unlike that of any other session: a conversation may go on in a new one. */
@@ -8,12 +9,21 @@ export const toolCallId = (session: string, action: string): string => `${sessio
 export const interruptOf = (review: ReviewRequest, session: string): AgUiInterrupt => ({
   id: review.review,
   reason: 'approval',
-  message: `${review.what} (${review.target}) ${review.because}`,
+  message: [`${review.what} (${review.target}) ${review.because}`, uncoveredText(review)]
+    .filter(Boolean)
+    .join('\n'),
   toolCallId: toolCallId(session, review.action),
   responseSchema: {
     type: 'object',
     properties: { approved: { type: 'boolean' }, note: { type: 'string' } },
     required: ['approved'],
   },
-  metadata: { telltale: { target: review.target, because: review.because, input: review.input } },
+  metadata: {
+    telltale: {
+      target: review.target,
+      because: review.because,
+      input: review.input,
+      ...coveredOf(review),
+    },
+  },
 });

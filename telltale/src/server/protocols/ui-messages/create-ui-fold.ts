@@ -1,5 +1,6 @@
 import type { ObservedEvent } from '../../../events/event.ts';
 import type { ReviewRequest } from '../../../events/review-event.ts';
+import { uncoveredText } from '../../../kernel/approved-files.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 import type { ExchangeEnd } from '../exchange/exchange-end.ts';
 import { type CallBeat, createCallFold } from '../exchange/fold-calls.ts';
@@ -84,7 +85,7 @@ export function createUiFold(run: UiMessageRun): UiFold {
     if (event.type === 'review.requested') {
       asked.add(event.review);
       actions.set(event.review, event.action);
-      const reason = `${event.what} (${event.because})`;
+      const reason = [`${event.what} (${event.because})`, uncoveredText(event)].filter(Boolean).join('\n');
       const toolCallId = callId(session, event.action);
       return [{ type: 'tool-approval-request', approvalId: event.review, toolCallId, reason }];
     }

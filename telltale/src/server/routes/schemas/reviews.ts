@@ -15,6 +15,9 @@ const infoShape: Shape<ReviewInfo> = {
   what: text,
   parameters: text.optional(),
   because: text,
+  uncovered: z.array(text).optional().openapi({
+    description: 'Why the call may run files that an approval does not cover.',
+  }),
   options: z.array(text).optional(),
   assignee: text.optional(),
   due: time.optional(),
@@ -27,6 +30,10 @@ export const reviewDetails = answered<ReviewDetailsInfo>('ReviewDetails', {
   ...infoShape,
   input: jsonObject.optional(),
   plan: z.array(jsonObject).optional(),
+  files: z
+    .array(z.object({ path: text, content: text, leads: z.exactOptional(text) }))
+    .optional()
+    .openapi({ description: 'The files that an approval covers, each with the hash of its content.' }),
   replaces: z.object({ review: text, changed: z.array(text) }).optional(),
   answer: text.optional().openapi({
     description: '`approved`, `rejected` or `withdrawn`; absent while it is open.',

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { PinnedFile } from '../process/process-request.ts';
+import type { Need } from '../target.ts';
+import type { Coverage } from './command-coverage.ts';
+
+/** The code of an approval that counts no longer: the session or run asks again. */
+export const APPROVAL_VOID = 'approval_void';
+
+/** What approvals of covered files are for: exactly these files, with this content. */
+const filesGrant = ({ files }: Coverage): readonly string[] =>
+  files.length === 0
+    ? []
+    : [`files sha256:${createHash('sha256').update(JSON.stringify(files)).digest('hex')}`];
+
+/**
+ * The same need, for the files that the command names as well. With `strict` it throws `not_permitted` where the command
+ * may run files that nobody can name beforehand.
+ */
+export function withCoverage(need: Need, coverage: Coverage, strict: boolean): Need {
+  const { files, uncovered } = coverage;
+  if (strict && uncovered.length > 0) throw notDetermined(need, uncovered);
+  return {
+    ...need,
+    grants: [...need.grants, ...filesGrant(coverage)],
+    ...(files.length === 0 ? {} : { files }),
+    ...(uncovered.length === 0 ? {} : { uncovered }),
+  };
+}
+
+const MAX_PINNED = 4 * 1024 * 1024;
+
+/**
+ * Compares the files of a command with what was approved, as the last thing before it starts, and gives the bytes that
+ * were compared. Throws `approval_void` where they differ. `coverage` is made anew by each call.
+ */
+export function approvedFiles(
+  target: string,
+  granted: readonly string[],
+  coverage: () => Coverage,
+): readonly PinnedFile[] {
+  const now = coverage();
+  if (!filesGrant(now).every((grant) => granted.includes(grant))) throw filesChanged(target);
+  if (filesGrant(now).length === 0 && granted.some((grant) => grant.startsWith('files ')))
+    throw filesChanged(target);
+  const pinned = now.runs.flatMap((path) => pinnedFile(path) ?? []);
+  // Read again, now that the bytes are held: they are the approved ones, or the files have changed in between.
+  if (pinned.length > 0 && filesGrant(coverage()).some((grant) => !granted.includes(grant)))
+    throw filesChanged(target);
+  return pinned;
+}
+
+function pinnedFile(path: string): PinnedFile | undefined {
+  try {
+    const { size, mode } = statSync(path);
+    return size > MAX_PINNED ? undefined : { path, content: readFileSync(path), mode: mode & 0o777 };
+  } catch {
+    return undefined; // it was not there when it was approved, either
+  }
+}
+
+const filesChanged = (target: string) =>
+  new RuntimeError(APPROVAL_VOID, `The files of ${target} are not the ones that were approved.`, {
+    hint: 'A person is asked again, about what would run now.',
+  });
+
+const notDetermined = ({ target, what }: Need, uncovered: readonly string[]) =>
+  new RuntimeError(
+    'not_permitted',
+    `The call of ${target} is refused: what it runs cannot be determined beforehand, and "approval: strict" demands that. ${uncovered.join('; ')}.`,
+    {
+      hint: `Name each file that runs, without variables, wildcards or other programs in between: "sh build.sh" for a script of plain commands. Asked for was: ${what.slice(0, 200)}`,
+    },
+  );

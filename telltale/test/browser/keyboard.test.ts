@@ -40,7 +40,7 @@ it('a session is started, its review answered and its time walked through withou
   await page.keyboard.type('Go ahead, r and a.');
   await page.keyboard.press('Escape');
   await page.keyboard.press('a');
-  await page.getByRole('status').getByText('Approved by local').waitFor();
+  await page.getByRole('status').getByText('Approved by ana').waitFor();
   await page.getByRole('status').getByText('Go ahead, r and a.').waitFor();
 
   await page.keyboard.press('g');

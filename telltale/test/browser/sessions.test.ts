@@ -63,7 +63,7 @@ describe('reviews', () => {
     const detail = page.getByRole('article');
     await detail.getByText('production').waitFor();
     await detail.getByRole('button', { name: 'Approve' }).click();
-    await detail.getByRole('status').getByText('Approved by local').waitFor();
+    await detail.getByRole('status').getByText('Approved by ana').waitFor();
     await ended(approved);
     expect((await stage.client.session(approved)).status).toBe('completed');
 
@@ -73,7 +73,7 @@ describe('reviews', () => {
     await detail.getByRole('textbox', { name: /^Note/ }).fill('Not on a Friday.');
     await detail.getByRole('button', { name: 'Reject' }).click();
     const outcome = detail.getByRole('status');
-    await outcome.getByText('Rejected by local').waitFor();
+    await outcome.getByText('Rejected by ana').waitFor();
     await outcome.getByText('Not on a Friday.').waitFor();
     await detail.getByRole('link', { name: 'asker' }).click();
     const conversation = page.getByRole('log', { name: 'Conversation' });
@@ -104,7 +104,7 @@ describe('reviews', () => {
     await stage.client.answerReview(review, { answer: 'rejected', note: 'Too late for you.' });
     release();
     await first.page.getByText(/Your answer came second/).waitFor();
-    await first.page.getByRole('status').getByText('Rejected by local').waitFor();
+    await first.page.getByRole('status').getByText('Rejected by ana').waitFor();
     await first.page.getByText('Too late for you.').first().waitFor();
     expect(await first.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await other.page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' });
@@ -132,7 +132,7 @@ describe('a session', () => {
     await dialog.getByRole('textbox', { name: /Reason/ }).fill('Lunch.');
     await dialog.getByRole('button', { name: 'Cancel the session' }).click();
     await status(page, 'Cancelled').waitFor();
-    await conversation.getByText('The session was cancelled by local: Lunch.').waitFor();
+    await conversation.getByText('The session was cancelled by ana: Lunch.').waitFor();
 
     await page.getByRole('button', { name: 'Resume' }).click();
     await status(page, 'Running').waitFor();

@@ -164,9 +164,8 @@ describe('a session', () => {
     const proxy = await openCuttingProxy(stage.port);
     onTestFinished(() => proxy.close());
     const session = await begin('broken');
-    const { page, forgive } = await browsing.open(`http://127.0.0.1:${proxy.port}/#/sessions/${session}`, {
-      viewport: { width: 1440, height: 2600 },
-    });
+    const link = stage.at(`/sessions/${session}`).replace(`:${stage.port}/`, `:${proxy.port}/`);
+    const { page, forgive } = await browsing.open(link, { viewport: { width: 1440, height: 2600 } });
     forgive(/net::ERR_|Failed to fetch/);
     const shown = async () => Number(await page.getByRole('slider', { name: 'Event' }).getAttribute('max'));
     const banner = page.getByText('The connection to the server is lost.');

@@ -157,7 +157,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         mustBeOpen();
         await liftQuarantine(store, run);
         const resumed = await runs.resume(run, resume);
-        if (resume?.acceptChanges !== undefined && resume.acceptChanges !== false) joined?.fleet.forget('run', run);
+        if (resume?.acceptChanges !== undefined && resume.acceptChanges !== false)
+          joined?.fleet.forget('run', run);
         return resumed;
       },
       listen(agent, listening) {

@@ -59,9 +59,10 @@ async function started(cwd: string, store: string, args: readonly string[]) {
   });
   await Promise.race([expect.poll(() => out, { timeout: 60_000 }).toMatch(/\n$/), ended]);
   if (out === '') throw new Error(err);
-  const { url } = JSON.parse(out) as { readonly url: string };
+  const { url, token } = JSON.parse(out) as { readonly url: string; readonly token: string };
+  const own = { authorization: `Bearer ${token}` };
   const ask = async (path: string, init?: RequestInit) => {
-    const answer = await fetch(`${url}${path}`, init);
+    const answer = await fetch(`${url}${path}`, { ...init, headers: { ...own, ...init?.headers } });
     const body = JSON.parse((await answer.text()) || '{}') as Record<string, unknown>;
     return { status: answer.status, headers: answer.headers, body };
   };
@@ -75,7 +76,7 @@ async function started(cwd: string, store: string, args: readonly string[]) {
       await ended;
     },
     get: async (path: string) => (await ask(path)).body,
-    metrics: async () => (await fetch(`${url}/metrics`)).text(),
+    metrics: async () => (await fetch(`${url}/metrics`, { headers: own })).text(),
     post: (path: string, body: object) =>
       ask(path, {
         method: 'POST',

@@ -136,9 +136,13 @@ export async function daemonIn(cwd: string, ...argv: readonly string[]): Promise
   });
   await expect.poll(() => out || err.includes('error'), { timeout: 30_000 }).toBeTruthy();
   if (out === '') throw new Error(err);
-  const { url } = JSON.parse(out) as { readonly url: string };
+  const { url, token } = JSON.parse(out) as { readonly url: string; readonly token: string };
+  const own = { authorization: `Bearer ${token}` };
   const ask = async (path: string, init?: RequestInit) =>
-    JSON.parse((await (await fetch(`${url}${path}`, init)).text()) || '{}');
+    JSON.parse(
+      (await (await fetch(`${url}${path}`, { ...init, headers: { ...own, ...init?.headers } })).text()) ||
+        '{}',
+    );
   return {
     get: (path) => ask(path),
     post: (path, body) =>

@@ -247,6 +247,7 @@ test('a server of this very process is refused without any file: the daemon, and
       port: 0,
       host: '127.0.0.1',
       onError: () => undefined,
+      identify: () => Promise.resolve(undefined),
     },
   );
   onTestFinished(() => mcp.close());

@@ -47,12 +47,11 @@ export async function served(
   void ended.then(() => {
     isOver = true;
   });
-  await expect
-    .poll(() => (isOver ? 'ended' : said()), { timeout: 60_000 })
-    .toMatch(/http:\/\/[\d.:]+|^ended$/);
-  const [url] = /http:\/\/[\d.:]+/.exec(said()) ?? [];
+  await expect.poll(() => (isOver ? 'ended' : said()), { timeout: 60_000 }).toMatch(/#token=\S+|^ended$/);
+  const [, url, token] = /(http:\/\/[\d.:]+)\/#token=(\S+)/.exec(said()) ?? [];
   if (url === undefined) throw new Error(`The daemon ended:\n${said()}`);
-  const ask = (path: string, init?: RequestInit) => fetch(`${url}${path}`, init);
+  const ask = (path: string, init?: RequestInit) =>
+    fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init?.headers } });
   return {
     url,
     pid: child.pid ?? 0,

@@ -116,7 +116,11 @@ async function work(
   taken();
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1)
-    journal.append({ type: 'workflow.resumed', by: entry.resumedBy ?? 'runtime', ...filesNow(state.manifest, realm) });
+    journal.append({
+      type: 'workflow.resumed',
+      by: entry.resumedBy ?? 'runtime',
+      ...filesNow(state.manifest, realm),
+    });
   entry.resumedBy = undefined;
   // Its session or its caller was resumed with a changed agent, and it goes on in that one's name.
   if (realm.agent.hash !== state.manifest.hash)

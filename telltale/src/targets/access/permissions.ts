@@ -1,6 +1,6 @@
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import type { ClosedLocations } from './closed-locations.ts';
 import type { CommandLimits } from '../process/sandbox-limits.ts';
+import type { ClosedLocations } from './closed-locations.ts';
 import { type CommandsPlace, createPermittedCommands, type PermittedCommands } from './permitted-commands.ts';
 import { createPermittedHosts, type PermittedHosts } from './permitted-hosts.ts';
 import { createPermittedPaths, type PermittedPaths } from './permitted-paths.ts';

@@ -85,6 +85,10 @@ describe('telltale workflow resume after the workflow was changed', () => {
     [['--dry-run'], "'--dry-run' needs --accept-changes."],
     [['--accept-changes', '--decide', 'charge=maybe'], "'--decide' cannot be 'charge=maybe'."],
     [['--accept-changes', '--decide', 'charge=fail:1'], "'--decide' cannot be 'charge=fail:1'."],
+    [
+      ['--accept-changes', '--decide', 'charge=skip', '--decide', 'charge=rerun'],
+      '\'--decide\' is given twice for the step "charge".',
+    ],
     [['--accept-changes', '--decide', 'pick=skip'], 'This cannot be decided about run_pay: pick=skip.'],
   ])('refuses %j', async (argv, message) => {
     const { code, err } = await telltale(await renamed(), [...RESUME, ...argv]);

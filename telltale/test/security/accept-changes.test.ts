@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { flow, list, openSteps, Scene, step, steps, stepsOf } from './changes-scene.ts';
 
 describe('a run whose step in flight was renamed', () => {
@@ -65,6 +68,29 @@ describe('a run whose step in flight was renamed', () => {
     expect(scene.effects()).toEqual(['charge', 'ship']);
     expect(openSteps(state)).toEqual([]);
   });
+});
+
+it('takes no decision about a run that somebody else brought to its end in between', async () => {
+  const scene = new Scene(steps(step('charge'), step('ship')));
+  await scene.stopAt('charge');
+  scene.write(steps(step('bill', 'charge'), step('ship')));
+  const store = await openStore('sqlite:runs.db', {
+    cwd: scene.folder,
+    clock: createSystemClock(),
+    durability: 'process',
+  });
+  const acquire = async (stream: string) => {
+    await scene.resume({ decide: { charge: 'skip' } });
+    return store.acquire(stream);
+  };
+  const late = await createRuntime({ store: { ...store, acquire }, cwd: scene.folder });
+  const decided = { acceptChanges: { decide: { charge: 'rerun' } } } as const;
+  await expect(late.workflows.resume('run_pay', decided)).rejects.toMatchObject({ code: 'stream_owned' });
+  await late.close();
+  await store.close();
+  expect(scene.effects()).toEqual(['charge', 'ship']);
+  const events = await scene.with(({ workflows }) => workflows.events('run_pay'));
+  expect(events.at(-1)?.type).toBe('workflow.completed');
 });
 
 describe('a run whose step in flight was removed', () => {

@@ -28,7 +28,12 @@ export function changeDecisions(options: ChangeOptions): ChangeDecisions | undef
     if (flag !== undefined) throw usage(`'${flag}' needs --accept-changes.`, 'Add --accept-changes.');
     return undefined;
   }
-  return { decide: Object.fromEntries(decide.map(decisionOf)), run_new: runNew };
+  const decisions = decide.map(decisionOf);
+  const steps = decisions.map(([step]) => step);
+  const twice = steps.find((step, index) => steps.indexOf(step) < index);
+  if (twice !== undefined)
+    throw usage(`'--decide' is given twice for the step "${twice}".`, 'Decide about each step once.');
+  return { decide: Object.fromEntries(decisions), run_new: runNew };
 }
 
 function decisionOf(text: string): readonly [string, StepDecision | { readonly skip: Json }] {

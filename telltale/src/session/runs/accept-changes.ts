@@ -83,6 +83,8 @@ export async function acceptRunChanges(
   for (const { state: of, prefix, ...planned } of runs.toReversed()) {
     const held = await acquireRun(edges, of.id);
     try {
+      // Somebody else may have accepted, resumed or ended it since it was compared.
+      if (held.journal.state.seq !== of.seq) throw hasGoneOn(of.id);
       held.journal.append(changeEvent(agent, planned, ownNames(runNew, prefix), by));
       await held.journal.flushed();
     } finally {
@@ -189,6 +191,11 @@ function wrongDecisions(changes: WorkflowChanges, wrong: readonly string[]): Cha
   );
   return Object.assign(error, { changes });
 }
+
+const hasGoneOn = (run: string) =>
+  new RuntimeError('stream_owned', `Somebody else has gone on with ${run} at the same time.`, {
+    hint: `See what has become of it: telltale workflow show ${run}`,
+  });
 
 const cannotFollow = (run: string, path: string, why: string) =>
   new RuntimeError('manifest_changed', `${run} cannot go on with ${path} as it is now. ${why}`, {

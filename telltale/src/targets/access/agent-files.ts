@@ -19,6 +19,9 @@ const TRIED = ['.js', '.cjs', '.json', '.node'];
 /** A package, or an entry of "imports" in package.json. */
 const PACKAGE = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"]((?![./])(?!node:)[^'"\n:]+)['"]/g;
 
+/** `import a, b.c`, `from .a import b`. */
+const PYTHON_IMPORT = /^[ \t]*(?:import|from)[ \t]+\.*([^\n#;]*)/gm;
+
 /** The code that runs inside the runtime, links resolved. */
 export interface LoadedCode {
   /** Modules and what they import by a path. Some may not exist yet. */
@@ -63,6 +66,40 @@ export async function loadedCode(modules: readonly string[]): Promise<LoadedCode
     }
   }
   return { files: [...files], open: [...open], packages: [...packages] };
+}
+
+/** What programs in Python load from the folders that they lie in. */
+export interface PythonCode {
+  readonly files: readonly string[];
+  /** Python looks for every module there first, also for those of the system: any new one may be loaded. */
+  readonly folders: readonly string[];
+  /** Folders with packages that are imported by name. */
+  readonly packages: readonly string[];
+}
+
+/** The scripts, and the modules that they import from their own folder. `server/main.py` may stand for `server/main/`. */
+export async function pythonCode(scripts: readonly string[]): Promise<PythonCode> {
+  const waiting = [...scripts];
+  const [files, folders, packages] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (let path = waiting.pop(); path !== undefined && files.size < MAX_MODULES; path = waiting.pop()) {
+    const real = await follow(path).then(
+      (followed) => followed.real,
+      () => undefined,
+    );
+    if (real === undefined || files.has(real)) continue;
+    files.add(real);
+    const source = await readFile(real, 'utf8').catch(() => undefined); // not there, or a package
+    if (source === undefined) {
+      const asPackage = real.replace(/\.py$/, '');
+      if ((await realpath(asPackage).catch(() => undefined)) !== undefined) packages.add(asPackage);
+      continue;
+    }
+    const folder = dirname(real);
+    folders.add(folder);
+    for (const [, list = ''] of source.matchAll(PYTHON_IMPORT))
+      for (const [name] of list.matchAll(/(?<![\w.])[A-Za-z_]\w*/g)) waiting.push(join(folder, `${name}.py`));
+  }
+  return { files: [...files], folders: [...folders], packages: [...packages] };
 }
 
 /** The folder and all folders that it lies in, from the inside out. */

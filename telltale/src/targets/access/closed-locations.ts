@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
 import { decodeSource } from '../../manifest/decode-source.ts';
 import type { Env } from '../../manifest/env/substitute-env.ts';
-import { isInside } from '../../manifest/files/project-root.ts';
+import { findProjectRoot, isInside } from '../../manifest/files/project-root.ts';
 import { looksLikeAgent, MANIFEST_FILE, walkFolder } from '../../manifest/files/walk-folder.ts';
 import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
 import { looksLikeManifest } from '../../manifest/looks-like-manifest.ts';
@@ -13,8 +13,9 @@ import type { Project } from '../../manifest/project/project.ts';
 import { readManifests } from '../../manifest/read-manifests.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
 import { VARIABLES_FILE } from '../../manifest/variables/read-variables.ts';
+import { coverageOfCommand } from '../definition/command-coverage.ts';
 import { commandFiles } from '../definition/command-files.ts';
-import { levelsOf, linkedPackages, loadedCode } from './agent-files.ts';
+import { levelsOf, linkedPackages, loadedCode, pythonCode } from './agent-files.ts';
 import { follow } from './follow.ts';
 import { folded } from './path-pattern.ts';
 
@@ -61,8 +62,12 @@ const FRESH_MS = 2_000;
 const FRESH_FACTOR = 20;
 const OWN_FOLDER = '.telltale';
 const PROJECT_FILE = /^telltale\.ya?ml$/;
+const MODULE_FILE = /\.(?:[cm]?[jt]sx?|node|wasm)$/;
+const PYTHON_FILE = /\.(?:py[cdw]?|so)$/;
 /** The names of files that modules are loaded from. */
-export const CODE_FILE = /\.(?:[cm]?[jt]sx?|node|wasm)$/;
+export const CODE_FILE = new RegExp(`${MODULE_FILE.source}|${PYTHON_FILE.source}`);
+/** Parts of manifests whose programs run outside the sandbox, or judge what an agent does. */
+const TRUSTED_PARTS: ReadonlySet<string> = new Set(['mcp', 'hooks', 'notifications']);
 const PACKAGE_FILES = ['package.json', 'tsconfig.json'];
 const GIT_SETTINGS = ['config', 'config.worktree', 'commondir', 'hooks'];
 
@@ -123,7 +128,8 @@ export class ClosedLocations {
     if (glob !== undefined) return `an agent imports the files of "${glob.folder}" by a glob`;
     const isCode = CODE_FILE.test(name);
     const brought = globs.find((each) => isCode && globCovers({ ...each, extension: undefined }, path));
-    const near = brought?.folder ?? code.find((each) => isCode && folded(each) === folder);
+    const parent = name === '__init__.py' ? dirname(folder) : folder;
+    const near = brought?.folder ?? code.find((each) => isCode && folded(each) === parent);
     if (near !== undefined) return `modules are loaded from "${near}"`;
     if (content !== undefined && MANIFEST_FILE.test(name) && isLoadable(content))
       return 'its content is a manifest, which a later "telltale dev" or "telltale serve" would load';
@@ -181,6 +187,7 @@ class PlaceSearch {
   readonly #folders = new Set<string>();
   readonly #globs: ClosedGlob[] = [];
   readonly #modules = new Set<string>();
+  readonly #scripts = new Set<string>();
   readonly #waiting: string[] = [];
   readonly #read = new Set<string>();
 
@@ -222,9 +229,15 @@ class PlaceSearch {
   }
 
   async finish(starts: readonly string[], root: string): Promise<ClosedPlaces> {
-    const { files, open, packages } = await loadedCode([...this.#modules]);
-    for (const file of files) this.#files.add(file);
-    for (const folder of packages) this.#trees.add(folder);
+    const scripts = [...this.#scripts];
+    const python = await pythonCode(scripts.filter((file) => PYTHON_FILE.test(file)));
+    const { files, open, packages } = await loadedCode([
+      ...this.#modules,
+      ...scripts.filter((file) => MODULE_FILE.test(file)),
+    ]);
+    for (const file of [...files, ...scripts, ...python.files]) this.#files.add(file);
+    for (const folder of [...packages, ...python.packages]) this.#trees.add(folder);
+    for (const folder of python.folders) await this.addFolder(folder);
     const direct = await Promise.all([...this.#modules].map((module) => realOr(dirname(module))));
     const folders = [...new Set(files.map((file) => dirname(file)))];
     for (const folder of folders) {
@@ -245,7 +258,7 @@ class PlaceSearch {
       trees: [...this.#trees],
       folders: [...this.#folders],
       globs: this.#globs,
-      code: [...new Set([...direct, ...open])],
+      code: [...new Set([...direct, ...open, ...python.folders])],
       git: [...this.#folders].flatMap((folder) => [
         ...GIT_SETTINGS.map((name) => join(folder, '.git', name)),
         join(folder, '.git'),
@@ -279,12 +292,23 @@ class PlaceSearch {
     const folder = dirname(file);
     await this.addFolder(folder);
     await this.addFolder(dirname(path));
+    await this.#closeMarkers(folder);
     this.#files.add(join(folder, VARIABLES_FILE));
     const bytes = await readSmall(file);
     const decoded = bytes === undefined ? undefined : decodeSource(file, bytes);
     if (decoded?.ok !== true) return;
     for (const { value } of readManifests(decoded.source, this.#env).documents)
       if (isMap(value)) await this.#readDocument(value as Document, folder);
+  }
+
+  /** A package.json on the way up from a manifest would be the top of its project from then on. */
+  async #closeMarkers(folder: string): Promise<void> {
+    const root = await findProjectRoot(folder, { exists: isThere });
+    if (root === undefined) return;
+    for (const level of levelsOf(folder)) {
+      if (level === root) return;
+      this.#files.add(join(level, 'package.json'));
+    }
   }
 
   async #readDocument(document: Document, folder: string): Promise<void> {
@@ -318,17 +342,30 @@ class PlaceSearch {
     else for (const linked of await linkedPackages(module, folder)) this.#trees.add(linked);
   }
 
-  /** Scripts that commands of tools, hooks, feeds and MCP servers name. What a step is verified by is the agent's work. */
-  #addCommands(value: Json, folder: string): void {
-    if (Array.isArray(value)) for (const each of value) this.#addCommands(each, folder);
+  /**
+   * What the programs of commands load, as far as it can be followed. What a step is verified by is the agent's work, and
+   * so is what other commands find by themselves: the scripts in package.json, a Makefile.
+   */
+  #addCommands(value: Json, folder: string, isTrusted = false): void {
+    if (Array.isArray(value)) for (const each of value) this.#addCommands(each, folder, isTrusted);
     if (!isMap(value)) return;
     const { command, args, cwd } = value as Document;
     const words = [...(Array.isArray(command) ? command : [command]), ...(Array.isArray(args) ? args : [])];
     const texts = words.filter((word) => typeof word === 'string');
     const at = typeof cwd === 'string' ? resolve(folder, cwd) : folder;
-    for (const script of commandFiles(texts, at)) this.#files.add(script);
+    if (texts.length > 0) this.#addCommand(texts, at, isTrusted);
     for (const [key, each] of Object.entries(value))
-      if (key !== 'verify') this.#addCommands(each as Json, folder);
+      if (key !== 'verify') this.#addCommands(each as Json, folder, isTrusted || TRUSTED_PARTS.has(key));
+  }
+
+  #addCommand(words: readonly string[], at: string, isTrusted: boolean): void {
+    const place = { folder: at, cwd: at, path: this.#env.PATH, roots: [at], namesOnly: true } as const;
+    const { files, runs } = coverageOfCommand(words, place);
+    const found = isTrusted ? files.map(({ path }) => resolve(at, path)) : [];
+    for (const script of [...commandFiles(words, at), ...runs, ...found]) this.#scripts.add(script);
+    const module = words[words.indexOf('-m') + 1];
+    if (words.includes('-m') && module !== undefined && /^[\w.]+$/.test(module))
+      this.#scripts.add(join(at, `${module.replaceAll('.', '/')}.py`));
   }
 }
 

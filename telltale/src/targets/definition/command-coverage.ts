@@ -31,6 +31,8 @@ export interface CoveragePlace {
   readonly path: string | undefined;
   /** Folders that the agent may write. */
   readonly roots: readonly string[];
+  /** Whether only the names of the files are wanted: then none is read to be compared. */
+  readonly namesOnly?: true;
 }
 
 const MAX_FILES = 200;
@@ -343,14 +345,19 @@ class CoverageReader {
       this.#unknown(`it names more than ${MAX_FILES} files`);
       return;
     }
-    this.#bytes += statOf(path)?.size ?? 0;
-    const content = this.#bytes > MAX_BYTES ? 'too large' : contentHash(path);
+    if (this.#place.namesOnly !== true) this.#bytes += statOf(path)?.size ?? 0;
+    const content = this.#contentOf(path);
     if (content === 'too large') this.#unknown(`${this.#named(path)} is too large to be compared`);
     this.#files.set(path, {
       path: this.#shown(path),
       content,
       ...(real === path ? {} : { leads: this.#shown(real) }),
     });
+  }
+
+  #contentOf(path: string): string {
+    if (this.#place.namesOnly === true) return '';
+    return this.#bytes > MAX_BYTES ? 'too large' : contentHash(path);
   }
 
   #unknown(reason: string): void {

@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { attack, attackedProject, outcomes, shell, textOf, write } from './hostile-agent.ts';
+
+const NO = 'not_permitted';
+
+describe('what a program of the manifest loads', { timeout: 60_000 }, () => {
+  test.each([
+    [
+      'an import of a server in JavaScript',
+      ['node', 'server/main.mjs'],
+      'server/lib.mjs',
+      { 'server/main.mjs': "import { x } from './lib.mjs';\n", 'server/lib.mjs': 'export const x = 1;\n' },
+    ],
+    [
+      'a module next to a server in Python',
+      ['python3', 'server/main.py'],
+      'server/helper.py',
+      { 'server/main.py': 'import helper\n', 'server/helper.py': '\n' },
+    ],
+    [
+      'a module of Python that hides one of the system',
+      ['python3', 'server/main.py'],
+      'server/json.py',
+      { 'server/main.py': 'import json\n' },
+    ],
+    [
+      'a script that a shell script sources',
+      ['sh', 'server/main.sh'],
+      'server/lib.sh',
+      { 'server/main.sh': '. ./server/lib.sh\n', 'server/lib.sh': ':\n' },
+    ],
+    ['scripts of npm', ['npm', 'run', 'serve'], 'package.json', {}],
+    ['a Makefile', ['make', 'serve'], 'Makefile', { Makefile: 'serve:\n\techo\n' }],
+  ])('%s is closed', async (_what, [command = '', ...args], path, files) => {
+    const hook = { command: [command, ...args], fallback: null };
+    const folder = attackedProject({
+      files: {
+        ...files,
+        'other.yml': `kind: Agent\nname: other\nmodel: scripted:./turns.yml\nimport: { tools: [{ mcp: { name: s, command: ${command}, args: ${JSON.stringify(args)} } }] }\n`,
+        'hooked.yml': `kind: Agent\nname: hooked\nmodel: scripted:./turns.yml\nhooks: ${JSON.stringify({ before_turn: [hook] })}\n`,
+      },
+      calls: [write(path, 'evil')],
+    });
+    expect(await outcomes(folder)).toEqual([NO]);
+  });
+});
+
+test('a command in the sandbox changes and adds nothing that a server of another agent loads', {
+  timeout: 60_000,
+}, async () => {
+  const server = '{ mcp: { name: s, command: python3, args: [server/main.py] } }';
+  const folder = attackedProject({
+    tools: ['builtin:shell'],
+    permissions: '{ shell: allow, sandbox: require }',
+    files: {
+      'server/main.py': 'import helper\n',
+      'server/helper.py': 'good\n',
+      'server/data/x.txt': 'x',
+      'other.yml': `kind: Agent\nname: other\nmodel: scripted:./turns.yml\nimport: { tools: [${server}] }\n`,
+    },
+    calls: [
+      shell('echo evil > server/helper.py'),
+      shell('echo evil > server/re.py'),
+      shell('mv server old'),
+      shell('echo evil > server/data/x.txt && echo done'),
+    ],
+  });
+  expect((await attack(folder)).match(/"stdout":"done/g)).toHaveLength(1);
+  expect(textOf(folder, 'server/helper.py')).toBe('good\n');
+  expect(existsSync(join(folder, 'server/re.py'))).toBe(false);
+});
+
+test('no package.json comes between an agent and the top of its project', { timeout: 60_000 }, async () => {
+  const crew = 'kind: Agent\nname: crew\nmodel: scripted:../turns.yml\n';
+  const folder = attackedProject({
+    files: { 'crew/deep/agent.yml': crew },
+    calls: [
+      write('crew/package.json', '{}'),
+      write('crew/deep/package.json', '{}'),
+      write('free/package.json', '{}'),
+    ],
+  });
+  expect(await outcomes(folder)).toEqual([NO, NO, 'ok']);
+});

@@ -1,10 +1,11 @@
-import { type Dirent, statSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isInside } from '../../manifest/files/project-root.ts';
 import { MANIFEST_FILE } from '../../manifest/files/walk-folder.ts';
 import { levelsOf } from '../access/agent-files.ts';
 import { type ClosedPlaces, CODE_FILE } from '../access/closed-locations.ts';
+import { isGitFolder } from './git-settings.ts';
 
 /** A folder of a sandbox in which nothing new can be created. */
 export interface SteadyFolder {
@@ -34,7 +35,8 @@ export async function closedView(
   const inRoots = (path: string) => roots.some((root) => isInside(path, root));
   const deep = globs.flatMap(({ folder, isDeep }) => (isDeep ? [folder] : []));
   const wanted = [...new Set([...files, ...trees, ...git, ...deep])].filter(inRoots);
-  const closed = (await existing(wanted)).filter((path) => !isRepository(path));
+  const closed: string[] = [];
+  for (const path of await existing(wanted)) if (!(await isRepository(path))) closed.push(path);
   const kept = new Set(closed);
   const inodes = await inodesOf(closed);
   const inCode = (folder: string, name: string) => CODE_FILE.test(name) && codeFolders.has(folder);
@@ -61,8 +63,8 @@ export async function closedView(
 }
 
 /** A repository is closed only in part: its objects have to be written. A file `.git`, which names one, is closed. */
-const isRepository = (path: string): boolean =>
-  basename(path) === '.git' && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+const isRepository = async (path: string): Promise<boolean> =>
+  basename(path) === '.git' && (await isGitFolder(path));
 
 const canBeOpened = (entry: Dirent): boolean => entry.isDirectory() || entry.isFile();
 

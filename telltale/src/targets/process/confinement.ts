@@ -11,6 +11,7 @@ import { closedView } from './closed-mounts.ts';
 import { findMasks } from './find-masks.ts';
 import { findProgram } from './find-program.ts';
 import { type FindSandbox, SANDBOX_BASE, SECCOMP } from './find-sandbox.ts';
+import { type HeldSettings, holdGitSettings } from './git-settings.ts';
 import { type CommandNetwork, openNetwork } from './network-proxy.ts';
 import { cannotStart } from './process-errors.ts';
 import type { PinnedFile, ProcessRequest } from './process-request.ts';
@@ -63,12 +64,18 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
       if (typeof program !== 'string') throw cannotStart(request, errno(program.code));
       const network = await networkFor(edges, request, call);
       let limited: LimitedStart | undefined;
+      let settings: HeldSettings | undefined;
       const release = async () => {
         limited?.release();
+        settings?.release();
         await network?.close();
       };
       try {
-        const { mounts, steady } = await mountsFor(edges, request, program, network, call.granted ?? [], pin);
+        const granted = call.granted ?? [];
+        const roots = await rootsFor(permissions, granted);
+        settings = await holdGitSettings((await permissions.closed.places()).git, roots);
+        const shown = { program, network, granted, roots, settings: settings.closed };
+        const { mounts, steady } = await mountsFor(edges, request, shown, pin);
         limited = sandbox.limiter.limit(permissions.limits);
         const filter = sandbox.seccomp === undefined ? [] : SECCOMP;
         const inside = [...limited.inside, ...(network?.relay ?? []), program, ...request.args];
@@ -119,25 +126,39 @@ function relayEnvironment(
   return { ...env, ...options, TELLTALE_NETWORK_TOKEN: token };
 }
 
+/** What a command is to get at. */
+interface Shown {
+  readonly program: string;
+  readonly network: CommandNetwork | undefined;
+  readonly granted: readonly string[];
+  /** Folders and files that it may write, but for what is closed. */
+  readonly roots: readonly string[];
+  /** Settings of repositories. */
+  readonly settings: readonly string[];
+}
+
+const approvedPaths = (granted: readonly string[]): readonly string[] =>
+  granted.flatMap((grant) => (grant.startsWith('path ') ? [grant.slice('path '.length)] : []));
+
+const rootsFor = async ({ paths }: Permissions, granted: readonly string[]): Promise<readonly string[]> => [
+  ...(await paths.roots()),
+  ...approvedPaths(granted),
+];
+
 async function mountsFor(
   { permissions, folder, homes, temporary, state }: ConfinementEdges,
   request: ProcessRequest,
-  program: string,
-  network: CommandNetwork | undefined,
-  granted: readonly string[],
+  { program, network, granted, roots, settings }: Shown,
   pin: ((file: PinnedFile) => Promise<string>) | undefined,
 ): Promise<{ readonly mounts: readonly string[]; readonly steady: readonly string[] }> {
   const { paths, closed } = permissions;
-  const approved = granted.flatMap((grant) =>
-    grant.startsWith('path ') ? [grant.slice('path '.length)] : [],
-  );
-  const roots = [...(await paths.roots()), ...approved];
+  const approved = approvedPaths(granted);
   await makeHidden(state, roots);
   const masks = await findMasks(paths);
   const { opens } = request;
   const found = await closedView(await closed.places(), roots, (await real([folder]))[0] ?? folder);
   const view = {
-    closed: found.closed.filter((path) => opens?.settings.includes(path) !== true),
+    closed: [...found.closed, ...settings].filter((path) => opens?.settings.includes(path) !== true),
     steady: opens?.folders === true ? [] : found.steady,
   };
   const realHomes = await real(homes);

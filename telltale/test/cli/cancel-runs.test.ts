@@ -16,7 +16,7 @@ const fired = (name: string, steps: string) =>
 /** A session with a run that its trigger set off, which calls an agent with three: all of them ask people. */
 const FILES = {
   'agent.yml':
-    'kind: Agent\nname: above\nmodel: scripted:above.yml\nimport: { agents: [./worker.yml], workflows: [./own.yml], tools: [./mark.yml] }\nmetadata: { fields: { stage: { values: [WAIT, GO], default: WAIT } } }\n',
+    'kind: Agent\nname: above\nmodel: scripted:above.yml\nimport: { agents: [./worker.yml], workflows: [./own.yml], tools: [./mark.yml] }\nmetadata: { fields: { stage: { values: [WAIT, GO], default: WAIT } } }\npermissions: { sandbox: "off" }\n',
   'above.yml':
     'turns:\n  - text: |-\n      <metadata>{"stage":"GO"}</metadata><action type="agent" id="w" mode="sync">{"name":"worker","parameters":{"input":"Go"}}</action>\n',
   'own.yml': fired('own', `${ask}${mark('act', 'own')}`),
@@ -29,7 +29,7 @@ const FILES = {
     `${mark('first', 'first', ', compensate: { target: mark, parameters: { file: undone } }')}${ask}${mark('act', 'undoing')}`,
   ),
   'worker.yml':
-    'kind: Agent\nname: worker\nmodel: scripted:turns.yml\nimport: { workflows: [./flows/*.yml], tools: [./mark.yml] }\nmetadata: { fields: { stage: { values: [WAIT, GO], default: WAIT } } }\n',
+    'kind: Agent\nname: worker\nmodel: scripted:turns.yml\nimport: { workflows: [./flows/*.yml], tools: [./mark.yml] }\nmetadata: { fields: { stage: { values: [WAIT, GO], default: WAIT } } }\npermissions: { sandbox: "off" }\n',
   'turns.yml':
     'turns:\n  - text: |-\n      <metadata>{"stage":"GO"}</metadata><action type="workflow" id="c" mode="sync">{"name":"called"}</action>\n',
 };

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { streamToResume } from '../../src/cli/session/stream-to-resume.ts';
@@ -288,7 +289,9 @@ describe('telltale fork', () => {
 describe('telltale steer', () => {
   it('says which process got the message', async () => {
     const { out, runtime } = await command(['steer', 'xyz', 'Stop that'], BOTH);
-    expect(runtime.sent).toEqual([[OTHER, { kind: 'steer', from: 'user', body: 'Stop that' }]]);
+    expect(runtime.sent).toEqual([
+      [OTHER, { kind: 'steer', from: `user:${userInfo().username}`, body: 'Stop that' }],
+    ]);
     expect(out).toContain('Delivered to process 4711');
   });
 

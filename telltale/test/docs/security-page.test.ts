@@ -22,9 +22,7 @@ describe('docs/security.md', () => {
   });
 
   it('says for each attacker what is promised, what is not, and what proves it', () => {
-    const threats = page
-      .split(/^(?=##+ )/m)
-      .filter((section) => section.includes('**Promised.**'));
+    const threats = page.split(/^(?=##+ )/m).filter((section) => section.includes('**Promised.**'));
     expect(threats.length).toBeGreaterThan(12);
     for (const section of threats) {
       const [heading] = section.split('\n');

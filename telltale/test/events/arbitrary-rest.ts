@@ -129,6 +129,8 @@ export const restBody: fc.Arbitrary<EventBody> = fc.oneof(
     grants: fc.constant(['call x']),
     definition: fc.constant('hash'),
     replaces: fc.constant({ review: 'r1', changed: ['"p" is 2, and was 1'] }),
+    files: fc.constant([{ path: 'build.sh', content: 'sha256:00' }]),
+    uncovered: fc.constant(['"make" may run other files']),
   }),
   fc.record({
     type: fc.constant('review.resolved' as const),

@@ -320,15 +320,15 @@ describe.runIf(sandbox.found)('in the sandbox', () => {
     const PADDING = `# ${'x'.repeat(78)}\n`.repeat(1_000);
     const slow = (last: string) =>
       `echo one >> log.txt\nwhile test ! -e rewritten; do sleep 0.05; done\n${PADDING}echo ${last} >> log.txt\n`;
-    const { cwd, start, approve, resume, has, rewrite } = await scene({
+    const { cwd, start, approve, resume, rewrite } = await scene({
       turns: TURNS,
       permissions: 'shell: ask',
-      files: { 'build.sh': slow('two') },
+      files: { 'build.sh': slow('two'), 'log.txt': '' },
     });
     await start();
     await approve();
     const ended = resume();
-    await expect.poll(() => has('log.txt')).toBe(true);
+    await expect.poll(() => readFileSync(join(cwd, 'log.txt'), 'utf8')).toBe('one\n');
     rewrite('build.sh', slow('bad'));
     rewrite('rewritten', '');
     expect((await ended).status).toBe('completed');

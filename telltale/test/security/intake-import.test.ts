@@ -41,7 +41,7 @@ name: worker
 model: scripted:./turns.yml
 import:
   tools: [./tools.yml]
-permissions: { shell: allow }
+permissions: { shell: allow, sandbox: "off" }
 `;
 const TOOLS = `kind: Tool
 name: note

@@ -27,7 +27,7 @@ const GOOD = `kind: Agent
 name: good
 model: scripted:./good-turns.yml
 import: { tools: [./gate.yml] }
-permissions: { shell: allow }
+permissions: { shell: allow, sandbox: "off" }
 `;
 const GATE = `kind: Tool
 name: gate

@@ -80,7 +80,7 @@ for (const key of keys) {
   await send('/tokens', { name: 'mine' + keys.indexOf(key), role: 'admin' });
   for (const { review } of (await send('/reviews')).items ?? []) await send('/reviews/' + review, { answer: 'approved' });
 }
-writeFileSync('loot.json', JSON.stringify(loot));
+writeFileSync('work/loot.json', JSON.stringify(loot));
 `;
 
 describe('an agent that wants to approve its own deployment', () => {
@@ -96,6 +96,7 @@ permissions:
   shell: { allow: ["node attack.mjs"] }
 `,
     'attack.mjs': attack(port, home, '.'),
+    'work/.keep': '',
   });
 
   it('gets nowhere with a shell, the network, and its manifest on its side', LONG, async () => {
@@ -114,8 +115,8 @@ permissions:
     });
     const daemon = await startDaemon({ cwd, home }, 'serve', '--port', String(port));
     const { review } = await reviewOf(daemon);
-    await expect.poll(() => existsSync(join(cwd, 'loot.json')), { timeout: 60_000 }).toBe(true);
-    const loot = JSON.parse(readFileSync(join(cwd, 'loot.json'), 'utf8')) as {
+    await expect.poll(() => existsSync(join(cwd, 'work/loot.json')), { timeout: 60_000 }).toBe(true);
+    const loot = JSON.parse(readFileSync(join(cwd, 'work/loot.json'), 'utf8')) as {
       readonly statuses: readonly number[];
       readonly tokens: readonly string[];
     };
@@ -331,10 +332,11 @@ model: scripted:./turns.yml
 import: { tools: [./look.yml] }
 permissions: { environment: [TELLTALE_TOKEN, TELLTALE_MCP_TOKEN, DISGUISED, PLAIN] }
 `,
+      'work/.keep': '',
       'look.yml': `kind: Tool
 name: look
 parameters: {}
-implementation: { command: [node, -e, "require('fs').writeFileSync('env.json', JSON.stringify(process.env))"] }
+implementation: { command: [node, -e, "require('fs').writeFileSync('work/env.json', JSON.stringify(process.env))"] }
 `,
       'turns.yml': `turns:
   - |
@@ -349,7 +351,7 @@ implementation: { command: [node, -e, "require('fs').writeFileSync('env.json', J
       PLAIN: 'plain',
     };
     expect((await telltale({ cwd, home: temporaryFolder(), env }, 'run', 'agent.yml', 'Look.')).code).toBe(0);
-    const seen = JSON.parse(readFileSync(join(cwd, 'env.json'), 'utf8')) as Record<string, string>;
+    const seen = JSON.parse(readFileSync(join(cwd, 'work/env.json'), 'utf8')) as Record<string, string>;
     expect(seen.PLAIN).toBe('plain');
     for (const name of ['TELLTALE_TOKEN', 'TELLTALE_MCP_TOKEN', 'DISGUISED'])
       expect(seen).not.toHaveProperty(name);

@@ -60,7 +60,7 @@ inSandbox('a sandboxed command', () => {
   whereFiltered('cannot make namespaces, trace processes or mount, and is told EPERM', async () => {
     const { sh } = await given('', { 'calls.c': CALLS });
     if ((await sh('command -v gcc')).exit_code === 0) {
-      const { stdout, stderr } = await sh('gcc -o calls calls.c && ./calls');
+      const { stdout, stderr } = await sh('gcc -o /tmp/calls calls.c && /tmp/calls');
       expect(stdout, stderr).toBe(
         'unshare EPERM\nclone EPERM\nclone3 ENOSYS\nptrace EPERM\nkeyctl EPERM\nbpf EPERM\nio_uring EPERM\nuserfaultfd EPERM\nmount EPERM\nTIOCSTI EPERM\nvsock EAFNOSUPPORT\npersonality EPERM\ninet ok\nthread ok\n',
       );
@@ -81,7 +81,7 @@ inSandbox('a sandboxed command', () => {
     for (const [probe, line] of [
       ['npm', 'npm --version'],
       ['python3', 'python3 -c "import threading; t = threading.Thread(target=print); t.start(); t.join()"'],
-      ['gcc', 'gcc -o x x.c && ./x'],
+      ['gcc', 'gcc -o /tmp/x x.c && /tmp/x'],
     ] as const)
       if ((await sh(`command -v ${probe}`)).exit_code === 0) {
         const { exit_code, stderr } = await sh(line);

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createTcpServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -20,10 +20,11 @@ const sandbox = await findSandbox({ PATH: process.env.PATH });
 // Where there is no sandbox, a command has the network of the machine, which is documented.
 const inSandbox = sandbox.found ? describe : () => undefined;
 
-const given = async (network: string, options: Given['options'] = {}) => {
+const given = async (network: string, options: Given['options'] = {}, files: Given['files'] = {}) => {
   const targets = await agentTargets({
     agent: `import: { tools: ["builtin:shell", "builtin:git", "builtin:http_fetch"] }\npermissions: { shell: allow, sandbox: require, network: ${network} }`,
     options,
+    files,
   });
   const sh = (command: string, call: Partial<TargetCall> = {}) =>
     targets.call('shell', { command, allow_failure: true }, call) as Promise<{
@@ -190,7 +191,7 @@ inSandbox('a sandboxed command with network', () => {
   });
 
   test('has git by http with an allowed host', async () => {
-    const { sh, call, folder } = await given('["127.0.0.1"]');
+    const { sh, call, folder } = await given('["127.0.0.1"]', {}, { 'r/.keep': '', 'c/.keep': '' });
     await sh(
       'git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && git update-server-info',
     );
@@ -273,12 +274,9 @@ test('git does not reach the address of a daemon, with a sandbox or without one'
       agent: `import: { tools: ["builtin:shell", "builtin:git"] }\npermissions: { shell: allow, sandbox: ${sandboxing}, network: [localhost, "127.0.0.1", daemon.test] }`,
       options: { env: daemonFile(port), resolveHost: async () => [{ address: '127.0.0.1', family: 4 }] },
     });
-    await targets.call('shell', { command: 'git init -q .' });
+    execFileSync('git', ['init', '-q', targets.folder]);
     for (const host of ['localhost', '127.0.0.1', '2130706433', 'daemon.test']) {
-      await targets.call('shell', {
-        command: `git remote remove origin; git remote add origin http://${host}:${port}/r`,
-        allow_failure: true,
-      });
+      execFileSync('git', ['-C', targets.folder, 'config', 'remote.origin.url', `http://${host}:${port}/r`]);
       const refused = await targets.failure('git', { operation: 'fetch' });
       expect(refused.code, `${host} ${sandboxing}`).toBe('not_permitted');
     }
@@ -328,9 +326,11 @@ permissions: { shell: allow, sandbox: require, network: ["127.0.0.1:${allowed.po
 inSandbox('the socket of a command', () => {
   test('cannot be used by another command that sees it', async () => {
     const { port, seen } = await hello();
-    const one = await given(`["127.0.0.1:${port}"]`);
-    const holding = one.sh('echo $GIT_PROXY_COMMAND > where; while [ ! -e finish ]; do sleep 0.02; done');
-    const where = join(one.folder, 'where');
+    const one = await given(`["127.0.0.1:${port}"]`, {}, { 'work/.keep': '' });
+    const holding = one.sh(
+      'cd work; echo $GIT_PROXY_COMMAND > where; while [ ! -e finish ]; do sleep 0.02; done',
+    );
+    const where = join(one.folder, 'work/where');
     await until(() => existsSync(where) && readFileSync(where, 'utf8').endsWith('\n'));
     const folder = dirname(readFileSync(where, 'utf8').trim());
     const other = await agentTargets({
@@ -340,7 +340,7 @@ inSandbox('the socket of a command', () => {
       command: `ls ${folder} && echo | timeout 10 ${folder}/connect 127.0.0.1 ${port}`,
       allow_failure: true,
     })) as { readonly exit_code: number; readonly stdout: string };
-    writeFileSync(join(one.folder, 'finish'), '');
+    writeFileSync(join(one.folder, 'work/finish'), '');
     await holding;
     expect(tried.stdout).toContain('proxy');
     expect(tried.exit_code).not.toBe(0);

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { namingStore } from '../../../src/cli/session/naming-store.ts';
 import { decodeEvent } from '../../../src/events/codec.ts';
@@ -134,6 +135,9 @@ describe('telltale cancel', () => {
       by: 'parent',
       reason: 'enough',
     });
-    expect(decodeEvent(lead, 'ses_lead')).toMatchObject({ type: 'session.cancelled', by: 'user' });
+    expect(decodeEvent(lead, 'ses_lead')).toMatchObject({
+      type: 'session.cancelled',
+      by: `user:${userInfo().username}`,
+    });
   });
 });

@@ -1,6 +1,5 @@
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
 import type { RunEvent } from '../../../telltale/src/events/run-event.ts';
-import type { RunStatus } from '../../../telltale/src/events/run-state.ts';
 import {
   emptyRunSummary,
   foldRunSummary,
@@ -12,7 +11,7 @@ import { createLiveLists, type LiveLists } from './live-lists.ts';
 export interface RunFilter {
   readonly session?: string;
   readonly workflow?: string;
-  readonly status?: readonly RunStatus[];
+  readonly status?: readonly RunSummary['status'][];
 }
 
 export interface RunLists extends LiveLists<RunFilter, RunSummary> {

@@ -5,12 +5,11 @@ import {
   foldSummary,
   type SessionSummary,
 } from '../../../telltale/src/events/session-summary.ts';
-import type { SessionStatus } from '../../../telltale/src/events/state.ts';
 import { createLiveCollection, type LiveCollection } from './live-collection.ts';
 import { createLiveLists, type LiveLists } from './live-lists.ts';
 
 export interface SessionFilter {
-  readonly status?: readonly SessionStatus[];
+  readonly status?: readonly SessionSummary['status'][];
   readonly agent?: string;
 }
 

@@ -1,7 +1,7 @@
 import type { IconName } from './icon-shapes.ts';
 
 /** Every status that sessions, runs, steps and actions are shown with. */
-export type Status = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
+export type Status = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled' | 'quarantined';
 
 export interface StatusLook {
   readonly label: string;
@@ -19,6 +19,7 @@ export const STATUS_LOOKS: Readonly<Record<Status, StatusLook>> = {
   failed: { label: 'Failed', icon: 'cross', ink: 'text-fail', ground: 'bg-fail-soft' },
   stalled: { label: 'Stalled', icon: 'alert', ink: 'text-stall', ground: 'bg-stall-soft' },
   cancelled: { label: 'Cancelled', icon: 'slash', ink: 'text-off', ground: 'bg-off-soft' },
+  quarantined: { label: 'Quarantined', icon: 'stop', ink: 'text-fail', ground: 'bg-fail-soft' },
 };
 
 export const STATUSES = Object.keys(STATUS_LOOKS) as readonly Status[];

@@ -11,6 +11,7 @@ export { emptyRunSummary, foldRunSummary, type RunSummary } from '../events/run-
 export {
   emptySummary,
   foldSummary,
+  type QuarantineNote,
   type SessionSummary,
   type StateSpan,
 } from '../events/session-summary.ts';

@@ -34,6 +34,8 @@ export interface RunLogEdges {
    * ever where the process dies that was to go on with it.
    */
   readonly forOthers?: true;
+  /** The status that the stream keeps, whatever is written. */
+  readonly keepsStatus?: string;
   /** Who watches all that the runtime works on. */
   readonly watchers?: ReadonlySet<(event: RunEvent) => void> | undefined;
 }
@@ -51,6 +53,7 @@ export function createRunLog({
   mayBeLost,
   crashPoint,
   forOthers,
+  keepsStatus,
   watchers,
 }: RunLogEdges): RunJournal {
   const run = writer.stream;
@@ -66,9 +69,9 @@ export function createRunLog({
   };
 
   const calls: BatchCalls<RunState, RunEvent> = {
-    status: ({ status }) => status,
+    status: ({ status }) => keepsStatus ?? status,
     due({ status, waiting }) {
-      if (status !== 'waiting') return undefined;
+      if (status !== 'waiting' || keepsStatus !== undefined) return undefined;
       return forOthers === true ? LONG_AGO : waiting?.due;
     },
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first

@@ -1,13 +1,16 @@
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import { type RunEvent, shownWait } from './run-event.ts';
 import type { RunStatus } from './run-state.ts';
+import type { QuarantineNote } from './session-summary.ts';
 
 /** What a list says of a workflow run: a fold of its events. */
 export interface RunSummary {
   readonly id: string;
   readonly workflow: string;
   readonly agent: string;
-  readonly status: RunStatus;
+  readonly status: RunStatus | 'quarantined';
+  /** While it is quarantined. */
+  readonly quarantine?: QuarantineNote;
   /** The session whose trigger or action started it. */
   readonly session?: string;
   /** The run whose step called it. */
@@ -63,6 +66,7 @@ export function foldRunSummary(before: RunSummary, event: RunEvent): RunSummary 
   const after: Growing = { ...before, ...changes, seq, updatedAt: at };
   if (event.type === 'workflow.resumed') delete after.error;
   if (after.status !== 'waiting') delete after.waiting;
+  if (after.status !== 'quarantined') delete after.quarantine;
   return after;
 }
 

@@ -13,6 +13,16 @@ export interface StateSpan {
   readonly seq: number;
 }
 
+/** Why nothing picks a session or run up by itself. The store and the fleet know that, its events do not. */
+export interface QuarantineNote {
+  readonly why: string;
+  readonly at: number;
+  /** What has it tried again: to resume it, or, where a fleet could not go on with it, `POST /fleet/:id/retry`. */
+  readonly release: 'resume' | 'retry';
+  /** What is wrong, where a fleet has quarantined it: `manifest_changed`. */
+  readonly code?: string;
+}
+
 /** What a list says of a session: a fold of its events, small whatever the session did. */
 export interface SessionSummary {
   readonly id: string;
@@ -20,7 +30,9 @@ export interface SessionSummary {
   /** The beginning of its input. */
   readonly title: string;
   readonly model: string;
-  readonly status: SessionStatus;
+  readonly status: SessionStatus | 'quarantined';
+  /** While it is quarantined. */
+  readonly quarantine?: QuarantineNote;
   readonly chat?: true;
   /** The session that called it. */
   readonly parent?: string;
@@ -103,12 +115,17 @@ export function foldSummary(before: SessionSummary, event: SessionEvent): Sessio
   // What is over goes; all else only adds.
   if (event.type === 'session.resumed') return { ...goOn(before, event.chat === true), seq, updatedAt: at };
   const changes = isSummed(event) ? changesOf(before, event) : {};
-  return { ...before, ...changes, seq, updatedAt: at };
+  const after: Growing = { ...before, ...changes, seq, updatedAt: at };
+  if (after.status !== 'quarantined') delete after.quarantine;
+  return after;
 }
+
+/** In the making: what is over goes. */
+type Growing = { -readonly [Key in keyof SessionSummary]: SessionSummary[Key] };
 
 /** An end that it had come to is none. What a session completed with is an answer only, once it goes on as a chat. */
 function goOn(before: SessionSummary, chat: boolean): SessionSummary {
-  const { error: _, ...kept } = before;
+  const { error: _, quarantine: _why, ...kept } = before;
   if (!chat) return { ...kept, status: 'running' };
   const { result: __, ...open } = kept;
   return { ...(before.status === 'completed' ? open : kept), status: 'running', chat: true };

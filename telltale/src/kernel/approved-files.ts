@@ -1,3 +1,5 @@
+import { visibleText } from './visible-text.ts';
+
 /** A file that is part of an approval. */
 export type ApprovedFile = {
   /** Relative to the agent's folder where it is inside, else absolute. */
@@ -22,11 +24,26 @@ export const coveredOf = ({ files, uncovered }: Covered): Covered => ({
   ...(uncovered === undefined ? {} : { uncovered }),
 });
 
+/** The same as a person may read it, with what cannot be seen spelled out. */
+export const visibleCovered = ({ files, uncovered }: Covered): Covered => ({
+  ...(files === undefined
+    ? {}
+    : {
+        files: files.map(({ path, content, leads }) => ({
+          ...{ path: visibleText(path), content },
+          ...(leads === undefined ? {} : { leads: visibleText(leads) }),
+        })),
+      }),
+  ...(uncovered === undefined ? {} : { uncovered: uncovered.map(visibleText) }),
+});
+
 /** What a person is told before they approve. Undefined where the approval covers all that runs. */
 export const uncoveredText = ({ uncovered = [] }: Covered): string | undefined =>
   uncovered.length === 0
     ? undefined
-    : `This command may run other files that this approval does not cover: ${uncovered.join('; ')}.`;
+    : visibleText(
+        `This command may run other files that this approval does not cover: ${uncovered.join('; ')}.`,
+      );
 
 /** How the files of a call differ from those that somebody was asked about, in words. */
 export function fileChanges(asked: Covered, now: Covered): readonly string[] {
@@ -50,5 +67,6 @@ export function fileChanges(asked: Covered, now: Covered): readonly string[] {
   return changes;
 }
 
-const shortContent = ({ content }: ApprovedFile): string =>
+/** The beginning of a hash, for people. */
+export const shortContent = ({ content }: Pick<ApprovedFile, 'content'>): string =>
   content.startsWith('sha256:') ? content.slice(0, 'sha256:'.length + 12) : content;

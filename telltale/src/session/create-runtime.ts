@@ -155,7 +155,6 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       },
       async resume(run, resume) {
         mustBeOpen();
-        await liftQuarantine(store, run);
         const resumed = await runs.resume(run, resume);
         if (resume?.acceptChanges !== undefined && resume.acceptChanges !== false)
           joined?.fleet.forget('run', run);

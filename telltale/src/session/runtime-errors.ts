@@ -1,6 +1,15 @@
 import type { LaidAside, WhyNot, WorkOffer } from '../engine/fleet/work-queue.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 
+export const sessionQuarantined = (session: string) =>
+  new RuntimeError(
+    'quarantined',
+    `${session} is quarantined: no message wakes it until somebody resumes it.`,
+    {
+      hint: `See why: telltale show ${session}. To go on with it: telltale resume ${session}`,
+    },
+  );
+
 export const laidAside = ({ stream, why }: LaidAside) =>
   new RuntimeError('laid_aside', `${stream} is quarantined, since no worker can go on with it: ${why}`, {
     hint: `Fix that, then have it tried again: telltale fleet retry ${stream}`,

@@ -1,5 +1,5 @@
 import type { Json } from '../kernel/json.ts';
-import type { Store, StreamInfo } from './store.ts';
+import type { Store, StreamInfo, TableWrite } from './store.ts';
 import { appendCommitted } from './upkeep/append-committed.ts';
 
 /**
@@ -25,7 +25,8 @@ const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'stalled', 'c
 
 export const hasEnded = ({ status }: Pick<StreamInfo, 'status'>): boolean => ENDED.has(status);
 
-async function readQuarantine(
+/** Why a stream with the status `quarantined` has it. */
+export async function readQuarantine(
   { tables }: Pick<Store, 'tables'>,
   stream: string,
 ): Promise<Quarantine | undefined> {
@@ -66,6 +67,11 @@ export async function liftQuarantine(store: Pick<Store, 'info' | 'tables'>, stre
   const info = await store.info(stream);
   if (info?.status === QUARANTINED) await store.tables.delete(QUARANTINE_TABLE, stream);
 }
+
+/** The same, in one commit with the event that says that it goes on. */
+export const liftingWrites = (stream: string): readonly TableWrite[] => [
+  { table: QUARANTINE_TABLE, key: stream, value: undefined },
+];
 
 /** A stream as it was before it was quarantined: what an export carries, and what an import is compared with. */
 export async function asBefore<Info extends Pick<StreamInfo, 'stream' | 'status' | 'due'>>(

@@ -10,10 +10,11 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { AuditPanel } from './audit-panel.tsx';
 import { NotificationsPanel } from './notifications-panel.tsx';
 import { TokensPanel } from './tokens-panel.tsx';
+import { WorkersPanel } from './workers-panel.tsx';
 
-type View = 'audit' | 'notifications' | 'tokens';
+type View = 'audit' | 'notifications' | 'workers' | 'tokens';
 
-/** The server itself: who did what, what it told people, and who may. */
+/** The server itself: who did what, what it told people, who works, and who may. */
 export function ActivityPage() {
   const [view, setView] = useKept<View>('activity.view', 'audit');
   return (
@@ -24,6 +25,7 @@ export function ActivityPage() {
         tabs={[
           { id: 'audit', label: 'Who did what' },
           { id: 'notifications', label: 'Notifications' },
+          { id: 'workers', label: 'Workers' },
           { id: 'tokens', label: 'Tokens' },
         ]}
         active={view}
@@ -35,6 +37,7 @@ export function ActivityPage() {
           </ForAdmins>
         ) : null}
         {view === 'notifications' ? <NotificationsPanel /> : null}
+        {view === 'workers' ? <WorkersPanel /> : null}
         {view === 'tokens' ? (
           <ForAdmins what="Tokens are for administrators to see.">
             <TokensPanel />

@@ -18,6 +18,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/^POST \/artifacts\/[^/]+\/test$/, 'tried an artifact'],
   [/^POST \/agents\/reload$/, 'had the manifests read again'],
   [/^POST \/notifications\/[^/]+\/retry$/, 'had a notification sent again'],
+  [/^POST \/fleet\/[^/]+\/retry$/, 'had something quarantined tried again'],
   [/^POST \/tokens$/, 'made a token'],
   [/^DELETE \/tokens\//, 'revoked a token'],
   [/^POST \/memory\/query$/, 'asked a knowledge graph'],

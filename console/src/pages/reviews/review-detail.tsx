@@ -14,10 +14,15 @@ import { ReviewParameters } from './review-parameters.tsx';
 import { KIND_WORDS } from './review-words.ts';
 
 /** All that the model or a tool may have written of what is shown here. */
-const shownOf = ({ what, because, target, action, input, parameters, plan, options }: ReviewDetailsInfo) => [
-  [what, because, target, action, options ?? []],
-  [input ?? parameters ?? [], plan ?? []],
-];
+const shownOf = (review: ReviewDetailsInfo) => {
+  const { what, because, target, action, options, files, uncovered, replaces } = review;
+  const { input, parameters, plan } = review;
+  return [
+    [what, because, target, action, options ?? []],
+    [files ?? [], uncovered ?? [], replaces?.changed ?? []],
+    [input ?? parameters ?? [], plan ?? []],
+  ];
+};
 
 export function ReviewDetail({ review }: { readonly review: string }) {
   const { reviews } = useData();

@@ -1,5 +1,6 @@
 import type { ReviewDetailsInfo } from '../../../../telltale/src/client/api.ts';
-import { uncoveredText } from '../../../../telltale/src/kernel/approved-files.ts';
+import { shortContent, uncoveredText } from '../../../../telltale/src/kernel/approved-files.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { Code } from '../../ui/code.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
@@ -12,7 +13,7 @@ export const ReviewParameters = ({ review }: { readonly review: ReviewDetailsInf
         <Icon name="alert" className="mt-0.5 text-wait" />
         <span>
           It was approved before, and is asked again because something is different now:{' '}
-          {review.replaces.changed.join(', ')}.
+          {visibleText(review.replaces.changed.join(', '))}.
         </span>
       </p>
     )}
@@ -37,7 +38,7 @@ export const ReviewParameters = ({ review }: { readonly review: ReviewDetailsInf
   </>
 );
 
-/** The files that an approval covers, and that it may not cover all that runs. */
+/** The files that an approval covers, and why it may not cover all that runs. */
 const ReviewCoverage = ({ review }: { readonly review: ReviewDetailsInfo }) => {
   const warning = uncoveredText(review);
   return (
@@ -45,7 +46,7 @@ const ReviewCoverage = ({ review }: { readonly review: ReviewDetailsInfo }) => {
       {warning === undefined ? null : (
         <p className="flex gap-2 rounded-md bg-wait-soft px-3 py-2">
           <Icon name="alert" className="mt-0.5 text-wait" />
-          <span className="break-words">{warning}</span>
+          <span className="min-w-0 break-words">{warning}</span>
         </p>
       )}
       {review.files === undefined ? null : (
@@ -54,8 +55,11 @@ const ReviewCoverage = ({ review }: { readonly review: ReviewDetailsInfo }) => {
           <ul className="font-mono text-small leading-5">
             {review.files.map(({ path, content, leads }) => (
               <li key={path} className="break-all">
-                {path}
-                {leads === undefined ? '' : ` → ${leads}`} <span className="text-ink-faint">{content}</span>
+                {visibleText(path)}
+                {leads === undefined ? '' : ` → ${visibleText(leads)}`}{' '}
+                <span className="text-ink-faint" title={content}>
+                  {shortContent({ content })}
+                </span>
               </li>
             ))}
           </ul>

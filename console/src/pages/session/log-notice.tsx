@@ -1,12 +1,23 @@
 import { useNow } from '../../data/use-now.ts';
 import { formatDuration } from '../../format/format-duration.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { QuarantineNotice } from '../log/quarantine.tsx';
 import { StoppedNotice } from '../log/stopped-notice.tsx';
 import { useSessionView } from './session-view.ts';
 import { SILENT_AFTER_MS } from './use-moment.ts';
 
 /** That what is shown may no longer be all there is. */
 export function LogNotice() {
+  const { id, model } = useSessionView();
+  return (
+    <>
+      <QuarantineNotice kind="session" id={id} seq={model.events.length} onReleased={model.open} />
+      <FollowingNotice />
+    </>
+  );
+}
+
+function FollowingNotice() {
   const { model } = useSessionView();
   const status = model.status();
   if (status.kind === 'loading')

@@ -1,17 +1,16 @@
-import type { SessionStatus } from '../../../../telltale/src/events/state.ts';
 import { useReadable } from '../../data/readable.ts';
 import { useData } from '../../data/use-data.ts';
 import { cx } from '../../ui/class-names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { SearchField } from '../../ui/search-field.tsx';
-import { STATUS_LOOKS, STATUSES } from '../../ui/status-look.ts';
+import { STATUS_LOOKS, STATUSES, type Status } from '../../ui/status-look.ts';
 
 export interface SessionFiltersProps {
-  readonly status: readonly SessionStatus[];
+  readonly status: readonly Status[];
   readonly agent: string;
   readonly search: string;
   readonly subAgents: boolean;
-  readonly onStatus: (status: readonly SessionStatus[]) => void;
+  readonly onStatus: (status: readonly Status[]) => void;
   readonly onAgent: (agent: string) => void;
   readonly onSearch: (search: string) => void;
   readonly onSubAgents: (shown: boolean) => void;

@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import type { SessionSummary } from '../../../../telltale/src/events/session-summary.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { plural } from '../../format/format-number.ts';
 import { Icon } from '../../ui/icon.tsx';
 
@@ -31,6 +32,11 @@ export function SessionWaits({ session }: { readonly session: SessionSummary }) 
           {error.code}
         </code>
       ) : null}
+      {session.quarantine === undefined ? null : (
+        <span className="line-clamp-2 break-words text-fail" title={visibleText(session.quarantine.why)}>
+          {visibleText(session.quarantine.why)}
+        </span>
+      )}
       {status === 'waiting' && reviews.length === 0 && session.chat === true ? (
         <span className="text-ink-faint">for a message</span>
       ) : null}

@@ -1,6 +1,5 @@
 import { useMemo } from 'react';
 import { useLocation } from 'wouter';
-import type { SessionStatus } from '../../../../telltale/src/events/state.ts';
 import { useLiveList } from '../../data/live-lists.ts';
 import type { SessionFilter } from '../../data/session-lists.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
@@ -10,6 +9,7 @@ import { Page } from '../../shell/page.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Loading } from '../../ui/loading.tsx';
+import type { Status } from '../../ui/status-look.ts';
 import { FirstSession } from './first-session.tsx';
 import { NoMatch } from './no-match.tsx';
 import { SessionFilters } from './session-filters.tsx';
@@ -19,7 +19,7 @@ import { SessionTable } from './session-table.tsx';
 export function SessionsPage() {
   const { sessions } = useData();
   const [, navigate] = useLocation();
-  const [status, setStatus] = useKept<readonly SessionStatus[]>('sessions.status', []);
+  const [status, setStatus] = useKept<readonly Status[]>('sessions.status', []);
   const [agent, setAgent] = useKept('sessions.agent', '');
   const [search, setSearch] = useKept('sessions.search', '');
   const [subAgents, setSubAgents] = useKept('sessions.sub-agents', false);

@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import type { RunSummary } from '../../../../telltale/src/events/run-summary.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { plural } from '../../format/format-number.ts';
 import { Duration } from '../../ui/duration.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
@@ -52,7 +53,8 @@ export const RunTable = ({ runs, named = false }: RunTableProps) => (
   </ul>
 );
 
-function whereOf({ status, waiting, error, state, step, steps }: RunSummary): string {
+function whereOf({ status, quarantine, waiting, error, state, step, steps }: RunSummary): string {
+  if (quarantine !== undefined) return visibleText(quarantine.why);
   if (status === 'waiting') return `waits for ${waiting?.for ?? 'something'}`;
   if (error !== undefined) return error.message;
   if (status === 'running') return step === undefined ? '' : `at ${step}`;

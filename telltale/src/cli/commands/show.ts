@@ -6,14 +6,13 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { findStream } from '../session/find-session.ts';
 import { STREAM_HELP } from '../session/session-help.ts';
-import { showRun } from '../session/show-run.ts';
+import { showRun, statusNow } from '../session/show-run.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { stateJson } from '../view/state-json.ts';
 import { stateLines } from '../view/state-lines.ts';
 import { statesText } from '../view/states-lines.ts';
-import { shownStatus } from '../view/status.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 interface Options {
@@ -67,7 +66,7 @@ async function show(asked: string, options: Options, context: CommandContext): P
     const state = await runtime.state(info.stream, seq);
     const isNow = state.seq >= info.head;
     const runs = isNow ? await runsOf(runtime.store, info.stream) : [];
-    const told = isNow ? { status: shownStatus(info), pid: info.owner?.pid } : { status: state.status };
+    const told = isNow ? await statusNow(runtime.store, info, context.io) : { status: state.status };
     const text =
       options.json === true
         ? jsonText(stateJson(state, { ...told, runs }), 2)

@@ -1,7 +1,9 @@
 import { readRun } from '../../engine/read-run.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { eventUnknown } from '../../session/log/event-unknown.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
+import { findQuarantine } from '../fleet/with-fleet.ts';
 import type { Io } from '../io.ts';
 import { jsonText } from '../view/json-line.ts';
 import { runJson } from '../view/run-json.ts';
@@ -10,18 +12,27 @@ import { shownStatus } from '../view/status.ts';
 
 const DEFAULT_COLUMNS = 100;
 
+/** The status of a session or run as it is now, who works on it, and why it is quarantined where it is. */
+export async function statusNow(store: Store, info: StreamInfo, { stderr }: Pick<Io, 'stderr'>) {
+  const onError = (thrown: unknown) => void stderr.write(`${toRuntimeError(thrown).message}\n`);
+  const quarantine = await findQuarantine(store, info, onError);
+  const status = quarantine === undefined ? shownStatus(info) : 'quarantined';
+  return { status, pid: info.owner?.pid, quarantine };
+}
+
 /** Prints what is known of a run, now or after an event. */
 export async function showRun(
   store: Store,
   info: StreamInfo,
-  { stdout }: Pick<Io, 'stdout'>,
+  io: Pick<Io, 'stdout' | 'stderr'>,
   options: { readonly seq?: number | undefined; readonly json?: boolean | undefined },
 ): Promise<void> {
   const { seq } = options;
+  const { stdout } = io;
   if (seq !== undefined && seq > info.head) throw eventUnknown(info.stream, seq, info.head);
   const state = await readRun(store, info.stream, seq);
   const isNow = state.seq >= info.head;
-  const told = isNow ? { status: shownStatus(info), pid: info.owner?.pid } : { status: state.status };
+  const told = isNow ? await statusNow(store, info, io) : { status: state.status };
   const columns = stdout.columns ?? DEFAULT_COLUMNS;
   await stdout.write(
     options.json === true

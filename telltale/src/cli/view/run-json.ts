@@ -1,17 +1,16 @@
 import type { RunState } from '../../events/run-state.ts';
 import { timeText } from './figures.ts';
+import { quarantineJson, type ShownStatus } from './status.ts';
 
 /** A run's state for a script: what stays the same from version to version of the runtime. */
-export function runJson(
-  state: RunState,
-  { status, pid }: { readonly status: string; readonly pid?: number | undefined },
-) {
+export function runJson(state: RunState, { status, pid, quarantine }: Omit<ShownStatus, 'paint'>) {
   return {
     run: state.id,
     workflow: state.workflow,
     manifest: state.manifest,
     status,
     pid: pid ?? null,
+    ...quarantineJson(quarantine),
     waiting: state.waiting ?? null,
     origin: state.origin,
     input: state.input,

@@ -6,7 +6,7 @@ import { SKIPPED, waitingText } from './describe-run-event.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine } from './harmless.ts';
 import type { StateLinesOptions } from './state-lines.ts';
-import { paintStatus } from './status.ts';
+import { statusLines } from './status.ts';
 import { stepLine } from './step-line.ts';
 
 /** Steps that are shown, at the most: the newest. */
@@ -15,7 +15,7 @@ const LABEL = 11;
 
 /** What a workflow run is, for people: a fold of its log up to some event. */
 export function runStateLines(state: RunState, options: StateLinesOptions): readonly string[] {
-  const { columns, paint, status, pid } = options;
+  const { columns, paint } = options;
   const room = columns - LABEL;
   const field = (label: string, text: string) => `${paint.dim(label.padEnd(LABEL))}${text}`;
   const said = (label: string, text: string) => field(label, brief(text, room));
@@ -24,10 +24,7 @@ export function runStateLines(state: RunState, options: StateLinesOptions): read
     field('run', harmlessLine(state.id)), // whole, so that it can be copied
     said('workflow', state.workflow),
     said('agent', `${state.manifest.agent} (${state.manifest.path})`),
-    field(
-      'status',
-      paintStatus(status, harmlessLine(status), paint) + (pid === undefined ? '' : `, process ${pid}`),
-    ),
+    ...statusLines(options, field),
     ...(state.waiting === undefined ? [] : [said('waits for', waitingText(state.waiting))]),
     ...originLines(state).map(([label, text]) => said(label, text)),
     said('input', brief(state.input, room)),

@@ -4,7 +4,7 @@ import type { Json } from '../../kernel/json.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { feedJson } from './feed-lines.ts';
 import { timeText } from './figures.ts';
-import { shownStatus } from './status.ts';
+import { quarantineJson, type ShownQuarantine, shownStatus } from './status.ts';
 
 /** A session's state for a script: what stays the same from version to version of the runtime. */
 export function stateJson(
@@ -12,10 +12,12 @@ export function stateJson(
   {
     status,
     pid,
+    quarantine,
     runs = [],
   }: {
     readonly status: string;
     readonly pid?: number | undefined;
+    readonly quarantine?: ShownQuarantine | undefined;
     /** Those that it set off or called. */
     readonly runs?: readonly StreamInfo[];
   },
@@ -27,6 +29,7 @@ export function stateJson(
     model: state.model,
     status,
     pid: pid ?? null,
+    ...quarantineJson(quarantine),
     parent: state.parent ?? null,
     input: state.input,
     started: timeText(state.startedAt),

@@ -13,15 +13,10 @@ import { errorText } from './describe-event.ts';
 import { feedLines } from './feed-lines.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine, harmlessLines } from './harmless.ts';
-import { paintStatus, shownStatus } from './status.ts';
+import { paintStatus, type ShownStatus, shownStatus, statusLines } from './status.ts';
 
-export interface StateLinesOptions {
+export interface StateLinesOptions extends ShownStatus {
   readonly columns: number;
-  readonly paint: Palette;
-  /** What the session's status is called: see `shownStatus`. */
-  readonly status: string;
-  /** The process that works on it. */
-  readonly pid?: number | undefined;
   /** Workflow runs that it set off or called. */
   readonly runs?: readonly StreamInfo[];
 }
@@ -36,7 +31,7 @@ const LABEL = 11;
 
 /** What a session is, for people: a fold of its log up to some event. */
 export function stateLines(state: SessionState, options: StateLinesOptions): readonly string[] {
-  const { columns, paint, status, pid, runs = [] } = options;
+  const { columns, paint, runs = [] } = options;
   const room = columns - LABEL;
   const field = (label: string, text: string) => `${paint.dim(label.padEnd(LABEL))}${text}`;
   const said = (label: string, text: string) => field(label, brief(text, room));
@@ -45,10 +40,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
     field('session', harmlessLine(state.id)), // whole, so that it can be copied
     said('agent', `${state.agent} (${state.manifest.path})`),
     said('model', state.model),
-    field(
-      'status',
-      paintStatus(status, harmlessLine(status), paint) + (pid === undefined ? '' : `, process ${pid}`),
-    ),
+    ...statusLines(options, field),
     said('input', state.input),
     said('started', `${timeText(state.startedAt)}, last event ${spanText(state.at - state.startedAt)} later`),
     said('event', `${state.seq}`),

@@ -1,5 +1,7 @@
 import type { Palette } from '../../manifest/palette.ts';
 import type { StreamInfo } from '../../store/store.ts';
+import { timeText } from './figures.ts';
+import { harmlessLine } from './harmless.ts';
 
 /**
  * What a session's status can be called: `interrupted` is one that would go on if somebody worked on it, and
@@ -15,6 +17,42 @@ export const STATUSES = [
   'stalled',
   'cancelled',
 ] as const;
+
+/** Why a session or run is quarantined, and the command that releases it. */
+export interface ShownQuarantine {
+  readonly why: string;
+  readonly at: number;
+  readonly release: string;
+}
+
+/** The status of a session or run and the process that works on it, for people; below it, why it is quarantined. */
+export function statusLines(
+  { status, pid, quarantine, paint }: ShownStatus,
+  field: (label: string, text: string) => string,
+): readonly string[] {
+  const process = pid === undefined ? '' : `, process ${pid}`;
+  if (quarantine === undefined)
+    return [field('status', paintStatus(status, harmlessLine(status), paint) + process)];
+  return [
+    field('status', `${paintStatus('quarantined', 'quarantined', paint)}: ${harmlessLine(quarantine.why)}`),
+    field('', `Nothing picks it up by itself. To try it again: ${quarantine.release}`),
+  ];
+}
+
+export interface ShownStatus {
+  /** What it is called: see `shownStatus`. */
+  readonly status: string;
+  /** The process that works on it. */
+  readonly pid?: number | undefined;
+  readonly quarantine?: ShownQuarantine | undefined;
+  readonly paint: Palette;
+}
+
+/** The same for a script. Absent where it is not quarantined. */
+export const quarantineJson = (quarantine: ShownQuarantine | undefined) =>
+  quarantine === undefined
+    ? {}
+    : { quarantine: { why: quarantine.why, at: timeText(quarantine.at), release: quarantine.release } };
 
 /** The status as people mean it: nobody works on what has no owner. */
 export function shownStatus({ status, owner }: Pick<StreamInfo, 'status' | 'owner'>): string {

@@ -26,7 +26,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
     `idempotency_running idempotency_not_kept conflict name_taken stream_exists stream_owned stream_moved stream_lost
      review_answered review_withdrawn review_ambiguous session_ambiguous session_completed session_ended session_led
      session_has_parent run_ambiguous run_ended run_leads run_has_parent run_id_taken agent_id_taken agent_in_code
-     action_ended manifest_changed changes_undecided keys_busy token_exists hook_replayed not_a_chat
+     action_ended manifest_changed quarantined changes_undecided keys_busy token_exists hook_replayed not_a_chat
      thread_busy`,
   ],
   [

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
-import { coveredOf } from '../../kernel/approved-files.ts';
+import { visibleCovered } from '../../kernel/approved-files.ts';
 import { identityText } from '../../kernel/identity.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isJsonObject } from '../../kernel/json.ts';
@@ -82,7 +82,7 @@ function ofSession(event: Noticed<SessionEvent>, { agent, isTop }: StreamPlace):
       return {
         about: [event.type],
         message: `${agent} waits for you: ${what}`,
-        data: { review, target, what, because, ...coveredOf(event) },
+        data: { review, target, what, because, ...visibleCovered(event) },
       };
     }
     case 'custom':

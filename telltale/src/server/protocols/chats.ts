@@ -1,7 +1,9 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { ReviewReply } from '../../session/reviews/read-reply.ts';
+import { sessionQuarantined } from '../../session/runtime-errors.ts';
 import type { Session } from '../../session/runtime-types.ts';
+import { QUARANTINED } from '../../store/quarantine.ts';
 import { accepted, placeHere } from '../routes/admitted.ts';
 import type { ServerEdges } from '../server-edges.ts';
 import { type Begun, createCurrentExchanges } from './current-exchanges.ts';
@@ -137,6 +139,7 @@ export function createChats(edges: ServerEdges): Chats {
     const info = await runtime.store.info(id);
     if (info === undefined || ENDED_BADLY.has(info.status)) return undefined;
     const state = await runtime.state(id);
+    if (info.status === QUARANTINED) throw sessionQuarantined(id);
     if (info.owner !== undefined) return runtime.session(id) ?? elsewhere.session(id, state.seq);
     const place = await placeHere(edges, 'session', id);
     try {

@@ -3,6 +3,7 @@ import type { RunEvent } from '../../events/run-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
+import { QUARANTINED } from '../../store/quarantine.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import type { RecoveryGuard } from './recovery-guard.ts';
@@ -119,6 +120,7 @@ export function createCaretaker({
       });
       return;
     }
+    if (info.status === QUARANTINED) return forget(session);
     if (isMoved) return takeUp(session);
     if (info.status !== 'waiting') return forget(session);
     if (attended.has(session) || attended.size >= MAX_ATTENDED) return;

@@ -6,6 +6,7 @@ import { mountDaemon } from './daemon.ts';
 import { mountFleet } from './fleet.ts';
 import { mountMemory } from './memory.ts';
 import { mountOpenApi } from './openapi.ts';
+import { Quarantines } from './quarantines.ts';
 import { mountReviews } from './reviews.ts';
 import { mountRuns } from './runs.ts';
 import { mountSessionActions } from './session-actions.ts';
@@ -18,12 +19,13 @@ import { createSummaries } from './summaries.ts';
  * answers what they throw: `RuntimeError`s, always.
  */
 export function mountRoutes(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void {
-  const summaries = createSummaries(edges.runtime.store);
+  const quarantines = new Quarantines(edges.runtime, edges.clock);
+  const summaries = createSummaries(edges.runtime.store, quarantines);
   mountDaemon(app, edges);
   mountAgents(app, edges);
-  mountSessions(app, edges, summaries);
+  mountSessions(app, edges, summaries, quarantines);
   mountSessionActions(app, edges, summaries);
-  mountRuns(app, edges, summaries);
+  mountRuns(app, edges, summaries, quarantines);
   mountStreams(app, edges);
   mountReviews(app, edges);
   mountArtifacts(app, edges);

@@ -13,6 +13,7 @@ import { findStream } from './find-stream.ts';
 import { listStreams } from './list-streams.ts';
 import { addOperation } from './operation.ts';
 import { pageQuery } from './paging.ts';
+import type { Quarantines } from './quarantines.ts';
 import { runEventPage } from './schemas/events.ts';
 import { workflowChanges } from './schemas/run-changes.ts';
 import { resumeRun, runPage, runStatusQuery, runSummary, signalRun, startRun } from './schemas/runs.ts';
@@ -24,7 +25,12 @@ import type { Summaries } from './summaries.ts';
 const tag = 'runs';
 
 /** Workflow runs. */
-export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summaries: Summaries): void {
+export function mountRuns(
+  app: OpenAPIHono<AppEnv>,
+  edges: ServerEdges,
+  summaries: Summaries,
+  quarantines: Quarantines,
+): void {
   const { runtime, catalog, onError } = edges;
   const { store, workflows } = runtime;
   addOperation(
@@ -52,6 +58,7 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
           ...(workflow === undefined ? {} : { name: workflow }),
           ...(session === undefined ? {} : { parent: session }),
         },
+        quarantines,
         summaries.run,
       ),
   );

@@ -1,5 +1,5 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { SessionStatus } from '../../events/state.ts';
+import type { SessionSummary } from '../../events/session-summary.ts';
 import type { Session } from '../../session/runtime-types.ts';
 import { onceId } from '../http/idempotency.ts';
 import { hearOfLoss } from '../recovery/hear-of-loss.ts';
@@ -10,6 +10,7 @@ import { findStream } from './find-stream.ts';
 import { listStreams } from './list-streams.ts';
 import { addOperation } from './operation.ts';
 import { pageQuery } from './paging.ts';
+import type { Quarantines } from './quarantines.ts';
 import { sessionEventPage } from './schemas/events.ts';
 import { sessionPage, sessionSummary, startSession, statusQuery } from './schemas/sessions.ts';
 import { mountStreamReads } from './stream-reads.ts';
@@ -17,7 +18,12 @@ import type { Summaries } from './summaries.ts';
 
 const tag = 'sessions';
 /** Sessions: what they are, and what is on their logs. */
-export function mountSessions(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summaries: Summaries): void {
+export function mountSessions(
+  app: OpenAPIHono<AppEnv>,
+  edges: ServerEdges,
+  summaries: Summaries,
+  quarantines: Quarantines,
+): void {
   const { runtime, catalog, onError } = edges;
   const { store } = runtime;
   addOperation(
@@ -40,6 +46,7 @@ export function mountSessions(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summ
           ...(status === undefined ? {} : { status: status.flatMap(storedAs) }),
           ...(agent === undefined ? {} : { name: agent }),
         },
+        quarantines,
         summaries.session,
       ),
   );
@@ -88,5 +95,5 @@ export function mountSessions(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summ
 }
 
 /** One that was branched off and never resumed is called interrupted by the store; folded, it is one that would run. */
-const storedAs = (status: SessionStatus): readonly string[] =>
+const storedAs = (status: SessionSummary['status']): readonly string[] =>
   status === 'running' ? ['running', 'interrupted'] : [status];

@@ -15,6 +15,7 @@ import {
   SUMMARY_TYPES,
 } from '../../events/session-summary.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
+import type { Quarantines } from './quarantines.ts';
 
 /** What lists say of sessions and runs, kept by stream: only what came since is read again. */
 export interface Summaries {
@@ -27,7 +28,7 @@ const MAX_KEPT = 2_000;
 /** Lines that are read at a time. */
 const PAGE = 5_000;
 
-export function createSummaries(store: Pick<Store, 'read'>): Summaries {
+export function createSummaries(store: Pick<Store, 'read'>, quarantines: Pick<Quarantines, 'of'>): Summaries {
   const session = createShelf<SessionSummary, SessionEvent>(store, {
     empty: ({ stream, name, title, createdAt, updatedAt }) => ({
       ...emptySummary(stream),
@@ -46,7 +47,14 @@ export function createSummaries(store: Pick<Store, 'read'>): Summaries {
     decode: decodeRunEvent,
     fold: foldRunSummary,
   });
-  return { session, run };
+  const shown = async <Summary>(folded: Promise<Summary>, info: StreamInfo) => {
+    const [summary, quarantine] = await Promise.all([folded, quarantines.of(info)]);
+    return quarantine === undefined ? summary : { ...summary, status: 'quarantined' as const, quarantine };
+  };
+  return {
+    session: (info) => shown(session(info), info),
+    run: (info) => shown(run(info), info),
+  };
 }
 
 interface Folding<Summary, Event> {

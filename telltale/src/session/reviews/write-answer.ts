@@ -3,6 +3,7 @@ import { encodeEvent } from '../../events/codec.ts';
 import { openReviews } from '../../events/fold-reviews.ts';
 import type { OpenReview } from '../../events/open-review.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { QUARANTINED } from '../../store/quarantine.ts';
 import type { InboxMessage, Store, StreamWriter } from '../../store/store.ts';
 import { readSession } from '../read-session.ts';
 import { writeRunAnswer } from '../runs/answer-run.ts';
@@ -70,7 +71,7 @@ async function onSession(
   { said, by, consumed }: Given,
 ): Promise<string | undefined> {
   const session = writer.stream;
-  const state = await readSession(store, session);
+  const [state, info] = await Promise.all([readSession(store, session), store.info(session)]);
   const { status } = state;
   if (status === 'completed' || status === 'failed' || status === 'cancelled') return status;
   const { review, answer, note, key } = said;
@@ -87,7 +88,8 @@ async function onSession(
   const append = {
     expectedSeq: state.seq,
     events: [encodeEvent(head, body)],
-    status: 'running', // it would go on if somebody worked on it
+    // It would go on if somebody worked on it. An answer does not release what is quarantined.
+    status: info?.status === QUARANTINED ? QUARANTINED : 'running',
     consumed,
     writes: closeRow(review, session),
   };

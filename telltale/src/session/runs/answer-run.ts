@@ -3,24 +3,35 @@ import { createRunLog } from '../../engine/run-log.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
-import type { StreamWriter } from '../../store/store.ts';
+import { QUARANTINED } from '../../store/quarantine.ts';
+import type { Store, StreamWriter } from '../../store/store.ts';
 import { choiceFor } from '../reviews/choice-for.ts';
 import { closeRow } from '../reviews/review-table.ts';
 import { type AnswerMessage, readAnswerMessage } from '../reviews/take-answer.ts';
 
 /** Puts an answer on the log of a run that nobody works on: it goes on with it when it is taken up. */
 export async function writeRunAnswer(
-  { clock }: { readonly clock: Clock },
+  { store, clock }: { readonly store: Pick<Store, 'info'>; readonly clock: Clock },
   writer: StreamWriter,
   state: RunState,
   given: { readonly said: AnswerMessage; readonly by: string; readonly consumed: readonly number[] },
 ): Promise<void> {
-  const journal = createRunLog({ writer, state, clock, forOthers: true, onLost }); // flushed() says so
+  const journal = createRunLog({ ...(await logOfNobody(store, writer)), state, clock, onLost }); // flushed() says so
   takeRunAnswer(journal, given.by, { ...given.said }, given.consumed);
   await journal.flushed();
 }
 
 const onLost = (): void => undefined;
+
+/** How the log of a run is written that nobody works on. What is written releases no run that is quarantined. */
+export async function logOfNobody(store: Pick<Store, 'info'>, writer: StreamWriter) {
+  const info = await store.info(writer.stream);
+  return {
+    writer,
+    forOthers: true,
+    ...(info?.status === QUARANTINED ? { keepsStatus: QUARANTINED } : {}),
+  } as const;
+}
 
 /** False where it is no answer, or one to a question that is not open, or the run is being cancelled. */
 export function takeRunAnswer(

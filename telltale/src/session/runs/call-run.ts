@@ -58,6 +58,7 @@ export async function callRun(
     if (isOver(state.status)) return outputOf(call, resultOf(state));
     const entry = board.entry(id);
     entry.ground ??= ground;
+    entry.isReleased = true;
     // It may have gone on without its session, and waits for it.
     if (origin.leads === true) board.unpark(entry);
   }
@@ -104,7 +105,10 @@ export async function cancelRun(
 ): Promise<void> {
   const here = board.find(run)?.cancel;
   if (here !== undefined) here(reason, by);
-  else await engine.signal('run', run, { kind: RUN_CANCEL, from: by, body: reason });
+  else {
+    board.entry(run).isReleased = true; // it goes on to its end
+    await engine.signal('run', run, { kind: RUN_CANCEL, from: by, body: reason });
+  }
 }
 
 /** Resolves with the end of the run; rejects where it cannot be worked on, or the call is let go of. */

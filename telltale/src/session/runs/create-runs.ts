@@ -97,6 +97,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
     takeUp(run) {
       ask(run);
+      board.entry(run).isReleased = true;
       engine.place('run', run, 'called');
     },
     letGo: (run) => board.find(run)?.letGo?.(),
@@ -165,6 +166,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       board.unpark(entry); // it may have been parked for what its log does not say: an agent that it called
       if (ground !== undefined) entry.ground = ground;
       if (by !== undefined) entry.resumedBy = by;
+      entry.isReleased = true;
       const place = async () => void engine.place('run', run, 'here');
       return createLiveRun(edges, run, place(), { onWaiting, signal });
     },
@@ -175,6 +177,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     async cancel(run, reason = 'asked to', from = 'user') {
       const state = await readRun(store, run);
       if (!isOver(state.status) && (await cancelStranded(edges, state, reason, from))) return;
+      board.entry(run).isReleased = true; // it goes on to its end
       await engine.signal('run', run, { kind: RUN_CANCEL, from, body: reason });
     },
     async signal(run, event, data = {}, from = 'user') {

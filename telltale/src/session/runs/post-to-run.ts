@@ -3,6 +3,7 @@ import { createRunLog } from '../../engine/run-log.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { InboxMessage, Store, StreamWriter } from '../../store/store.ts';
+import { logOfNobody } from './answer-run.ts';
 import { takeMessage } from './run-inbox.ts';
 
 /** What became of a message. */
@@ -24,7 +25,7 @@ export async function postToRun(
   }
   try {
     const state = await readRun(store, run);
-    const journal = createRunLog({ writer, state, clock, forOthers: true, onLost }); // flushed() says so
+    const journal = createRunLog({ ...(await logOfNobody(store, writer)), state, clock, onLost }); // flushed() says so
     takeMessage(message, journal, () => undefined);
     await journal.flushed();
     return 'kept';

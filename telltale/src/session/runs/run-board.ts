@@ -31,6 +31,8 @@ export interface BoardEntry {
   wasOwned?: boolean;
   /** Whether somebody here wants it gone on with, whatever its log says. */
   isAsked?: boolean;
+  /** Whether somebody has resumed it, or its caller goes on with it: then it goes on although it is quarantined. */
+  isReleased?: boolean;
   readonly listeners: Set<BoardListener>;
 }
 

@@ -8,6 +8,15 @@ export const runEnded = (run: string, status: string) =>
     hint: 'Start another one: telltale workflow run MANIFEST WORKFLOW',
   });
 
+export const runQuarantined = (run: string) =>
+  new RuntimeError(
+    'quarantined',
+    `${run} is quarantined: nothing goes on with it until somebody resumes it.`,
+    {
+      hint: `See why: telltale show ${run}. To go on with it: telltale workflow resume ${run}`,
+    },
+  );
+
 export const runChanged = ({
   id,
   manifest: { path },

@@ -1,6 +1,7 @@
 import type { WorkEnd } from '../../engine/engine.ts';
 import type { RunState } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { liftingWrites, QUARANTINED } from '../../store/quarantine.ts';
 import { changedFiles, codeFilesOf } from '../code-files.ts';
 import { handGate } from '../outside/hand-gate.ts';
 import type { Turns } from '../outside/turns.ts';
@@ -12,6 +13,7 @@ import { enterRealm, type Realm, readGround } from './realm.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { isOver, resultOf } from './run-end.ts';
+import { runQuarantined } from './run-errors.ts';
 import { createRunInbox } from './run-inbox.ts';
 import { leave, settleWalk } from './settle-walk.ts';
 import { waitForTurn } from './wait-for-turn.ts';
@@ -73,6 +75,13 @@ const unable = (
   ...(due === undefined ? {} : { due }),
 });
 
+/** What came for it stays on its log or in its inbox. */
+function stayQuarantined({ board }: WorkEdges, { run, listeners }: BoardEntry): WorkEnd {
+  if (listeners.size > 0) board.tell(run, ({ onError }) => onError(runQuarantined(run)));
+  board.forget(run);
+  return { kind: 'done' };
+}
+
 /** Where another process works on it, it is that one's: who waits for it here goes on waiting. */
 async function take(edges: WorkEdges, entry: BoardEntry): Promise<HeldRun | WorkEnd> {
   const { board, clock } = edges;
@@ -80,6 +89,10 @@ async function take(edges: WorkEdges, entry: BoardEntry): Promise<HeldRun | Work
   entry.fresh = undefined;
   if (fresh !== undefined) return fresh;
   try {
+    const info = await edges.store.info(entry.run);
+    if (info?.status === QUARANTINED && entry.isReleased !== true) return stayQuarantined(edges, entry);
+    // An earlier word does not release what is quarantined again.
+    entry.isReleased = info?.status === QUARANTINED;
     return await acquireRun(edges, entry.run);
   } catch (thrown) {
     if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
@@ -116,11 +129,16 @@ async function work(
   taken();
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1)
-    journal.append({
-      type: 'workflow.resumed',
-      by: entry.resumedBy ?? 'runtime',
-      ...filesNow(state.manifest, realm),
-    });
+    journal.append(
+      {
+        type: 'workflow.resumed',
+        by: entry.resumedBy ?? 'runtime',
+        ...filesNow(state.manifest, realm),
+      },
+      undefined,
+      entry.isReleased === true ? { writes: liftingWrites(entry.run) } : undefined,
+    );
+  entry.isReleased = false;
   entry.resumedBy = undefined;
   // Its session or its caller was resumed with a changed agent, and it goes on in that one's name.
   if (realm.agent.hash !== state.manifest.hash)

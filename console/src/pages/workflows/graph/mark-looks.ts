@@ -18,6 +18,7 @@ export const MARK_LOOKS: Readonly<Record<NodeMark['status'], MarkLook>> = {
   failed: { ...STATUS_LOOKS.failed, border: 'border-fail' },
   stalled: { ...STATUS_LOOKS.stalled, border: 'border-stall' },
   cancelled: { ...STATUS_LOOKS.cancelled, border: 'border-off' },
+  quarantined: { ...STATUS_LOOKS.quarantined, border: 'border-fail' },
   skipped: {
     ...{ label: 'Skipped', icon: 'minus', ink: 'text-off', ground: 'bg-off-soft' },
     border: 'border-dashed border-line-strong',

@@ -1,5 +1,6 @@
 import type { ReviewRequest } from '../../../events/review-event.ts';
-import { coveredOf, uncoveredText } from '../../../kernel/approved-files.ts';
+import { uncoveredText, visibleCovered } from '../../../kernel/approved-files.ts';
+import { visibleText } from '../../../kernel/visible-text.ts';
 import type { AgUiInterrupt } from './ag-ui-event.ts';
 
 /** Unlike that of any other session: a conversation may go on in a new one. */
@@ -9,7 +10,7 @@ export const toolCallId = (session: string, action: string): string => `${sessio
 export const interruptOf = (review: ReviewRequest, session: string): AgUiInterrupt => ({
   id: review.review,
   reason: 'approval',
-  message: [`${review.what} (${review.target}) ${review.because}`, uncoveredText(review)]
+  message: [visibleText(`${review.what} (${review.target}) ${review.because}`), uncoveredText(review)]
     .filter(Boolean)
     .join('\n'),
   toolCallId: toolCallId(session, review.action),
@@ -23,7 +24,7 @@ export const interruptOf = (review: ReviewRequest, session: string): AgUiInterru
       target: review.target,
       because: review.because,
       input: review.input,
-      ...coveredOf(review),
+      ...visibleCovered(review),
     },
   },
 });

@@ -2,6 +2,7 @@ import type { ObservedEvent } from '../../../events/event.ts';
 import type { ReviewRequest } from '../../../events/review-event.ts';
 import { uncoveredText } from '../../../kernel/approved-files.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
+import { visibleText } from '../../../kernel/visible-text.ts';
 import type { ExchangeEnd } from '../exchange/exchange-end.ts';
 import { type CallBeat, createCallFold } from '../exchange/fold-calls.ts';
 import { createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';
@@ -85,7 +86,9 @@ export function createUiFold(run: UiMessageRun): UiFold {
     if (event.type === 'review.requested') {
       asked.add(event.review);
       actions.set(event.review, event.action);
-      const reason = [`${event.what} (${event.because})`, uncoveredText(event)].filter(Boolean).join('\n');
+      const reason = [visibleText(`${event.what} (${event.because})`), uncoveredText(event)]
+        .filter(Boolean)
+        .join('\n');
       const toolCallId = callId(session, event.action);
       return [{ type: 'tool-approval-request', approvalId: event.review, toolCallId, reason }];
     }

@@ -2,15 +2,19 @@ import { z } from '@hono/zod-openapi';
 import type { ResumeRun, RunSummary, SignalRun, StartRun } from '../../../client/api.ts';
 import { errorJson } from './error.ts';
 import { acceptChanges } from './run-changes.ts';
+import { quarantineNote } from './sessions.ts';
 import { answered, asked, count, jsonObject, oneOrMore, pageOf, part, text, time } from './wire.ts';
 
-const RUN_STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled'] as const;
+const RUN_STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled', 'quarantined'] as const;
 
 export const runSummary = answered<RunSummary>('Run', {
   id: text,
   workflow: text,
   agent: text,
-  status: z.enum(RUN_STATUSES),
+  status: z.enum(RUN_STATUSES).openapi({
+    description: '`quarantined`: nothing picks it up until somebody resumes it.',
+  }),
+  quarantine: quarantineNote.optional().openapi({ description: 'Why it is quarantined.' }),
   session: text.optional().openapi({ description: 'The session whose trigger or action started it.' }),
   parent: text.optional().openapi({ description: 'The run whose step called it.' }),
   trigger: text.optional(),

@@ -1,13 +1,25 @@
 import { z } from '@hono/zod-openapi';
 import type { ResumeSession, SessionSummary, StartSession } from '../../../client/api.ts';
-import type { StateSpan } from '../../../events/session-summary.ts';
+import type { QuarantineNote, StateSpan } from '../../../events/session-summary.ts';
 import { errorJson } from './error.ts';
 import { answered, asked, count, json, jsonObject, oneOrMore, pageOf, text, time } from './wire.ts';
 
 /** Characters of what an agent is told at once. */
 const MAX_TEXT = 1_000_000;
 
-const SESSION_STATUSES = ['running', 'waiting', 'completed', 'failed', 'stalled', 'cancelled'] as const;
+const SESSION_STATUSES = [
+  ...(['running', 'waiting', 'completed', 'failed', 'stalled', 'cancelled'] as const),
+  'quarantined',
+] as const;
+
+export const quarantineNote = answered<QuarantineNote>('Quarantine', {
+  why: text.openapi({ description: 'A sentence.' }),
+  at: time,
+  release: z.enum(['resume', 'retry']).openapi({
+    description: '`resume`: resume it. `retry`: its fleet could not go on with it; `POST /fleet/{id}/retry`.',
+  }),
+  code: text.optional().openapi({ description: 'Of the reason, in a fleet: `manifest_changed`.' }),
+});
 
 const span = answered<StateSpan>('StateSpan', { value: json, at: time, seq: count });
 
@@ -16,7 +28,10 @@ export const sessionSummary = answered<SessionSummary>('Session', {
   agent: text,
   title: text.openapi({ description: 'The beginning of its input.' }),
   model: text,
-  status: z.enum(SESSION_STATUSES),
+  status: z.enum(SESSION_STATUSES).openapi({
+    description: '`quarantined`: nothing picks it up until somebody resumes it.',
+  }),
+  quarantine: quarantineNote.optional().openapi({ description: 'Why it is quarantined.' }),
   chat: z.literal(true).optional(),
   parent: text.optional().openapi({ description: 'The session that called it.' }),
   forked: z.object({ session: text, seq: count }).optional(),

@@ -1,0 +1,149 @@
+import { useEffect } from 'react';
+import { Link } from 'wouter';
+import type { FleetInfo, WorkerInfo } from '../../../../telltale/src/client/fleet-api.ts';
+import type { QuarantineNote } from '../../../../telltale/src/events/session-summary.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
+import { useLoaded } from '../../data/use-loaded.ts';
+import { formatDuration } from '../../format/format-duration.ts';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { RelativeTime } from '../../ui/relative-time.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { ReleaseButton } from '../log/quarantine.tsx';
+import { runPath, sessionPath } from '../workflows/paths.ts';
+
+/** How often the workers are asked for while somebody looks. */
+const EVERY_MS = 3_000;
+
+interface Quarantined {
+  readonly kind: 'session' | 'run';
+  readonly id: string;
+  readonly title: string;
+  readonly quarantine: QuarantineNote;
+}
+
+/** The processes that work, what waits for one, and what none of them goes on with. */
+export function WorkersPanel() {
+  const loaded = useLoaded('workers', async (client, signal) => {
+    const query = { status: ['quarantined'], limit: 100 };
+    const [fleet, sessions, runs] = await Promise.all([
+      client.fleet({ signal }).catch((thrown: unknown) => {
+        // A store of one machine has no fleet.
+        if (thrown instanceof Error && 'code' in thrown && thrown.code === 'not_shared') return undefined;
+        throw thrown;
+      }),
+      client.sessions(query, { signal }),
+      client.runs(query, { signal }),
+    ]);
+    const quarantined: Quarantined[] = [];
+    for (const { id, agent, title, quarantine } of sessions.items)
+      if (quarantine !== undefined)
+        quarantined.push({ kind: 'session', id, title: `${agent}: ${title}`, quarantine });
+    for (const { id, agent, workflow, quarantine } of runs.items)
+      if (quarantine !== undefined)
+        quarantined.push({ kind: 'run', id, title: `${agent} / ${workflow}`, quarantine });
+    return { fleet, quarantined };
+  });
+  const { reload } = loaded;
+  useEffect(() => {
+    const timer = setInterval(reload, EVERY_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
+  if (loaded.kind === 'loading') return <Loading label="Reading the workers" />;
+  if (loaded.kind === 'failed')
+    return <ErrorState title="The workers could not be read." error={loaded.error} onRetry={reload} />;
+  const { fleet, quarantined } = loaded.value;
+  return (
+    <div className="flex flex-col">
+      {fleet === undefined ? (
+        quarantined.length === 0 ? (
+          <EmptyState icon="activity" title="This server works alone.">
+            Its store belongs to one machine, so there are no other workers. Nothing is quarantined.
+          </EmptyState>
+        ) : (
+          <p className="px-3 py-2 text-small text-ink-soft">
+            This server works alone: its store belongs to one machine.
+          </p>
+        )
+      ) : (
+        <FleetView fleet={fleet} />
+      )}
+      {quarantined.length === 0 ? null : (
+        <section aria-label="Quarantined" className="border-t border-line">
+          <h2 className="px-3 pt-3 pb-1 font-semibold">Quarantined</h2>
+          <p className="px-3 pb-1 text-small text-ink-soft">
+            Nothing picks these up by itself. Fix the cause, then release them.
+          </p>
+          <ul className="divide-y divide-line">
+            {quarantined.map((each) => (
+              <QuarantinedRow key={each.id} {...each} onReleased={reload} />
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function QuarantinedRow(row: Quarantined & { readonly onReleased: () => void }) {
+  const { kind, id, title, quarantine, onReleased } = row;
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
+      <StatusBadge status="quarantined" bare />
+      <div className="min-w-0 flex-1 basis-60">
+        <Link
+          href={kind === 'run' ? runPath(id) : sessionPath(id)}
+          className="block truncate font-medium hover:underline"
+        >
+          {visibleText(title)}
+        </Link>
+        <p className="text-small break-words text-ink-soft">
+          {visibleText(quarantine.why)} <RelativeTime at={quarantine.at} />
+        </p>
+      </div>
+      <ReleaseButton {...{ kind, id, how: quarantine.release, onReleased }} />
+    </li>
+  );
+}
+
+function FleetView({ fleet: { fleet, workers, queue } }: { readonly fleet: FleetInfo }) {
+  const alive = workers.filter((worker) => worker.alive);
+  const sum = (of: (worker: WorkerInfo) => number) => alive.reduce((all, worker) => all + of(worker), 0);
+  return (
+    <section aria-label="Workers">
+      <p className="px-3 py-2 text-body">
+        <strong className="font-semibold">{fleet}</strong>: {alive.length} alive, working on{' '}
+        {sum(({ working }) => working)} of {sum(({ capacity }) => capacity)}. {queue.waiting} waiting
+        {queue.waiting === 0 ? '' : `, the oldest for ${formatDuration(queue.lagMs)}`}, {queue.laidAside}{' '}
+        quarantined.
+      </p>
+      <ul aria-label="Workers" className="divide-y divide-line border-t border-line">
+        {workers.map((worker) => (
+          <li
+            key={`${worker.host}/${worker.pid}`}
+            className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2"
+          >
+            <StatusBadge
+              status={!worker.alive ? 'failed' : worker.draining === true ? 'waiting' : 'running'}
+              label={!worker.alive ? 'Dead' : worker.draining === true ? 'Draining' : 'Alive'}
+            />
+            <span className="min-w-0 font-medium break-all">
+              {worker.host}/{worker.pid}
+            </span>
+            <span className="text-small text-ink-soft">{worker.role}</span>
+            <span className="text-small text-ink-soft">
+              works on {worker.working} of {worker.capacity}, holds {worker.holds}
+            </span>
+            {worker.url === undefined ? null : (
+              <span className="min-w-0 font-mono text-small break-all text-ink-soft">{worker.url}</span>
+            )}
+            <span className="ml-auto text-small text-ink-faint">
+              since <RelativeTime at={worker.startedAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,107 @@
+import { useEffect } from 'react';
+import type { QuarantineNote } from '../../../../telltale/src/events/session-summary.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
+import { useBlocked } from '../../data/use-blocked.ts';
+import { useCall } from '../../data/use-call.ts';
+import { useData } from '../../data/use-data.ts';
+import { useLoaded } from '../../data/use-loaded.ts';
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { RelativeTime } from '../../ui/relative-time.tsx';
+
+export interface ReleaseButtonProps {
+  readonly kind: 'session' | 'run';
+  readonly id: string;
+  readonly how: QuarantineNote['release'];
+  readonly onReleased: () => void;
+}
+
+/** Takes a session or run out of quarantine: resumes it, or has the workers of its fleet try it again. */
+export function ReleaseButton({ kind, id, how, onReleased }: ReleaseButtonProps) {
+  const { toasts, sessions, runs } = useData();
+  const blocked = useBlocked(how === 'retry' ? 'admin' : 'run');
+  const release = useCall(async (client, options) => {
+    if (how === 'retry') await client.retryStream(id, options);
+    else if (kind === 'run') await client.resumeRun(id, {}, options);
+    else await client.resumeSession(id, {}, options);
+    return 'released';
+  });
+  const onClick = async () => {
+    if ((await release.run()) === undefined) return;
+    toasts.say('done', how === 'retry' ? 'The workers try it again.' : `The ${kind} goes on.`);
+    sessions.refresh();
+    runs.refresh();
+    onReleased();
+  };
+  return (
+    <>
+      <Button
+        size="small"
+        icon={how === 'retry' ? 'refresh' : 'play'}
+        aria-label={`${how === 'retry' ? 'Retry' : 'Resume'} ${id}`}
+        busy={release.busy}
+        blocked={blocked}
+        onClick={() => void onClick()}
+      >
+        {how === 'retry' ? 'Retry' : 'Resume'}
+      </Button>
+      {release.error === undefined ? null : (
+        <p role="alert" className="basis-full text-small break-words text-fail">
+          {release.error.message} {release.error.hint ?? ''}
+        </p>
+      )}
+    </>
+  );
+}
+
+export interface QuarantineNoticeProps {
+  readonly kind: 'session' | 'run';
+  readonly id: string;
+  /** The last event that is known: what has gone on since is asked for again. */
+  readonly seq: number;
+  readonly onReleased: () => void;
+}
+
+/** Says that nothing picks a session or run up, why, and how to release it. Shows nothing where that is not so. */
+export function QuarantineNotice({ kind, id, seq, onReleased }: QuarantineNoticeProps) {
+  const summary = useLoaded(`quarantine ${kind} ${id}`, async (client, signal) => {
+    const { seq, quarantine } = await (kind === 'run'
+      ? client.run(id, { signal })
+      : client.session(id, { signal }));
+    return { seq, quarantine };
+  });
+  const { reload } = summary;
+  const quarantine = summary.kind === 'ready' ? summary.value.quarantine : undefined;
+  const isOld = summary.kind === 'ready' && summary.value.seq < seq && quarantine !== undefined;
+  useEffect(() => {
+    if (isOld) reload();
+  }, [isOld, reload]);
+  if (quarantine === undefined) return null;
+  const { why, at, release } = quarantine;
+  return (
+    <div
+      role="status"
+      className="flex shrink-0 flex-wrap items-center gap-2.5 rounded-lg border border-fail/40 bg-fail-soft px-3 py-2"
+    >
+      <Icon name="stop" className="text-fail" />
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="break-words">
+          <strong className="font-semibold">This {kind} is quarantined.</strong> {visibleText(why)}
+        </p>
+        <p className="text-small text-ink-soft">
+          {release === 'retry'
+            ? 'No worker can go on with it. Fix the cause, then retry.'
+            : 'Nothing starts it by itself, and messages are kept. Read its log before you resume it.'}{' '}
+          Since <RelativeTime at={at} />.
+        </p>
+      </div>
+      <ReleaseButton
+        {...{ kind, id, how: release }}
+        onReleased={() => {
+          reload();
+          onReleased();
+        }}
+      />
+    </div>
+  );
+}

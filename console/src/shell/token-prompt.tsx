@@ -26,12 +26,13 @@ export function TokenPrompt({ error }: { readonly error: ErrorJson }) {
           <h1>Telltale</h1>
         </div>
         <p className="text-ink-soft">
-          Open the link that “telltale dev” or “telltale serve” printed, or paste it here.
+          To sign in, open the link that <code>telltale dev</code> or <code>telltale serve</code> printed, or
+          paste it here.
         </p>
         <Field
-          label="Token"
+          label="Link or token"
           error={token === undefined ? undefined : `${error.message} ${error.hint ?? ''}`}
-          hint="A link or a token. It is kept for this tab only, and forgotten when you close it."
+          hint="It is kept in this tab only, until you close it."
         >
           {(tie) => (
             <input
@@ -48,7 +49,7 @@ export function TokenPrompt({ error }: { readonly error: ErrorJson }) {
           Sign in
         </Button>
         <div className="text-small text-ink-faint">
-          <p className="mb-1">On the server’s machine, this command prints the link again:</p>
+          <p className="mb-1">To print the link again, run this on the server’s machine, in its folder:</p>
           <Code text="telltale token link" />
         </div>
       </form>

@@ -25,6 +25,8 @@ export interface StageOptions {
   readonly files: Readonly<Record<string, string>>;
   /** Whether manifests are reloaded when they change. */
   readonly dev?: boolean;
+  /** An SQLite file that is there already, in place of a new one. */
+  readonly store?: string;
 }
 
 export interface Stage {
@@ -46,7 +48,7 @@ export interface Stage {
 }
 
 /** The real server with the built console, on a runtime with an SQLite file. */
-export async function openStage({ files, dev = false }: StageOptions): Promise<Stage> {
+export async function openStage({ files, dev = false, store }: StageOptions): Promise<Stage> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-console-')));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -58,7 +60,7 @@ export async function openStage({ files, dev = false }: StageOptions): Promise<S
   const env = { PATH: process.env.PATH };
   const runtime = await createRuntime({
     ...{ cwd: folder, env, clock, durability: 'process' },
-    store: `sqlite:${join(folder, 'store', 'telltale.db')}`,
+    store: `sqlite:${store ?? join(folder, 'store', 'telltale.db')}`,
   });
   const catalog = await createCatalog({
     find: async () =>

@@ -3,6 +3,8 @@ import { Link } from 'wouter';
 import type { FleetInfo, WorkerInfo } from '../../../../telltale/src/client/fleet-api.ts';
 import type { QuarantineNote } from '../../../../telltale/src/events/session-summary.ts';
 import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
+import { useReadable } from '../../data/readable.ts';
+import { useData } from '../../data/use-data.ts';
 import { useLoaded } from '../../data/use-loaded.ts';
 import { formatDuration } from '../../format/format-duration.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -25,14 +27,13 @@ interface Quarantined {
 
 /** The processes that work, what waits for one, and what none of them goes on with. */
 export function WorkersPanel() {
-  const loaded = useLoaded('workers', async (client, signal) => {
+  const who = useReadable(useData().who);
+  // On a store of one machine there is no fleet to ask for.
+  const isShared = who.kind === 'known' && /^postgres(ql)?:/.test(who.who.store);
+  const loaded = useLoaded(`workers ${isShared}`, async (client, signal) => {
     const query = { status: ['quarantined'], limit: 100 };
     const [fleet, sessions, runs] = await Promise.all([
-      client.fleet({ signal }).catch((thrown: unknown) => {
-        // A store of one machine has no fleet.
-        if (thrown instanceof Error && 'code' in thrown && thrown.code === 'not_shared') return undefined;
-        throw thrown;
-      }),
+      isShared ? client.fleet({ signal }) : undefined,
       client.sessions(query, { signal }),
       client.runs(query, { signal }),
     ]);

@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import type { QuarantineNote } from '../../../../telltale/src/events/session-summary.ts';
 import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
@@ -14,10 +14,12 @@ export interface ReleaseButtonProps {
   readonly id: string;
   readonly how: QuarantineNote['release'];
   readonly onReleased: () => void;
+  /** It cannot be released, since its manifest is another by now. */
+  readonly onChanged?: (() => void) | undefined;
 }
 
 /** Takes a session or run out of quarantine: resumes it, or has the workers of its fleet try it again. */
-export function ReleaseButton({ kind, id, how, onReleased }: ReleaseButtonProps) {
+export function ReleaseButton({ kind, id, how, onReleased, onChanged }: ReleaseButtonProps) {
   const { toasts, sessions, runs } = useData();
   const blocked = useBlocked(how === 'retry' ? 'admin' : 'run');
   const release = useCall(async (client, options) => {
@@ -26,6 +28,10 @@ export function ReleaseButton({ kind, id, how, onReleased }: ReleaseButtonProps)
     else await client.resumeSession(id, {}, options);
     return 'released';
   });
+  const isChanged = release.error?.code === 'manifest_changed';
+  useEffect(() => {
+    if (isChanged) onChanged?.();
+  }, [isChanged, onChanged]);
   const onClick = async () => {
     if ((await release.run()) === undefined) return;
     toasts.say('done', how === 'retry' ? 'The workers try it again.' : `The ${kind} goes on.`);
@@ -60,10 +66,12 @@ export interface QuarantineNoticeProps {
   /** The last event that is known: what has gone on since is asked for again. */
   readonly seq: number;
   readonly onReleased: () => void;
+  /** For a run whose workflow has changed: shows what that means for it, and asks. */
+  readonly onShowChanges?: () => void;
 }
 
-/** Says that nothing picks a session or run up, why, and how to release it. Shows nothing where that is not so. */
-export function QuarantineNotice({ kind, id, seq, onReleased }: QuarantineNoticeProps) {
+/** Why a session or run is quarantined; undefined where it is not, or nobody knows yet. */
+export function useQuarantine(kind: 'session' | 'run', id: string, seq: number) {
   const summary = useLoaded(`quarantine ${kind} ${id}`, async (client, signal) => {
     const { seq, quarantine } = await (kind === 'run'
       ? client.run(id, { signal })
@@ -76,8 +84,18 @@ export function QuarantineNotice({ kind, id, seq, onReleased }: QuarantineNotice
   useEffect(() => {
     if (isOld) reload();
   }, [isOld, reload]);
+  return { quarantine, reload };
+}
+
+/** Says that nothing picks a session or run up, why, and how to release it. Shows nothing where that is not so. */
+export function QuarantineNotice(props: QuarantineNoticeProps) {
+  const { kind, id, seq, onReleased, onShowChanges } = props;
+  const [isRefused, setRefused] = useState(false);
+  const onChanged = useCallback(() => setRefused(true), []);
+  const blocked = useBlocked('run');
+  const { quarantine, reload } = useQuarantine(kind, id, seq);
   if (quarantine === undefined) return null;
-  const { why, at, release } = quarantine;
+  const { why, at, release, code } = quarantine;
   return (
     <div
       role="status"
@@ -95,8 +113,13 @@ export function QuarantineNotice({ kind, id, seq, onReleased }: QuarantineNotice
           Since <RelativeTime at={at} />.
         </p>
       </div>
+      {onShowChanges !== undefined && (isRefused || code === 'manifest_changed') ? (
+        <Button size="small" blocked={blocked} onClick={onShowChanges}>
+          Show the changes
+        </Button>
+      ) : null}
       <ReleaseButton
-        {...{ kind, id, how: release }}
+        {...{ kind, id, how: release, onChanged }}
         onReleased={() => {
           reload();
           onReleased();

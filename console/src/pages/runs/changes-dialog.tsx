@@ -5,6 +5,7 @@ import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { useRunView } from './run-view.ts';
 
 const MARKS: Readonly<Record<StepChange['change'], string>> = {
@@ -78,6 +79,7 @@ export function ChangesDialog({ open, onClose, onResumed }: ChangesDialogProps) 
           {error}
         </p>
       )}
+      {steps === undefined && problem === undefined ? <Loading label="Comparing the steps" rows={3} /> : null}
       <ul className="flex flex-col gap-2">
         {(steps ?? []).map(({ step, change, status, now, outcome, choices }) => (
           <li key={step} className="text-body">

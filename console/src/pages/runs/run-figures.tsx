@@ -7,19 +7,21 @@ import { Duration } from '../../ui/duration.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { Tokens } from '../../ui/tokens.tsx';
+import { useQuarantine } from '../log/quarantine.tsx';
 import { runPath, sessionPath } from '../workflows/paths.ts';
 import { useRunView } from './run-view.ts';
 
 /** How a run stands at the moment that is shown: in one line. */
 export function RunFigures() {
-  const { state, isLive } = useRunView();
+  const { id, model, state, isLive } = useRunView();
   const { status, startedAt, at, usage, origin, waiting, balance } = state;
+  const { quarantine } = useQuarantine('run', id, model.events.length);
   const goesOn = isLive && status === 'running';
   const done = [...state.steps.values()].filter((step) => step.status === 'completed').length;
   return (
     <dl className="flex min-w-0 flex-wrap items-center gap-x-4 gap-y-1 text-small text-ink-soft">
       <Figure label="Status" silent>
-        <StatusBadge status={status} />
+        <StatusBadge status={isLive && quarantine !== undefined ? 'quarantined' : status} />
       </Figure>
       {waiting === undefined ? null : (
         <Figure label="Waits for">

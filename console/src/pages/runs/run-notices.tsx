@@ -1,17 +1,26 @@
+import { useState } from 'react';
 import { identityText } from '../../../../telltale/src/kernel/identity.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { QuarantineNotice } from '../log/quarantine.tsx';
 import { StoppedNotice } from '../log/stopped-notice.tsx';
+import { ChangesDialog } from './changes-dialog.tsx';
 import { useRunView } from './run-view.ts';
 
 /** What is amiss: with the run, or with what is known of it. */
 export function RunNotices() {
   const { id, model, state } = useRunView();
+  const [isAsking, setAsking] = useState(false);
   const following = model.following();
   const { error, status, cancelling } = state;
   return (
     <>
-      <QuarantineNotice kind="run" id={id} seq={model.events.length} onReleased={model.open} />
+      <QuarantineNotice
+        {...{ kind: 'run', id }}
+        seq={model.events.length}
+        onReleased={model.open}
+        onShowChanges={() => setAsking(true)}
+      />
+      <ChangesDialog open={isAsking} onClose={() => setAsking(false)} onResumed={model.open} />
       {following.kind === 'lost' || following.kind === 'refused' ? (
         <StoppedNotice kind="run" message={following.error.message} onRetry={model.open} />
       ) : null}

@@ -33,7 +33,7 @@ export function SessionWaits({ session }: { readonly session: SessionSummary }) 
         </code>
       ) : null}
       {session.quarantine === undefined ? null : (
-        <span className="line-clamp-2 break-words text-fail" title={visibleText(session.quarantine.why)}>
+        <span className="w-full truncate text-fail" title={visibleText(session.quarantine.why)}>
           {visibleText(session.quarantine.why)}
         </span>
       )}

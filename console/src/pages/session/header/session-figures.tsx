@@ -4,18 +4,20 @@ import { Cost } from '../../../ui/cost.tsx';
 import { StateChip } from '../../../ui/state-chip.tsx';
 import { StatusBadge } from '../../../ui/status-badge.tsx';
 import { Tokens } from '../../../ui/tokens.tsx';
+import { useQuarantine } from '../../log/quarantine.tsx';
 import { useSessionView } from '../session-view.ts';
 
 /** How a session stands at the moment that is shown: in one line. */
 export function SessionFigures() {
-  const { model, moment } = useSessionView();
+  const { id, model, moment, isLive } = useSessionView();
   const state = model.stateAt(moment.seq);
   const { status, totals, turn, startedAt, downMs, maxTurns, model: modelName, balance, metadata } = state;
+  const { quarantine } = useQuarantine('session', id, model.events.length);
   const worked = Math.max(0, moment.at - startedAt - downMs);
   return (
     <dl className="flex min-w-0 flex-wrap items-center gap-x-4 gap-y-1 text-small text-ink-soft">
       <Figure label="Status">
-        <StatusBadge status={status} />
+        <StatusBadge status={isLive && quarantine !== undefined ? 'quarantined' : status} />
       </Figure>
       {model.history.states.map((field) => (
         <Figure key={field} label={field}>

@@ -1,0 +1,189 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { quarantine } from '../../src/store/quarantine.ts';
+import { Scene, step, steps } from '../security/changes-scene.ts';
+import { browserPath } from '../servers/needs-browser.ts';
+import { agent, call } from './agents.ts';
+import { openStage, type Stage } from './open-stage.ts';
+import { tooWide } from './too-wide.ts';
+import { useBrowser } from './use-browser.ts';
+
+/** Where a person looks at the pages; below what git ignores. */
+const SHOTS = fileURLToPath(new URL('../../../.cache/screenshots', import.meta.url));
+const LONG = { timeout: 120_000 };
+const WHY = 'The process hung 2 times while it recovered \u202Ethis.';
+const SHOWN_WHY = 'The process hung 2 times while it recovered \\u{202E}this.';
+/** The model names the script, and can put what cannot be seen into its name. */
+const SCRIPT = 'build\u202Ehs.sh';
+
+const builder = agent('builder', {
+  turns: [
+    call('a', 'shell', { command: `sh ${SCRIPT} && make -C . all && python3 tool.py` }),
+    '<response final="true">Built.</response>',
+    '<response final="true">Built.</response>',
+  ],
+});
+const FILES = {
+  ...builder,
+  'builder.agent.yml': (builder['builder.agent.yml'] ?? '')
+    .replace('"./tools/*.yml"', '"builtin:shell"')
+    .replace('sandbox: "off"', 'shell: ask, sandbox: "off"'),
+  'builder.held.flow.yml': `kind: Workflow
+name: held
+steps:
+  - { name: pause, type: wait, event: custom, match: { name: go } }
+`,
+  [SCRIPT]: 'echo built\n',
+  Makefile: 'all:\n\techo made\n',
+  'tool.py': 'print(1)\n',
+};
+
+const browsing = useBrowser();
+let stage: Stage;
+beforeAll(async () => {
+  if (browserPath !== undefined) stage = await openStage({ files: FILES });
+});
+afterAll(async () => {
+  await stage?.close();
+});
+
+/** Pictures of a page in both colors, wide and narrow. Nothing may stick out. */
+async function shoot(page: Page, name: string, hasMenu = true): Promise<void> {
+  mkdirSync(SHOTS, { recursive: true });
+  for (const [width, height] of [
+    [1440, 900],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const path = join(SHOTS, `${name}-${colorScheme}-${width}.png`);
+      await page.screenshot({ path, animations: 'disabled' });
+    }
+    if (hasMenu) expect(await tooWide(page)).toEqual([]);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+async function waiting(): Promise<{ readonly session: string; readonly review: string }> {
+  const { id } = await stage.client.startSession({ agent: 'builder', input: 'Build it.' });
+  let review: string | undefined;
+  await expect
+    .poll(
+      async () => {
+        review = (await stage.client.reviews({ session: id })).items[0]?.review;
+        return review;
+      },
+      { timeout: 30_000 },
+    )
+    .toBeDefined();
+  await expect
+    .poll(async () => (await stage.runtime.store.info(id))?.owner, { timeout: 30_000 })
+    .toBeUndefined();
+  return { session: id, review: review ?? '' };
+}
+
+it(
+  'a review shows the files that an approval covers and why it may not cover all, spelled out',
+  LONG,
+  async () => {
+    const { review } = await waiting();
+    const { page } = await browsing.open(stage.at(`/reviews/${review}`));
+    const article = page.getByRole('article');
+    await article.getByText('Files that an approval covers').waitFor();
+    const text = await article.innerText();
+    expect(text).toMatch(/build\\u\{202E\}hs\.sh sha256:[0-9a-f]{12}\b/);
+    expect(text).toMatch(/This command may run other files that this approval does not cover: .*make/);
+    expect(text).toMatch(/Contains \d+ invisible or direction-changing characters/);
+    expect(text).not.toContain('\u202E');
+    await shoot(page, 'review-files');
+  },
+);
+
+it('lists and pages show that something is quarantined and why, and a button releases it', LONG, async () => {
+  const { session } = await waiting();
+  const { id: run } = await stage.client.startRun({ agent: 'builder', workflow: 'held' });
+  await expect.poll(async () => (await stage.client.run(run)).status, { timeout: 30_000 }).toBe('waiting');
+  await expect
+    .poll(async () => (await stage.runtime.store.info(run))?.owner, { timeout: 30_000 })
+    .toBeUndefined();
+  for (const stream of [session, run]) await quarantine(stage.runtime.store, stream, WHY, Date.now());
+
+  const { page } = await browsing.open(stage.at('/sessions'));
+  const row = page.getByRole('listitem').filter({ hasText: SHOWN_WHY });
+  await row.getByText('Quarantined').waitFor();
+  await page.getByRole('button', { name: 'Quarantined' }).click();
+  await expect.poll(() => page.getByRole('list', { name: 'Sessions' }).getByRole('listitem').count()).toBe(1);
+  await shoot(page, 'quarantined-sessions');
+
+  await page.goto(stage.at('/workflows'));
+  await page.getByText(SHOWN_WHY).first().waitFor();
+
+  await page.goto(stage.at('/activity'));
+  await page.getByRole('tab', { name: 'Workers' }).click();
+  const section = page.getByRole('region', { name: 'Quarantined' });
+  await expect.poll(() => section.getByRole('listitem').count()).toBe(2);
+  expect(await section.innerText()).toContain(SHOWN_WHY);
+  await shoot(page, 'workers');
+
+  await page.goto(stage.at(`/runs/${run}`));
+  await page.getByText('This run is quarantined.').waitFor();
+  await shoot(page, 'quarantined-run');
+  await page.getByRole('button', { name: `Resume ${run}` }).click();
+  await page.getByText('This run is quarantined.').waitFor({ state: 'detached' });
+  expect(await stage.client.run(run)).not.toHaveProperty('quarantine');
+
+  await page.goto(stage.at(`/sessions/${session}`));
+  await page.getByText('This session is quarantined.').waitFor();
+  expect(await page.getByRole('main').innerText()).toContain(SHOWN_WHY);
+  await shoot(page, 'quarantined-session');
+  await page.getByRole('button', { name: `Resume ${session}` }).click();
+  await page.getByText('This session is quarantined.').waitFor({ state: 'detached' });
+});
+
+it(
+  'the dialog of a changed workflow shows each step, asks about those in doubt, and goes on with the answer',
+  LONG,
+  async () => {
+    const scene = new Scene(steps(step('pick'), step('charge'), step('ship')));
+    await scene.stopAt('charge');
+    await scene.with(({ store }) => quarantine(store, 'run_pay', WHY, Date.now()));
+    scene.write(steps(step('pick'), step('bill', 'charge'), step('ship')));
+    const changed = await openStage({ files: FILES, store: join(scene.folder, 'runs.db') });
+    try {
+      const { page, forgive } = await browsing.open(changed.at('/runs/run_pay'));
+      forgive(/409/);
+      await page.getByRole('button', { name: 'Resume run_pay' }).click();
+      await page.getByRole('button', { name: 'Show the changes' }).click();
+      const dialog = page.getByRole('dialog', { name: 'The workflow has changed' });
+      await dialog.getByText('charge').first().waitFor();
+      await shoot(page, 'changes');
+      const accept = dialog.getByRole('button', { name: 'Accept and resume' });
+      expect(await accept.getAttribute('title')).toBe('Decide about charge first.');
+      await dialog.getByRole('radio', { name: 'Count it as done' }).check();
+      await accept.click();
+      await dialog.waitFor({ state: 'hidden' });
+      await expect
+        .poll(async () => (await changed.client.run('run_pay')).status, { timeout: 30_000 })
+        .toBe('completed');
+      expect(scene.effects()).toEqual(['pick', 'charge', 'ship']);
+    } finally {
+      await changed.close();
+    }
+  },
+);
+
+it('the login page says what to do, also with a token that is refused', LONG, async () => {
+  const { page, forgive } = await browsing.open(stage.without('/sessions'));
+  forgive(/401/);
+  const field = page.getByRole('textbox', { name: 'Token' });
+  await field.waitFor();
+  await shoot(page, 'login', false);
+  await field.fill('tt_wrong');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('alert').waitFor();
+  await shoot(page, 'login-refused', false);
+});

@@ -184,6 +184,6 @@ it('the login page says what to do, also with a token that is refused', LONG, as
   await shoot(page, 'login', false);
   await field.fill('tt_wrong');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('alert').waitFor();
+  await page.getByText('The token is not valid here.').waitFor();
   await shoot(page, 'login-refused', false);
 });

@@ -83,11 +83,17 @@ export function ChangesDialog({ open, onClose, onResumed }: ChangesDialogProps) 
       <ul className="flex flex-col gap-2">
         {(steps ?? []).map(({ step, change, status, now, outcome, choices }) => (
           <li key={step} className="text-body">
-            <span aria-hidden="true">{MARKS[change]}</span> <strong>{step}</strong>
-            {status === undefined ? '' : ` (${status})`}
-            {now === undefined ? '' : `, now ${now}`}: {outcome}
+            <p>
+              <span aria-hidden="true" className="inline-block w-4 font-mono text-ink-faint">
+                {MARKS[change]}
+              </span>
+              <strong className="font-semibold">{step}</strong>
+              {status === undefined ? '' : ` (${status})`}
+              {now === undefined ? '' : `, now “${now}”`}
+            </p>
+            <p className="pl-4 text-ink-soft">{outcome}</p>
             {choices === undefined ? null : (
-              <fieldset className="mt-1 flex flex-wrap gap-3 text-small">
+              <fieldset className="mt-1 flex flex-wrap gap-3 pl-4">
                 <legend className="sr-only">What becomes of {step}?</legend>
                 {choices.map((choice) => (
                   <label key={choice} className="flex items-center gap-1">

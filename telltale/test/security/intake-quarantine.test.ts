@@ -16,7 +16,7 @@ const HANGS = `kind: Agent
 name: hangs
 model: scripted:./hangs-turns.yml
 import: { tools: [./loop.yml] }
-permissions: { shell: allow }
+permissions: { shell: allow, sandbox: "off" }
 `;
 const TOOL = `kind: Tool
 name: loop

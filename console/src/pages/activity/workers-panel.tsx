@@ -100,7 +100,7 @@ function QuarantinedRow(row: Quarantined & { readonly onReleased: () => void }) 
           {visibleText(title)}
         </Link>
         <p className="text-small break-words text-ink-soft">
-          {visibleText(quarantine.why)} <RelativeTime at={quarantine.at} />
+          {visibleText(quarantine.why)} · <RelativeTime at={quarantine.at} />
         </p>
       </div>
       <ReleaseButton {...{ kind, id, how: quarantine.release, onReleased }} />

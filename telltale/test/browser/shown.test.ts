@@ -176,6 +176,47 @@ it(
   },
 );
 
+it('the workers of a fleet are shown with their load and what waits', LONG, async () => {
+  const { page } = await browsing.open('about:blank');
+  const worker = {
+    host: 'ant',
+    role: 'worker',
+    version: '1.0.0',
+    capacity: 8,
+    holds: 5,
+    startedAt: Date.now(),
+  };
+  const workers = [
+    { ...worker, pid: 11, working: 3, quietMs: 5, alive: true, url: 'http://127.0.0.1:7420' },
+    { ...worker, pid: 12, working: 0, quietMs: 5, alive: true, draining: true },
+    { ...worker, pid: 13, working: 0, quietMs: 90_000, alive: false },
+  ];
+  // `GET /fleet` itself is tested where there is a fleet: cli/quarantine.test.ts.
+  await page.route('**/fleet', (route) =>
+    route.fulfill({
+      json: {
+        ...{ fleet: 'blue', workers, laidAside: [] },
+        queue: { waiting: 4, taken: 1, laidAside: 0, lagMs: 12_000 },
+      },
+    }),
+  );
+  await page.route('**/whoami', async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ json: { ...(await answer.json()), store: 'postgres://db/agents' } });
+  });
+  await page.goto(stage.at('/activity'));
+  await page.getByRole('tab', { name: 'Workers' }).click();
+  const section = page.getByRole('region', { name: 'Workers' });
+  await section.getByText('ant/11').waitFor();
+  const text = await section.innerText();
+  expect(text).toMatch(
+    /blue: 2 alive, working on 3 of 16\. 4 waiting, the oldest for 12\S* s, 0 quarantined\./,
+  );
+  for (const state of ['Alive', 'Draining', 'Dead', 'works on 3 of 8, holds 5'])
+    expect(text).toContain(state);
+  await shoot(page, 'fleet');
+});
+
 it('the login page says what to do, also with a token that is refused', LONG, async () => {
   const { page, forgive } = await browsing.open(stage.without('/sessions'));
   forgive(/401/);

@@ -183,3 +183,28 @@ it('a quarantined run that is cancelled comes to its end', { timeout: 120_000 },
     .toMatchObject({ status: 'cancelled' });
   expect(hasRun()).toBe(false);
 });
+
+it('a message of a conversation does not wake its quarantined session', { timeout: 120_000 }, async () => {
+  const cwd = temporaryProject(FILES);
+  const before = await served(['agent.yml'], cwd);
+  const chat = (server: ServedDaemon, text: string) =>
+    server.ask('/ag-ui/worker', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ threadId: 't', runId: text, state: {}, tools: [], context: [], forwardedProps: {} },
+        messages: [{ id: text, role: 'user', content: text }],
+      }),
+    });
+  expect(await (await chat(before, 'one')).text()).toContain('interrupt');
+  await before.stop('SIGTERM');
+  const clock = createSystemClock();
+  const store = await openStore('.telltale/telltale.db', { cwd, clock, durability: 'process' });
+  const [info] = await store.list({ kind: 'session' });
+  await quarantine(store, String(info?.stream), WHY, clock.now());
+  await store.close();
+  const server = await served(['agent.yml'], cwd);
+  const answer = await chat(server, 'two');
+  expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('is quarantined')]);
+  expect(await json(server, `/sessions/${info?.stream}`)).toMatchObject({ status: 'quarantined' });
+});

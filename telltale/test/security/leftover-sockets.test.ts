@@ -104,3 +104,28 @@ it('leaves no socket when a process is stopped in order', async () => {
   await killed(child, 'SIGTERM');
   expect(sockets()).toEqual([]);
 });
+
+it('clears away the network of a command whose runtime was killed, and not of one that runs', {
+  timeout: 60_000,
+}, async () => {
+  const call = JSON.stringify({ name: 'shell', parameters: { command: 'sleep 30' } });
+  const turns = (text: string) => `turns: [${JSON.stringify(text)}]\n`;
+  const networks = () => readdirSync(folder).filter((name) => name.startsWith('telltale-net-'));
+  writeFileSync(
+    join(folder, 'agent.yml'),
+    'kind: Agent\nname: slow\nmodel: scripted:turns.yml\nimport: { tools: ["builtin:shell"] }\npermissions: { shell: allow, sandbox: require, network: [example.com] }\n',
+  );
+  writeFileSync(join(folder, 'turns.yml'), turns(`<action id="a" mode="sync">${call}</action>`));
+  const dead = start('run', 'agent.yml', 'Sleep.', '--store', 'a.db');
+  await expect.poll(networks, { timeout: 20_000 }).toHaveLength(1);
+  await killed(dead, 'SIGKILL');
+  const [left] = networks();
+  const alive = start('run', 'agent.yml', 'Sleep.', '--store', 'b.db');
+  await expect.poll(() => networks().filter((name) => name !== left).length, { timeout: 20_000 }).toBe(1);
+  expect(networks()).not.toContain(left);
+  const [working] = networks();
+  start('run', 'agent.yml', 'Sleep.', '--store', 'c.db');
+  await expect.poll(() => networks().length, { timeout: 20_000 }).toBe(2);
+  expect(networks()).toContain(working);
+  await killed(alive, 'SIGKILL');
+});

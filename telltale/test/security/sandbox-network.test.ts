@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createTcpServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -20,11 +20,12 @@ const sandbox = await findSandbox({ PATH: process.env.PATH });
 // Where there is no sandbox, a command has the network of the machine, which is documented.
 const inSandbox = sandbox.found ? describe : () => undefined;
 
-const given = async (network: string, options: Given['options'] = {}, files: Given['files'] = {}) => {
+const given = async (network: string, options: Given['options'] = {}) => {
   const targets = await agentTargets({
     agent: `import: { tools: ["builtin:shell", "builtin:git", "builtin:http_fetch"] }\npermissions: { shell: allow, sandbox: require, network: ${network} }`,
+    // Commands create nothing next to the manifest.
+    files: { 'work/keep': '' },
     options,
-    files,
   });
   const sh = (command: string, call: Partial<TargetCall> = {}) =>
     targets.call('shell', { command, allow_failure: true }, call) as Promise<{
@@ -43,11 +44,11 @@ const connecting = (host: string, port: number) =>
 const hello = () => httpServer((_, response) => response.end('hello'));
 
 /** A process of the same user that has written itself down as a daemon. */
-function daemonFile(port: number): Record<string, string | undefined> {
+function daemonFile(port: number, below = '.') {
   const home = temporaryProject();
-  mkdirSync(join(home, 'daemons'), { recursive: true });
+  mkdirSync(join(home, below, 'daemons'), { recursive: true });
   writeFileSync(
-    join(home, 'daemons', `${process.pid}-${port}.json`),
+    join(home, below, 'daemons', `${process.pid}-${port}.json`),
     JSON.stringify({ url: `http://127.0.0.1:${port}`, host: '127.0.0.1', port, pid: process.pid }),
   );
   return { PATH: process.env.PATH, HOME: home, TELLTALE_HOME: home };
@@ -191,24 +192,24 @@ inSandbox('a sandboxed command with network', () => {
   });
 
   test('has git by http with an allowed host', async () => {
-    const { sh, call, folder } = await given('["127.0.0.1"]', {}, { 'r/.keep': '', 'c/.keep': '' });
+    const { sh, call, folder } = await given('["127.0.0.1"]');
     await sh(
-      'git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && git update-server-info',
+      'cd work && git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && git update-server-info',
     );
     const server = await httpServer(async ({ url }, response) => {
       const { readFile } = await import('node:fs/promises');
       const path = (url ?? '').split('?')[0] ?? '';
-      readFile(join(folder, 'r/.git', path.replace(/^\/r/, ''))).then(
+      readFile(join(folder, 'work/r/.git', path.replace(/^\/r/, ''))).then(
         (bytes) => response.end(bytes),
         () => response.writeHead(404).end(),
       );
     });
-    await sh(`git init -q c && git -C c remote add origin http://127.0.0.1:${server.port}/r`);
-    await call('git', { operation: 'fetch', path: 'c' });
+    await sh(`cd work && git init -q c && git -C c remote add origin http://127.0.0.1:${server.port}/r`);
+    await call('git', { operation: 'fetch', path: 'work/c' });
     expect(
-      await call('git', { operation: 'log', path: 'c', ref: 'origin/HEAD' }).catch(() => ''),
+      await call('git', { operation: 'log', path: 'work/c', ref: 'origin/HEAD' }).catch(() => ''),
     ).toBeDefined();
-    expect((await sh('git -C c log --all --format=%s')).stdout).toBe('first\n');
+    expect((await sh('git -C work/c log --all --format=%s')).stdout).toBe('first\n');
   });
 });
 
@@ -238,6 +239,15 @@ test('http_fetch cannot reach the address of a daemon, however it is spelled, wh
     'Telltale server',
   );
   expect(seen).toHaveLength(0);
+});
+
+test('a daemon that was started without this environment is known, too', async () => {
+  const { port } = await hello();
+  const { TELLTALE_HOME: HOME } = daemonFile(port, '.local/state/telltale');
+  const env = { HOME, XDG_STATE_HOME: join(HOME, 'elsewhere') };
+  const { failure } = await given('["127.0.0.1"]', { env });
+  const { message } = await failure('http_fetch', { url: `http://127.0.0.1:${port}/` });
+  expect(message).toContain('Telltale server');
 });
 
 test('a server of this very process is refused without any file: the daemon, and MCP over HTTP', async () => {
@@ -272,12 +282,16 @@ test('git does not reach the address of a daemon, with a sandbox or without one'
   for (const sandboxing of sandbox.found ? ['require', 'off'] : ['off']) {
     const targets = await agentTargets({
       agent: `import: { tools: ["builtin:shell", "builtin:git"] }\npermissions: { shell: allow, sandbox: ${sandboxing}, network: [localhost, "127.0.0.1", daemon.test] }`,
+      files: { 'work/keep': '' },
       options: { env: daemonFile(port), resolveHost: async () => [{ address: '127.0.0.1', family: 4 }] },
     });
-    execFileSync('git', ['init', '-q', targets.folder]);
+    await targets.call('shell', { command: 'git init -q work' });
     for (const host of ['localhost', '127.0.0.1', '2130706433', 'daemon.test']) {
-      execFileSync('git', ['-C', targets.folder, 'config', 'remote.origin.url', `http://${host}:${port}/r`]);
-      const refused = await targets.failure('git', { operation: 'fetch' });
+      await targets.call('shell', {
+        command: `cd work; git remote remove origin; git remote add origin http://${host}:${port}/r`,
+        allow_failure: true,
+      });
+      const refused = await targets.failure('git', { operation: 'fetch', path: 'work' });
       expect(refused.code, `${host} ${sandboxing}`).toBe('not_permitted');
     }
   }
@@ -326,9 +340,9 @@ permissions: { shell: allow, sandbox: require, network: ["127.0.0.1:${allowed.po
 inSandbox('the socket of a command', () => {
   test('cannot be used by another command that sees it', async () => {
     const { port, seen } = await hello();
-    const one = await given(`["127.0.0.1:${port}"]`, {}, { 'work/.keep': '' });
+    const one = await given(`["127.0.0.1:${port}"]`);
     const holding = one.sh(
-      'cd work; echo $GIT_PROXY_COMMAND > where; while [ ! -e finish ]; do sleep 0.02; done',
+      'echo $GIT_PROXY_COMMAND > work/where; while [ ! -e finish ]; do sleep 0.02; done',
     );
     const where = join(one.folder, 'work/where');
     await until(() => existsSync(where) && readFileSync(where, 'utf8').endsWith('\n'));
@@ -340,7 +354,7 @@ inSandbox('the socket of a command', () => {
       command: `ls ${folder} && echo | timeout 10 ${folder}/connect 127.0.0.1 ${port}`,
       allow_failure: true,
     })) as { readonly exit_code: number; readonly stdout: string };
-    writeFileSync(join(one.folder, 'work/finish'), '');
+    writeFileSync(join(one.folder, 'finish'), '');
     await holding;
     expect(tried.stdout).toContain('proxy');
     expect(tried.exit_code).not.toBe(0);

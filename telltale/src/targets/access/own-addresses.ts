@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { homedir, platform } from 'node:os';
+import { platform } from 'node:os';
 import { join } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import type { Env } from '../process/child-environment.ts';
 import { isThisMachine } from './addresses.ts';
+import { DAEMONS, stateFolders } from './store-files.ts';
 
 /** The addresses of Telltale's own servers. An action that reached one could answer its own reviews. */
 export interface OwnAddresses {
@@ -28,26 +29,18 @@ export function registerListener(host: string, port: number): () => void {
 }
 
 /**
- * The servers of this process, and those that other processes of the user have written down in the state folder
- * (`daemons/*.json`). Both are read at each check, since servers come and go.
+ * The servers of this process, and those that other processes of the user have written down in a state folder
+ * (`daemons/*.json`): they may have been started with another environment. Both are read at each check, since servers come and go.
  */
 export function createOwnAddresses(env: Env): OwnAddresses {
-  const folder = join(stateFolder(env), 'daemons');
+  const folders = stateFolders(env).map((folder) => join(folder, DAEMONS));
   return {
     check(address, port) {
-      const at = [...listeners, ...writtenDown(folder)].find((each) => String(each.port) === port);
+      const at = [...listeners, ...folders.flatMap(writtenDown)].find((each) => String(each.port) === port);
       if (at !== undefined && (isThisMachine(address) || address === at.host))
         throw ownAddress(address, port);
     },
   };
-}
-
-/** Where the user's daemons write down their addresses. */
-function stateFolder(env: Env): string {
-  const home = env.HOME || homedir();
-  if (env.TELLTALE_HOME) return env.TELLTALE_HOME;
-  if (platform() === 'win32') return join(env.LOCALAPPDATA || join(home, 'AppData', 'Local'), 'telltale');
-  return join(env.XDG_STATE_HOME || join(home, '.local', 'state'), 'telltale');
 }
 
 function writtenDown(folder: string): readonly Listener[] {

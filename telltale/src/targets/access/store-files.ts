@@ -39,10 +39,14 @@ export function stateFolder(env: Env): string {
  * use: a daemon may have been started with another environment. Of one that an agent itself lies in, what daemons keep.
  */
 export function hiddenState(env: Env, agentFolder: string): readonly string[] {
-  const folders = [...stateFoldersIn(env), ...stateFoldersIn({})];
   const agent = resolve(agentFolder);
-  return [...new Set(folders.map((each) => (isInside(agent, each) ? join(each, DAEMONS) : each)))];
+  return [...new Set(stateFolders(env).map((each) => (isInside(agent, each) ? join(each, DAEMONS) : each)))];
 }
+
+/** Where daemons of this user may have written themselves down: with this environment, or without one. */
+export const stateFolders = (env: Env): readonly string[] => [
+  ...new Set([...stateFoldersIn(env), ...stateFoldersIn({})]),
+];
 
 /** The one that counts is the first. */
 function stateFoldersIn({ TELLTALE_HOME, XDG_STATE_HOME, LOCALAPPDATA, HOME }: Env): readonly string[] {

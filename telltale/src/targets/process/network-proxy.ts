@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, copyFile, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +38,8 @@ interface Forward extends HostPort {
 }
 
 const RELAY = fileURLToPath(new URL('../../../bin/sandbox-relay.js', import.meta.url));
+const FOLDER = 'telltale-net-';
+const SWEEP_MS = 1_000;
 const MAX_CONNECTIONS = 512;
 const MAX_HEAD_BYTES = 1_024;
 const CONNECT_MS = 60_000;
@@ -47,7 +49,9 @@ const MAX_PATH = 100;
 
 /** `granted`: what a person approved for this call. */
 export async function openNetwork(rules: NetworkDeps, granted: readonly string[]): Promise<CommandNetwork> {
-  const folder = await mkdtemp(join(tmpdir(), 'telltale-net-'));
+  swept ??= removeStale();
+  await swept;
+  const folder = await mkdtemp(join(tmpdir(), FOLDER));
   const token = randomBytes(16).toString('hex');
   const sockets = new Set<Socket>();
   const path = join(folder, 'proxy');
@@ -96,6 +100,25 @@ export async function openNetwork(rules: NetworkDeps, granted: readonly string[]
     throw thrown;
   }
 }
+
+let swept: Promise<void> | undefined;
+
+/** Folders of runtimes that were killed: nobody listens on their sockets, in whatever container they ran. */
+async function removeStale(): Promise<void> {
+  for (const name of await readdir(tmpdir()).catch(() => []))
+    if (name.startsWith(FOLDER) && (await isRefused(join(tmpdir(), name, 'proxy'))))
+      await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined); // another user's
+}
+
+/** A socket that is not there, or not yet, is none that refuses. */
+const isRefused = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const call = connect({ path });
+    call.setTimeout(SWEEP_MS, () => call.destroy());
+    call.once('connect', () => call.destroy());
+    call.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'));
+    call.once('close', () => resolve(false));
+  });
 
 /** A port of loopback keeps its address inside; a name gets an address of its own there, by `/etc/hosts`. */
 function forwardsFor(named: readonly HostPort[]): readonly Forward[] {

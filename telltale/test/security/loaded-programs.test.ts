@@ -32,6 +32,15 @@ describe('what a program of the manifest loads', { timeout: 60_000 }, () => {
       { 'server/main.sh': '. ./server/lib.sh\n', 'server/lib.sh': ':\n' },
     ],
     ['scripts of npm', ['npm', 'run', 'serve'], 'package.json', {}],
+    [
+      'scripts of npm elsewhere',
+      ['npm', '--prefix=server', 'start'],
+      'server/package.json',
+      { 'server/package.json': '{}' },
+    ],
+    ['a module that Python is told by its name', ['python3', '-m', 'server.main'], 'server/main.py', {}],
+    ['the registry of npx', ['npx', '-y', 'some-server'], '.npmrc', {}],
+    ['a Makefile that comes first', ['make', 'serve'], 'GNUmakefile', { Makefile: 'serve:\n\techo\n' }],
     ['a Makefile', ['make', 'serve'], 'Makefile', { Makefile: 'serve:\n\techo\n' }],
   ])('%s is closed', async (_what, [command = '', ...args], path, files) => {
     const hook = { command: [command, ...args], fallback: null };
@@ -45,6 +54,19 @@ describe('what a program of the manifest loads', { timeout: 60_000 }, () => {
     });
     expect(await outcomes(folder)).toEqual([NO]);
   });
+});
+
+test('a project whose agents have a server by npx can still get other dependencies', {
+  timeout: 60_000,
+}, async () => {
+  const server = '{ mcp: { name: s, command: npx, args: ["-y", some-server, "."] } }';
+  const folder = attackedProject({
+    files: {
+      'other.yml': `kind: Agent\nname: other\nmodel: scripted:./turns.yml\nimport: { tools: [${server}] }\n`,
+    },
+    calls: [write('package.json', '{ "dependencies": {} }')],
+  });
+  expect(await outcomes(folder)).toEqual(['ok']);
 });
 
 test('a command in the sandbox changes and adds nothing that a server of another agent loads', {

@@ -68,6 +68,33 @@ export async function loadedCode(modules: readonly string[]): Promise<LoadedCode
   return { files: [...files], open: [...open], packages: [...packages] };
 }
 
+const FOLDER_OPTION = /^(?:-C|--(?:prefix|directory|cwd|dir))$/;
+
+/** Where a command runs, and where its options send it: `make -C server`, `npm --prefix=server`. */
+export function commandFolders(words: readonly string[], cwd: string): readonly string[] {
+  const folders = [cwd];
+  for (const [index, word] of words.entries()) {
+    const [option = '', joined] = word.split('=', 2);
+    const folder = joined ?? words[index + 1];
+    if (FOLDER_OPTION.test(option) && folder !== undefined) folders.push(resolve(cwd, folder));
+  }
+  return folders;
+}
+
+const RUNS_PACKAGES = /^(?:npx|pnpx|bunx)$/;
+const PACKAGE_LIST = /[\\/](?:package(?:-lock)?\.json|yarn\.lock|pnpm-lock\.yaml)$/;
+
+/** Of these files those that decide what a command runs. `npx` runs a package by its name, from where `.npmrc` says. */
+export const readAtStart = ([program = '']: readonly string[], files: readonly string[]) =>
+  RUNS_PACKAGES.test(program) ? files.filter((file) => !PACKAGE_LIST.test(file)) : files;
+
+/** What `python -m server.main` stands for. */
+export function pythonModules(words: readonly string[], at: string): readonly string[] {
+  const index = words.indexOf('-m');
+  const module = index === -1 ? '' : (words[index + 1] ?? '');
+  return /^\w+(?:\.\w+)*$/.test(module) ? [join(at, `${module.replaceAll('.', '/')}.py`)] : [];
+}
+
 /** What programs in Python load from the folders that they lie in. */
 export interface PythonCode {
   readonly files: readonly string[];

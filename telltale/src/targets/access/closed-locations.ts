@@ -15,7 +15,15 @@ import { isMap } from '../../manifest/schema/is-map.ts';
 import { VARIABLES_FILE } from '../../manifest/variables/read-variables.ts';
 import { coverageOfCommand } from '../definition/command-coverage.ts';
 import { commandFiles } from '../definition/command-files.ts';
-import { levelsOf, linkedPackages, loadedCode, pythonCode } from './agent-files.ts';
+import {
+  commandFolders,
+  levelsOf,
+  linkedPackages,
+  loadedCode,
+  pythonCode,
+  pythonModules,
+  readAtStart,
+} from './agent-files.ts';
 import { follow } from './follow.ts';
 import { folded } from './path-pattern.ts';
 
@@ -188,6 +196,7 @@ class PlaceSearch {
   readonly #globs: ClosedGlob[] = [];
   readonly #modules = new Set<string>();
   readonly #scripts = new Set<string>();
+  readonly #programFolders = new Set<string>();
   readonly #waiting: string[] = [];
   readonly #read = new Set<string>();
 
@@ -237,6 +246,7 @@ class PlaceSearch {
     ]);
     for (const file of [...files, ...scripts, ...python.files]) this.#files.add(file);
     for (const folder of [...packages, ...python.packages]) this.#trees.add(folder);
+    for (const folder of this.#programFolders) await this.addFolder(folder, { ifThere: true });
     for (const folder of python.folders) await this.addFolder(folder);
     const direct = await Promise.all([...this.#modules].map((module) => realOr(dirname(module))));
     const folders = [...new Set(files.map((file) => dirname(file)))];
@@ -358,14 +368,15 @@ class PlaceSearch {
       if (key !== 'verify') this.#addCommands(each as Json, folder, isTrusted || TRUSTED_PARTS.has(key));
   }
 
-  #addCommand(words: readonly string[], at: string, isTrusted: boolean): void {
-    const place = { folder: at, cwd: at, path: this.#env.PATH, roots: [at], namesOnly: true } as const;
-    const { files, runs } = coverageOfCommand(words, place);
-    const found = isTrusted ? files.map(({ path }) => resolve(at, path)) : [];
-    for (const script of [...commandFiles(words, at), ...runs, ...found]) this.#scripts.add(script);
-    const module = words[words.indexOf('-m') + 1];
-    if (words.includes('-m') && module !== undefined && /^[\w.]+$/.test(module))
-      this.#scripts.add(join(at, `${module.replaceAll('.', '/')}.py`));
+  #addCommand(words: readonly string[], cwd: string, isTrusted: boolean): void {
+    for (const at of commandFolders(words, cwd)) {
+      const place = { folder: at, cwd: at, path: this.#env.PATH, roots: [at], namesOnly: true } as const;
+      const { files, runs } = coverageOfCommand(words, place);
+      const found = isTrusted ? files.map(({ path }) => resolve(at, path)) : [];
+      if (isTrusted) this.#programFolders.add(at);
+      const named = [...commandFiles(words, at), ...pythonModules(words, at)];
+      for (const script of [...named, ...runs, ...readAtStart(words, found)]) this.#scripts.add(script);
+    }
   }
 }
 

@@ -31,7 +31,7 @@ export interface CoveragePlace {
   readonly path: string | undefined;
   /** Folders that the agent may write. */
   readonly roots: readonly string[];
-  /** Whether only the names of the files are wanted: then none is read to be compared. */
+  /** Whether only the names of files are wanted, also of those that a program would look for and are not there yet. */
   readonly namesOnly?: true;
 }
 
@@ -198,7 +198,8 @@ class CoverageReader {
       if (!LISTS_FOLDERS.has(name)) this.#noteFolders(args);
     } else {
       for (const file of CONFIGURED_BY.get(name) ?? [])
-        for (const path of this.#places(file)) if (isFile(path)) this.#cover(path);
+        for (const path of this.#places(file))
+          if (this.#place.namesOnly === true || isFile(path)) this.#cover(path);
       this.#noteFolders(args);
       this.#unknown(`${quoted(name)} may run files that the command line does not name`);
     }

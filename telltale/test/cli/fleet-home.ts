@@ -43,7 +43,11 @@ export function fleetHome(files: Readonly<Record<string, string>>, store: string
 async function started(cwd: string, store: string, args: readonly string[]) {
   const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, '--', ...args], {
     cwd,
-    env: { PATH: process.env.PATH, TELLTALE_STORE: store },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      TELLTALE_STORE: store,
+    },
   });
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   onTestFinished(async () => {

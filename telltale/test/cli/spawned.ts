@@ -27,7 +27,7 @@ export interface Spawned {
 export function spawned(argv: readonly string[], cwd: string, stdin: 'ignore' | 'pipe' = 'ignore'): Spawned {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...argv], {
     cwd,
-    env: { PATH: process.env.PATH ?? '' },
+    env: { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     stdio: [stdin, 'pipe', 'pipe'],
   });
   let out = '';

@@ -63,7 +63,7 @@ it('a session whose recovery hangs is quarantined after two hangs, and the other
   const calls = () => readFileSync(join(cwd, 'called.txt'), 'utf8').length;
   expect(calls()).toBe(1);
 
-  const start = () => daemon(['good.yml', 'hangs.yml'], cwd, { TELLTALE_HANG_SECONDS: '3' });
+  const start = () => daemon(['good.yml', 'hangs.yml'], cwd, { TELLTALE_HANG_SECONDS: '2' });
   let hangs = 0;
   for (; hangs < 4; hangs++) {
     const process = start();

@@ -29,7 +29,7 @@ const sockets = () => readdirSync(folder).filter((name) => name.endsWith('.sock'
 function start(...argv: string[]): ChildProcess {
   const child = spawn(process.execPath, ['--input-type=module', '-e', CLI, '--', ...argv], {
     cwd: folder,
-    env: { PATH: process.env.PATH, TMPDIR: folder },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, TMPDIR: folder },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   children.push(child);

@@ -21,7 +21,11 @@ export function daemon(argv: readonly string[], cwd: string, env: Readonly<Recor
   const child = spawn(
     process.execPath,
     ['--input-type=module', '-e', script, '--', 'serve', ...argv, '--port', '0'],
-    { cwd, env: { PATH: process.env.PATH ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      cwd,
+      env: { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
   );
   let said = '';
   const listen = (chunk: Buffer) => {

@@ -159,7 +159,7 @@ steps: [{ name: hold, type: tool, target: slow, parameters: {} }]
           const again = await spawned(['resume', 'last', '--store', store], folder).ended;
           ({ code } = again);
           said = again.out + again.err;
-          return code === 0 ? 'done' : said.includes('another process') ? 'owned' : said;
+          return code === 0 ? 'done' : said.includes('is being written by') ? 'owned' : said;
         },
         { timeout: 30_000 },
       )

@@ -89,7 +89,9 @@ test('whatever follows is read inside of a <parallel> as behind its opening tag,
     events
       .filter((event) => !('message' in event && faults.includes(String(event.message))))
       .map((event) =>
-        JSON.parse(JSON.stringify(event, (key, value) => (key === 'left' || key === 'mode' ? undefined : value))),
+        JSON.parse(
+          JSON.stringify(event, (key, value) => (key === 'left' || key === 'mode' ? undefined : value)),
+        ),
       );
   fc.assert(
     fc.property(before, fc.oneof(branchTurn, codeTurn, turn), (opened, text) => {

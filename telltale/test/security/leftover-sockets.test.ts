@@ -1,5 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -110,15 +120,23 @@ it('clears away the network of a command whose runtime was killed, and not of on
 }, async () => {
   const call = JSON.stringify({ name: 'shell', parameters: { command: 'sleep 30' } });
   const turns = (text: string) => `turns: [${JSON.stringify(text)}]\n`;
-  const networks = () => readdirSync(folder).filter((name) => name.startsWith('telltale-net-'));
+  // A network counts once its proxy listens: one that is killed before that leaves no socket to find it by.
+  const networks = () =>
+    readdirSync(folder).filter(
+      (name) => name.startsWith('telltale-net-') && existsSync(join(folder, name, 'proxy')),
+    );
   writeFileSync(
     join(folder, 'agent.yml'),
     'kind: Agent\nname: slow\nmodel: scripted:turns.yml\nimport: { tools: ["builtin:shell"] }\npermissions: { shell: allow, sandbox: require, network: [example.com] }\n',
   );
   writeFileSync(join(folder, 'turns.yml'), turns(`<action id="a" mode="sync">${call}</action>`));
+  const unfinished = join(folder, 'telltale-net-unfinished');
+  mkdirSync(unfinished);
+  utimesSync(unfinished, 0, 0);
   const dead = start('run', 'agent.yml', 'Sleep.', '--store', 'a.db');
   await expect.poll(networks, { timeout: 20_000 }).toHaveLength(1);
   await killed(dead, 'SIGKILL');
+  expect(existsSync(unfinished)).toBe(false);
   const [left] = networks();
   const alive = start('run', 'agent.yml', 'Sleep.', '--store', 'b.db');
   await expect.poll(() => networks().filter((name) => name !== left).length, { timeout: 20_000 }).toBe(1);

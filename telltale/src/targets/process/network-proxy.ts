@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, copyFile, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +40,8 @@ interface Forward extends HostPort {
 const RELAY = fileURLToPath(new URL('../../../bin/sandbox-relay.js', import.meta.url));
 const FOLDER = 'telltale-net-';
 const SWEEP_MS = 1_000;
+/** A folder without a socket is being set up, unless it is older than this. */
+const SET_UP_MS = 60_000;
 const MAX_CONNECTIONS = 512;
 const MAX_HEAD_BYTES = 1_024;
 const CONNECT_MS = 60_000;
@@ -106,18 +108,25 @@ let swept: Promise<void> | undefined;
 /** Folders of runtimes that were killed: nobody listens on their sockets, in whatever container they ran. */
 async function removeStale(): Promise<void> {
   for (const name of await readdir(tmpdir()).catch(() => []))
-    if (name.startsWith(FOLDER) && (await isRefused(join(tmpdir(), name, 'proxy'))))
+    if (name.startsWith(FOLDER) && (await isStale(join(tmpdir(), name))))
       await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined); // another user's
 }
 
-/** A socket that is not there, or not yet, is none that refuses. */
-const isRefused = (path: string): Promise<boolean> =>
+async function isStale(folder: string): Promise<boolean> {
+  const refusal = await refusalOf(join(folder, 'proxy'));
+  if (refusal !== 'ENOENT') return refusal === 'ECONNREFUSED';
+  const made = await stat(folder).catch(() => undefined);
+  return made !== undefined && Date.now() - made.mtimeMs > SET_UP_MS;
+}
+
+/** Why nobody answers at a socket; undefined where somebody does, or takes too long. */
+const refusalOf = (path: string): Promise<string | undefined> =>
   new Promise((resolve) => {
     const call = connect({ path });
     call.setTimeout(SWEEP_MS, () => call.destroy());
     call.once('connect', () => call.destroy());
-    call.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'));
-    call.once('close', () => resolve(false));
+    call.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+    call.once('close', () => resolve(undefined));
   });
 
 /** A port of loopback keeps its address inside; a name gets an address of its own there, by `/etc/hosts`. */

@@ -70,6 +70,15 @@ inSandbox('a sandboxed command', () => {
     expect((await sh('grep Seccomp: /proc/self/status')).stdout).toMatch(/2/);
   });
 
+  // It only looks: where the sandbox fails, a write would change the machine that runs the test.
+  test.each(['["."]', '["/"]'])('cannot change the settings of the kernel, with paths %s', async (paths) => {
+    const { sh } = await given(`paths: ${paths}`);
+    const mounts = (await sh('cat /proc/self/mounts')).stdout;
+    expect(mounts.match(/^\S+ \/proc proc \S+/gm)?.at(-1)).toMatch(/ proc ro,/);
+    const settings = "find /proc -not -path '/proc/[0-9]*' -type f -writable 2> /dev/null | head";
+    expect((await sh(settings)).stdout).toBe('');
+  });
+
   test('runs the usual programs: node with threads, npm, git, python and a compiler, as far as they are here', async () => {
     const { sh, call } = await given('', {
       'x.c': '#include <stdio.h>\nint main(void) { puts("c"); return 0; }\n',

@@ -25,8 +25,14 @@ export interface View extends ClosedView {
   readonly network: { readonly folder: string; readonly hosts: string | undefined } | undefined;
 }
 
-/** What the system makes up anew for each sandbox. */
-export const SYSTEM_MOUNTS: readonly string[] = ['--dev', '/dev', '--proc', '/proc'];
+/**
+ * What the system makes up anew for each sandbox. `/proc` is for reading only: root needs no capability to change the
+ * kernel's settings there, and some of them name a program that the kernel runs outside of every sandbox.
+ */
+export const SYSTEM_MOUNTS: readonly string[] = [
+  ...['--dev', '/dev'],
+  ...['--proc', '/proc', '--remount-ro', '/proc'],
+];
 
 /** The options of bubblewrap for a view; later ones lie over earlier ones. Pure. */
 export function mountArguments(view: View): readonly string[] {

@@ -247,6 +247,18 @@ describe('what an approval cannot cover', () => {
     ['npx cowsay', '"npx" may run files that the command line does not name'],
     ['pytest tests/', 'the folder "tests/" is named as a whole'],
     ['cp other.sh build.sh && sh build.sh', 'the command itself may change "build.sh" before it runs'],
+    ['dd if=other.sh of=build.sh; sh build.sh', 'the command itself may change "build.sh" before it runs'],
+    ['sort -obuild.sh other.sh; sh build.sh', 'the command itself may change "build.sh" before it runs'],
+    ['uniq other.sh build.sh; sh build.sh', 'the command itself may change "build.sh" before it runs'],
+    ['cp -t. tests/build.sh; sh build.sh', 'the command itself may change "build.sh" before it runs'],
+    [
+      "split --filter='sh late.sh' build.sh",
+      'the option "--filter=sh late.sh" of "split" runs another program',
+    ],
+    [
+      'install -s --strip-program=./late.sh build.sh copy.sh',
+      'the option "--strip-program=./late.sh" of "install" runs another program',
+    ],
     ['sh deep.sh', 'deep.sh: "$1" is only known when it runs'],
   ])('is said in the review of %j, and refused where approvals are strict', async (command, reason) => {
     const files = {
@@ -344,6 +356,10 @@ describe('a denied program', () => {
     'env -i /bin/rm keep.txt',
     'timeout 5 rm keep.txt',
     'sh -c "exec rm keep.txt"',
+    'setsid -f rm keep.txt',
+    'env -iS "/bin/rm keep.txt"',
+    'script -qc "rm keep.txt" /dev/null',
+    'prlimit --nofile=64 rm keep.txt',
     'echo keep.txt | xargs rm',
     'find . -name keep.txt -exec rm {} +',
   ])('is not run by %j', async (command) => {

@@ -12,13 +12,15 @@ interface Wrapper {
   readonly joined?: true;
   /** It adds arguments of its own, which the line does not show. */
   readonly adds?: true;
+  /** Its options are many: any word may begin the command. */
+  readonly anywhere?: true;
 }
 
 const SHELLS = 'sh bash dash ash zsh ksh mksh yash fish rbash csh tcsh';
 
 /** Programs that run another one which their arguments name. */
 const WRAPPERS = new Map<string, Wrapper>([
-  ...'command builtin exec nohup time noglob nocorrect setsid busybox toybox catchsegv fakeroot eatmydata linux32 linux64 sudoedit'
+  ...'command builtin exec nohup time noglob nocorrect busybox toybox catchsegv fakeroot eatmydata linux32 linux64 sudoedit'
     .split(' ')
     .map((name) => [name, { valued: ['-a', '-f', '-o'] }] as const),
   ['env', { valued: ['-u', '-C', '--unset', '--chdir'], lines: ['-S', '--split-string'] }],
@@ -43,8 +45,10 @@ const WRAPPERS = new Map<string, Wrapper>([
   ['script', { lines: ['-c', '--command'] }],
   ['strace', { valued: ['-e', '-o', '-p', '-s', '-u', '-E', '-P', '-a'] }],
   ['ltrace', { valued: ['-e', '-o', '-p', '-s', '-u'] }],
-  ['gdb', {}],
-  ['valgrind', {}],
+  ['setsid', {}],
+  ...'bwrap choom chpst dumb-init gdb i386 perf pkexec prlimit setarch ssh-agent systemd-run tini unbuffer valgrind x86_64 xvfb-run'
+    .split(' ')
+    .map((name) => [name, { anywhere: true }] as const),
   [
     'xargs',
     {
@@ -94,7 +98,9 @@ export function innerCommands({ words }: ShellCommand): Inner | undefined {
 }
 
 function ofWrapper(name: string, wrapper: Wrapper, args: readonly ShellWord[]): Inner {
-  const { operands = 0, valued = [], lines = [], adds } = wrapper;
+  const { operands = 0, valued = [], lines = [], adds, anywhere } = wrapper;
+  if (anywhere === true)
+    return { commands: args.map((_, start) => plainCommand(args.slice(start))), unread: [] };
   const inner: ShellWord[] = [];
   let at = 0;
   let isVague = false;
@@ -102,7 +108,7 @@ function ofWrapper(name: string, wrapper: Wrapper, args: readonly ShellWord[]): 
     const { text } = args[at] as ShellWord;
     const [option = '', value] = text.startsWith('--')
       ? text.split(/=(.*)/s)
-      : [text.slice(0, 2), text.slice(2)];
+      : shortOption(text, [...valued, ...lines]);
     if (text === '--') {
       at++;
       break;
@@ -137,6 +143,12 @@ function ofWrapper(name: string, wrapper: Wrapper, args: readonly ShellWord[]): 
     commands: [...read.commands, ...(wrapper.joined === true ? [] : found.map((rest) => plainCommand(rest)))],
     unread: [...read.unread, ...(adds === true ? [`the arguments that "${name}" adds`] : [])],
   };
+}
+
+/** Of letters behind one dash the first that takes a value, with what follows it: `-nuroot` is `-u root`. */
+function shortOption(text: string, takers: readonly string[]): readonly [option: string, value: string] {
+  const at = [...text].findIndex((letter, index) => index > 0 && takers.includes(`-${letter}`));
+  return at === -1 ? [text.slice(0, 2), text.slice(2)] : [`-${text.charAt(at)}`, text.slice(at + 1)];
 }
 
 /** Words behind `-c` that are read as lines: options with values come before the line, arguments of it behind. */

@@ -12,6 +12,7 @@ import {
   LISTS_FOLDERS,
   PLAIN_PROGRAMS,
   PLAIN_SHELLS,
+  RUNS_BY_OPTION,
   SAFE_OPTIONS,
 } from './known-programs.ts';
 import { importsOf, loadsOtherCode } from './source-imports.ts';
@@ -143,18 +144,15 @@ class CoverageReader {
       return;
     }
     this.#lookedUp.add(key);
-    const parts = new Set([
-      text,
-      ...(text.startsWith('-') ? [text.slice(2)] : []),
-      ...text.split(/[=:,@]/, MAX_PARTS),
-    ]);
-    for (const part of parts)
-      if (part !== '') for (const path of this.#places(part)) if (isFile(path)) this.#cover(path);
+    for (const part of partsOf(text))
+      for (const path of this.#places(part)) if (isFile(path)) this.#cover(path);
   }
 
-  #write(word: ShellWord): void {
-    if (word.known) for (const path of this.#places(word.text)) this.#writes.add(path).add(realOf(path));
-    else this.#unknown(`"${clip(word.text, 80)}" is only known when it runs`);
+  #write({ text, known }: ShellWord): void {
+    if (!known) this.#unknown(`"${clip(text, 80)}" is only known when it runs`);
+    else
+      for (const part of partsOf(text))
+        for (const path of this.#places(part)) this.#writes.add(path).add(realOf(path));
   }
 
   #program(text: string, args: readonly ShellWord[], command: ShellCommand): void {
@@ -192,9 +190,11 @@ class CoverageReader {
     else if (name === 'set' && args.every(({ text }) => /^[-+][A-Za-z]+$|^pipefail$/.test(text))) return;
     else if (name === 'node' || name === 'nodejs' || name === 'python') this.#interpreter(name, args);
     else if (PLAIN_PROGRAMS.has(name)) {
-      if (name === 'sort' && args.some(({ text }) => text.startsWith('--co')))
-        this.#unknown('"sort" runs a program to compress with');
-      if (CHANGES_FILES.has(name)) for (const each of args) if (!each.text.startsWith('-')) this.#write(each);
+      const runs = RUNS_BY_OPTION.get(name);
+      for (const { text } of args)
+        if (runs !== undefined && text.startsWith(runs))
+          this.#unknown(`the option ${quoted(text)} of "${name}" runs another program`);
+      if (CHANGES_FILES.has(name)) for (const each of args) this.#write(each);
       if (!LISTS_FOLDERS.has(name)) this.#noteFolders(args);
     } else {
       for (const file of CONFIGURED_BY.get(name) ?? [])
@@ -420,6 +420,14 @@ class CoverageReader {
 /** `python3.12` is `python`. */
 const VERSION = /^(python|node|bash|ksh|perl|ruby|lua|php)-?[\d.]+$/;
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/opt', '/nix', '/System'];
+
+/** What of a word may be the name of a file: `-ofile`, `of=file`. */
+const partsOf = (text: string): ReadonlySet<string> =>
+  new Set(
+    [text, ...(text.startsWith('-') ? [text.slice(2)] : []), ...text.split(/[=:,@]/, MAX_PARTS)].filter(
+      (part) => part !== '',
+    ),
+  );
 
 const quoted = (text: string): string => `"${clip(text, 120)}"`;
 

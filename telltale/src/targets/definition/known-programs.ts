@@ -10,7 +10,14 @@ export const PLAIN_PROGRAMS = names(`
 `);
 
 /** Those of them that give files other content. */
-export const CHANGES_FILES = names('cp mv ln tee truncate dd install find split csplit');
+export const CHANGES_FILES = names('cp mv ln tee truncate dd install find split csplit sort uniq');
+
+/** The beginnings of options by which they run another program after all. */
+export const RUNS_BY_OPTION: ReadonlyMap<string, string> = new Map([
+  ['sort', '--co'], // --compress-program
+  ['split', '--f'], // --filter
+  ['install', '--strip-'], // --strip-program
+]);
 
 /** Those of them for which a folder is a name, and not what it holds. */
 export const LISTS_FOLDERS = names(`

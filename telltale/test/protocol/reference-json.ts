@@ -51,6 +51,12 @@ function depthOf(value: Json): number {
   return depth;
 }
 
+/** What an escape stands for; of any other the backslash stays. */
+const PLAIN: Readonly<Record<string, string>> = {
+  ...{ '"': '"', "'": "'", '`': '`', '\\': '\\', '/': '/' },
+  ...{ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
+};
+
 class Unreadable extends Error {}
 
 function tolerant(body: string): Json {
@@ -68,7 +74,11 @@ function tolerant(body: string): Json {
     if (match) at += match[0].length;
     return match ?? undefined;
   };
-  const gap = () => take(/(?:[ \t\r\n]|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/);
+  /** A comment that a line break should end and none does may have swallowed what follows. */
+  const gap = () => {
+    take(/(?:[ \t\r\n]|(?:\/\/|(?<=[ \t\r\n])#)[^\n]*\n|\/\*[\s\S]*?\*\/)*/);
+    if (take(/\/\/|\/\*|(?<=[ \t\r\n])#/)) unreadable();
+  };
   const ended = () => at >= text.length;
 
   function value(): Json {
@@ -122,19 +132,15 @@ function tolerant(body: string): Json {
 
   function string(): string {
     const quoted = take(/"((?:[^"\\]|\\[\s\S])*)"|'((?:[^'\\]|\\[\s\S])*)'/) ?? unreadable();
-    // Strict JSON again once quotes and raw control characters are written as JSON wants them.
-    const inside =
-      quoted[1] ??
-      quoted[2]?.replace(/\\[\s\S]|"/g, (m) => (m === '"' ? '\\"' : m === "\\'" ? "'" : m)) ??
-      '';
-    const strict = inside.replace(/\\[\s\S]|[^ -\uffff]/g, (m) =>
-      m.length === 2 ? m : `\\u${m.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    return (quoted[1] ?? quoted[2] ?? '').replace(
+      /\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\s\S]))/g,
+      (_, four?: string, two?: string, mark = '') => {
+        const hex = four ?? two;
+        return hex === undefined
+          ? (PLAIN[mark] ?? `\\${mark}`)
+          : String.fromCharCode(Number.parseInt(hex, 16));
+      },
     );
-    try {
-      return JSON.parse(`"${strict}"`) as string;
-    } catch {
-      return unreadable();
-    }
   }
 
   gap();

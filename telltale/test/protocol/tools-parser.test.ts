@@ -207,6 +207,19 @@ describe('respond', () => {
     expect(parser.push('}\u001e\n')).toEqual([close]);
   });
 
+  it.each([
+    ['\\.\\d', '\\.\\d'],
+    ["\\'\\`", "'`"],
+    ['\\x41', 'A'],
+    ['\\x4', '\\x4'],
+    ['C:\\users\\u12', 'C:\\users\\u12'],
+    ['\\u00\\u00e9', '\\u00é'],
+  ])('reads the invalid escapes of %s as in a body, however it is cut', (written, text) => {
+    const turn = frame('respond', `{"text": "${written}"}`);
+    for (const size of [1, 2, 3, 5, turn.length])
+      expect(hear('tools', turn, {}, [size]).events).toEqual([open(true), delta(text), close]);
+  });
+
   it('is final unless it says otherwise, before its text or behind it', () => {
     expect(events(frame('respond', { text: 'x' }))).toEqual([open(true), delta('x'), close]);
     expect(events(frame('respond', { final: false, text: 'x' }))).toEqual([open(false), delta('x'), close]);

@@ -1,4 +1,5 @@
 import { BACKSLASH } from '../prose/chars.ts';
+import { ESCAPES, HEX } from './tolerant-json.ts';
 
 /** A JSON string that is decoded as it comes. */
 export interface StringText {
@@ -14,8 +15,8 @@ export interface StringText {
 
 export const createStringText = (): StringText => ({ quote: 0, escape: '', half: '', decoded: '' });
 
-const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
-const UNICODE_ESCAPE = 6;
+/** How many hexadecimal digits follow. */
+const DIGITS: Readonly<Record<string, number>> = { u: 4, x: 2 };
 
 export function startString(text: StringText, quote: number): void {
   text.quote = quote;
@@ -25,15 +26,21 @@ export function startString(text: StringText, quote: number): void {
 
 /**
  * Decodes from `from` on, up to the quote that ends the string or to the end of the chunk, and returns where that is.
- * Raw line breaks count as what they are, an escape that JSON does not know as the character behind the backslash.
+ * Raw line breaks count as what they are; what is no escape of JSON is read as in a body (tolerant-json.ts).
  */
 export function decodeString(text: StringText, chunk: string, from: number): number {
   let out = text.half;
   let at = from;
   for (; at < chunk.length; at++) {
     if (text.escape !== '') {
-      out += goOnWithEscape(text, chunk.charAt(at));
-      continue;
+      const c = chunk.charAt(at);
+      if (goesOnWith(text.escape, c)) {
+        out += goOnWithEscape(text, c);
+        continue;
+      }
+      // No escape after all: what came of it is text, and this character may end the string.
+      out += text.escape;
+      text.escape = '';
     }
     let end = at;
     while (end < chunk.length) {
@@ -54,15 +61,15 @@ export function decodeString(text: StringText, chunk: string, from: number): num
   return at;
 }
 
+function goesOnWith(begun: string, c: string): boolean {
+  return begun.length === 1 || HEX.test(c);
+}
+
 /** What an escape comes to with its next character; nothing while it goes on. */
 function goOnWithEscape(text: StringText, c: string): string {
-  if (text.escape === '\\' && c !== 'u') {
-    text.escape = '';
-    return ESCAPES[c] ?? c;
-  }
-  text.escape += c;
-  if (text.escape.length < UNICODE_ESCAPE) return '';
-  const hex = text.escape.slice(2);
-  text.escape = '';
-  return /^[0-9a-fA-F]{4}$/.test(hex) ? String.fromCharCode(Number.parseInt(hex, 16)) : hex;
+  const whole = text.escape + c;
+  const digits = DIGITS[whole.charAt(1)] ?? 0;
+  text.escape = digits > 0 && whole.length < digits + 2 ? whole : '';
+  if (text.escape !== '') return '';
+  return digits > 0 ? String.fromCharCode(Number.parseInt(whole.slice(2), 16)) : (ESCAPES[c] ?? whole);
 }

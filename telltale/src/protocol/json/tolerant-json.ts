@@ -5,10 +5,13 @@ export const MAX_DEPTH = 500;
 
 const UNREADABLE = Symbol('unreadable');
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+export const HEX = /^[0-9a-fA-F]+$/;
 const FENCE_OPEN = /^[ \t\r\n]*(`{3,}|~{3,})[ \t\r]*[^ \t\r\n{`~<]*[ \t\r\n]*/;
-const ESCAPES: Readonly<Record<string, string>> = {
+/** What an escape stands for. In any other the backslash stays. */
+export const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
   "'": "'",
+  '`': '`',
   '\\': '\\',
   '/': '/',
   b: '\b',
@@ -21,15 +24,25 @@ const ESCAPES: Readonly<Record<string, string>> = {
 type Container = { readonly object: Record<string, unknown>; key: string } | { readonly list: unknown[] };
 
 /**
- * Reads JSON as models get it slightly wrong: comments, trailing commas, single quotes, raw line breaks in strings,
- * missing closing brackets at the end, a Markdown fence around it, `{...}` for what was left out. Anything else is
- * unreadable and gives undefined. One pass, no recursion, no going back: linear whatever the input.
+ * Reads JSON as models get it slightly wrong: comments, invalid escapes, trailing commas, single quotes, raw line breaks
+ * in strings, missing closing brackets at the end, a Markdown fence around it, `{...}` for what was left out. Anything
+ * else is unreadable and gives undefined. One pass, no recursion, no going back: linear whatever the input.
  */
 export function readTolerantJson(raw: string): unknown {
   const fence = FENCE_OPEN.exec(raw);
   const text = fence === null ? raw : withoutClosingFence(raw.slice(fence[0].length), fence[1] ?? '');
-  const value = createReader(text).read();
+  const value = createReader(text, 0).readWhole();
   return value === UNREADABLE ? undefined : value;
+}
+
+/**
+ * Reads the value that begins at `at`, whatever follows it. `end` is how far the reading came, also where nothing could
+ * be read and `value` is undefined.
+ */
+export function readJsonAt(text: string, at: number): { readonly value: unknown; readonly end: number } {
+  const reader = createReader(text, at);
+  const value = text[at] === '{' || text[at] === '[' ? reader.read() : reader.readScalar();
+  return { value: value === UNREADABLE ? undefined : value, end: reader.position() };
 }
 
 /**
@@ -45,23 +58,26 @@ function withoutClosingFence(text: string, opening: string): string {
   return to - from >= opening.length ? text.slice(0, from) : text;
 }
 
-function createReader(text: string) {
-  let at = 0;
+function createReader(text: string, start: number) {
+  let at = start;
 
-  /** Skips white space and comments; false where a comment never ends. */
+  /** Skips white space and comments; false where a comment never ends: it may have swallowed a part of the value. */
   const skip = (): boolean => {
     for (;;) {
       const c = text[at];
       if (c === ' ' || c === '\n' || c === '\r' || c === '\t') at++;
-      else if (c === '/' && text[at + 1] === '/') {
-        const end = text.indexOf('\n', at);
-        at = end < 0 ? text.length : end + 1;
+      else if ((c === '/' && text[at + 1] === '/') || (c === '#' && isSpace(text.charCodeAt(at - 1)))) {
+        if (!skipTo('\n', at)) return false;
       } else if (c === '/' && text[at + 1] === '*') {
-        const end = text.indexOf('*/', at + 2);
-        if (end < 0) return false;
-        at = end + 2;
+        if (!skipTo('*/', at + 2)) return false;
       } else return true;
     }
+  };
+
+  const skipTo = (mark: string, from: number): boolean => {
+    const found = text.indexOf(mark, from);
+    at = found < 0 ? text.length : found + mark.length;
+    return found >= 0;
   };
 
   const readString = (quote: string): string | typeof UNREADABLE => {
@@ -76,16 +92,12 @@ function createReader(text: string) {
       if (c !== '\\') continue;
       value += text.slice(from, at);
       const mark = text[++at] ?? '';
-      if (mark === 'u') {
-        const hex = text.slice(at + 1, at + 5);
-        if (!/^[0-9a-fA-F]{4}$/.test(hex)) return UNREADABLE;
+      const digits = mark === 'u' ? 4 : mark === 'x' ? 2 : 0;
+      const hex = text.slice(at + 1, at + 1 + digits);
+      if (digits > 0 && hex.length === digits && HEX.test(hex)) {
         value += String.fromCharCode(Number.parseInt(hex, 16));
-        at += 4;
-      } else {
-        const plain = ESCAPES[mark];
-        if (plain === undefined || (mark === "'" && quote !== "'")) return UNREADABLE;
-        value += plain;
-      }
+        at += digits;
+      } else value += ESCAPES[mark] ?? `\\${mark}`;
       from = at + 1;
     }
     return UNREADABLE;
@@ -121,9 +133,9 @@ function createReader(text: string) {
     return skip() ? key : UNREADABLE;
   };
 
+  /** Reads what begins with the bracket at `at`. */
   const read = (): unknown => {
     const open: Container[] = [];
-    if (!skip() || text[at] !== '{') return UNREADABLE;
     let root: unknown;
     const add = (value: unknown) => {
       const top = open.at(-1);
@@ -177,10 +189,16 @@ function createReader(text: string) {
         }
       }
     }
+    return root;
+  };
+
+  const readWhole = (): unknown => {
+    if (!skip() || text[at] !== '{') return UNREADABLE;
+    const root = read();
     return skip() && at >= text.length ? root : UNREADABLE;
   };
 
-  return { read };
+  return { read, readScalar, readWhole, position: () => at };
 }
 
 /** As JSON.parse does: `__proto__` is a key like any other. */

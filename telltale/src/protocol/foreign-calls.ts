@@ -1,0 +1,264 @@
+import type { JsonObject } from '../kernel/json.ts';
+import { readCodeCall, readCodeList, readReactCall } from './foreign/code-calls.ts';
+import { callsInJson } from './foreign/json-calls.ts';
+import { readElementCall } from './foreign/markup-calls.ts';
+import { type ForeignForm, type Found, isBlank, Source, withoutPrefix } from './foreign/source.ts';
+import { endOfTokenReasoning, readTokenCall } from './foreign/token-calls.ts';
+import { templateTokenAt } from './template-tokens.ts';
+
+/** A call that a model wrote as text, in a form that it was trained on. */
+export interface ForeignCall {
+  /** As the model wrote it, without the namespace of its training (`functions.`), unless a known name has that. */
+  readonly name: string;
+  /** Values of elements without a type stay strings. */
+  readonly parameters: JsonObject;
+  /** Fields of our own envelope that were given with it (`id`, `depends_on`, `type`, …), not checked. */
+  readonly fields?: JsonObject;
+  readonly form: ForeignForm;
+  /** Where it stands in the text, with its marks. */
+  readonly start: number;
+  readonly end: number;
+  /** It stands in a code fence, or in a span of code that is the whole text. */
+  readonly fenced: boolean;
+}
+
+export interface ForeignCalls {
+  readonly calls: readonly ForeignCall[];
+  /** The text holds nothing but these calls, white space, reasoning and tokens of chat templates. */
+  readonly alone: boolean;
+  /** It has a mark that only calls have, with something in it that cannot be read. */
+  readonly unreadable: boolean;
+}
+
+export interface ForeignCallOptions {
+  /** What can be called. Forms that anything could be, such as `name({…})` and `<name>…</name>`, count for these only. */
+  readonly names?: ReadonlySet<string>;
+}
+
+/** More calls than this in one text are not read. */
+const MAX_CALLS = 256;
+
+const REASONING = /<((?:[a-z]{1,16}:)?(?:think|thinking|thought|reasoning|reflection|scratchpad))>/y;
+const REASONING_END = /^[^<]*<\/(think|thinking|thought|reasoning)>/;
+/** What is written round calls and holds them; each is followed by its content or by the end of it. */
+const WRAPPER =
+  /<\/?(?:[A-Za-z]{1,32}:)?(?:function_calls|tool_calls|tool_call|function_call|tool_use|tools?)>|<[|｜]\/?(?:python_tag|tool_calls?|tool[▁_]calls?(?:_section)?[▁_](?:begin|end)|START_ACTION|END_ACTION|call)[|｜]>|\[\/?TOOL_CALLS\]/y;
+/** `Action:` in front of a fence or an object, as in LangChain's structured chat. */
+const ACTION_LABEL = /Action:\s{0,16}(?=`{3}|\{)/y;
+const THOUGHT_LABEL = /Thought:/y;
+const FENCE = /(`{3,}|~{3,})[ \t]{0,8}([\w.+-]{0,40})[ \t]{0,8}(?:\r?\n|(?=[{[<]))/y;
+const WORD = /[A-Za-z_][\w.-]*/y;
+/** Fences with these labels hold calls of whatever name. */
+const CODE_LABELS = new Set(['tool_code', 'tool_call', 'tool_calls', 'function_call']);
+
+/**
+ * Finds the calls that a text holds, in the forms that models were trained on and in our own. Text that holds one is no
+ * answer; whether it may run is the runtime's to decide. Pure, and linear in the length of the text.
+ */
+export function findForeignCalls(text: string, { names }: ForeignCallOptions = {}): ForeignCalls {
+  const found = scan(new Source(text, names), false);
+  const { alone } = found;
+  // In an explanation a quoted call of something that is not there is an example.
+  const calls = alone ? found.calls : found.calls.filter((call) => !isExample(call, names));
+  return { calls, alone: alone && calls.length > 0, unreadable: found.unreadable };
+}
+
+const isExample = ({ fenced, name }: ForeignCall, names: ReadonlySet<string> | undefined) =>
+  fenced && names !== undefined && !names.has(name);
+
+function scan(source: Source, anyName: boolean): ForeignCalls {
+  const { text } = source;
+  const calls: ForeignCall[] = [];
+  let alone = true;
+  let unreadable = false;
+  /** Where the marks begin that stand straight before `at`, and the call that ended straight before it. */
+  let marks = -1;
+  let last = -1;
+  let lineIsBlank = true;
+  let at = reasoningAtStart(text);
+
+  const add = ({ calls: raw, form, end }: Found): void => {
+    for (const call of raw) {
+      const name = source.names?.has(call.name) === true ? call.name : withoutPrefix(call.name);
+      calls.push({ ...call, name, form, start: marks === -1 ? at : marks, end, fenced: false });
+    }
+    marks = -1;
+    last = calls.length - 1;
+    lineIsBlank = false;
+    at = end;
+  };
+
+  /** Something else stands at `at`, and is passed over. */
+  const other = (to: number): void => {
+    if (marks !== -1 && '{[<'.includes(text[at] ?? ' ')) unreadable = true;
+    marks = -1;
+    last = -1;
+    alone = false;
+    lineIsBlank = false;
+    at = to;
+  };
+
+  while (at < text.length) {
+    const c = text[at] ?? '';
+    if (calls.length >= MAX_CALLS) {
+      alone = false;
+      break;
+    }
+    if (isBlank(text.charCodeAt(at))) {
+      if (c === '\n') lineIsBlank = true;
+      at++;
+      continue;
+    }
+    const isStart = lineIsBlank || marks !== -1 || last !== -1;
+    const call = readCall(source, at, c, isStart, anyName || marks !== -1);
+    if (call !== undefined) {
+      add(call);
+      continue;
+    }
+    const passed = endOfReasoning(source, at, lineIsBlank);
+    if (passed !== undefined) {
+      at = passed;
+      continue;
+    }
+    const wrapper = source.match(WRAPPER, at) ?? (lineIsBlank ? source.match(ACTION_LABEL, at) : null);
+    if (wrapper !== null) {
+      const end = at + wrapper[0].length;
+      const lastCall = calls[last];
+      if (/^(?:<|\[)[|｜]?\//.test(wrapper[0]) || /end|END|\|call\|/.test(wrapper[0])) {
+        if (lastCall !== undefined) calls[last] = { ...lastCall, end };
+      } else if (marks === -1) marks = at;
+      at = end;
+      continue;
+    }
+    const token = templateTokenAt(text, at);
+    if (token > 0) {
+      at += token;
+      continue;
+    }
+    if ((c === ';' || c === ',') && last !== -1) {
+      at++;
+      continue;
+    }
+    if (c === '`' || (c === '~' && lineIsBlank)) {
+      const quoted = quotedAt(source, at, lineIsBlank);
+      const inside = scan(new Source(quoted.content, source.names), CODE_LABELS.has(quoted.label));
+      const isCall =
+        inside.alone && inside.calls.length > 0 && (quoted.isFence || isAll(text, at, quoted.end));
+      if (!isCall) {
+        if (quoted.isFence && CODE_LABELS.has(quoted.label)) unreadable = true;
+        other(quoted.end);
+        continue;
+      }
+      const offset = quoted.from;
+      for (const { start, end, ...rest } of inside.calls)
+        calls.push({ ...rest, start: start + offset, end: end + offset, fenced: true });
+      marks = -1;
+      last = calls.length - 1;
+      at = quoted.end;
+      lineIsBlank = true;
+      continue;
+    }
+    if (c === '{' || c === '[') {
+      // A value that is no call is passed over whole: what it holds is data.
+      other(source.json(at)?.end ?? at + 1);
+      continue;
+    }
+    const word = source.match(WORD, at);
+    other(at + (word?.[0].length ?? 1));
+  }
+  if (marks !== -1 && calls.length === 0) alone = false;
+  return { calls, alone: alone && calls.length > 0, unreadable };
+}
+
+function readCall(
+  source: Source,
+  at: number,
+  c: string,
+  isStart: boolean,
+  anyName: boolean,
+): Found | undefined {
+  if (c === '<') return readTokenCall(source, at) ?? readElementCall(source, at);
+  if (c === '{' || c === '[') {
+    const token = c === '[' ? (readTokenCall(source, at) ?? readCodeList(source, at)) : undefined;
+    if (token !== undefined) return token;
+    const read = source.json(at);
+    const calls = read && callsInJson(read.value, anyName);
+    return calls && { calls, form: 'json', end: read.end };
+  }
+  if (!isStart) return undefined;
+  if (c === 'A' || c === '*') return readReactCall(source, at);
+  return readCodeCall(source, at, anyName);
+}
+
+/** A template that opens the reasoning itself leaves only its end in the text. */
+function reasoningAtStart(text: string): number {
+  return REASONING_END.exec(text)?.[0].length ?? 0;
+}
+
+function endOfReasoning(source: Source, at: number, lineIsBlank: boolean): number | undefined {
+  const { text } = source;
+  if (text[at] === 'T' && lineIsBlank && source.match(THOUGHT_LABEL, at) !== null) {
+    const action = source.find('\nAction:', at);
+    return action === -1 ? undefined : action;
+  }
+  if (text[at] !== '<') return undefined;
+  const tag = source.match(REASONING, at);
+  if (tag === null) return endOfTokenReasoning(source, at);
+  const closer = `</${tag[1]}>`;
+  const end = source.find(closer, at);
+  return end === -1 ? text.length : end + closer.length;
+}
+
+interface Quoted {
+  readonly isFence: boolean;
+  readonly label: string;
+  readonly content: string;
+  readonly from: number;
+  readonly end: number;
+}
+
+/** A fence that begins a line, or a span of code: what it holds, and where it ends. */
+function quotedAt(source: Source, at: number, lineIsBlank: boolean): Quoted {
+  const { text } = source;
+  const fence = lineIsBlank ? source.match(FENCE, at) : null;
+  if (fence !== null) {
+    const [opening, run = '', label = ''] = fence;
+    const from = at + opening.length;
+    for (let next = source.find(run, from); next !== -1; next = source.find(run, next + 1)) {
+      if (!isLineStart(text, next)) continue;
+      let end = next;
+      while (text[end] === run[0]) end++;
+      return { isFence: true, label, content: text.slice(from, next), from, end };
+    }
+    return { isFence: true, label, content: text.slice(from), from, end: text.length };
+  }
+  let from = at;
+  while (text[from] === text[at]) from++;
+  const run = text.slice(at, from);
+  const to = source.find(run, from);
+  const lineEnd = source.find('\n', from);
+  const closes = to !== -1 && (lineEnd === -1 || to < lineEnd);
+  return {
+    isFence: false,
+    label: '',
+    content: closes ? text.slice(from, to) : '',
+    from,
+    end: closes ? to + run.length : from,
+  };
+}
+
+function isLineStart(text: string, at: number): boolean {
+  let before = at - 1;
+  while (text[before] === ' ' || text[before] === '\t') before--;
+  return (
+    before < 0 ||
+    text[before] === '\n' ||
+    text[before] === '}' ||
+    text[before] === ']' ||
+    text[before] === '>'
+  );
+}
+
+/** Whether nothing but white space stands before and behind. */
+const isAll = (text: string, from: number, to: number) =>
+  text.slice(0, from).trim() === '' && text.slice(to).trim() === '';

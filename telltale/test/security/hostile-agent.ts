@@ -42,10 +42,16 @@ export interface Ended {
 }
 
 /** Runs the command line as a process of its own. */
-export function cli(cwd: string, ...argv: readonly string[]): Promise<Ended> {
+export const cli = (cwd: string, ...argv: readonly string[]): Promise<Ended> => cliOn({ cwd }, ...argv);
+
+/** The same, with another PATH. */
+export function cliOn(
+  { cwd, path = process.env.PATH ?? '' }: { readonly cwd: string; readonly path?: string },
+  ...argv: readonly string[]
+): Promise<Ended> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...argv], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+    env: { PATH: path, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

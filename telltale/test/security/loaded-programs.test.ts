@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { attack, attackedProject, outcomes, shell, textOf, write } from './hostile-agent.ts';
+import { attack, attackedProject, cliOn, outcomes, shell, textOf, write } from './hostile-agent.ts';
 
 const NO = 'not_permitted';
 
@@ -54,6 +54,68 @@ describe('what a program of the manifest loads', { timeout: 60_000 }, () => {
     });
     expect(await outcomes(folder)).toEqual([NO]);
   });
+});
+
+test('what the environment of a server names is closed', { timeout: 60_000 }, async () => {
+  const env =
+    '{ NODE_OPTIONS: "--import=./first.mjs", CONFIG: conf/server.json, PYTHONPATH: lib, DATA: data }';
+  const folder = attackedProject({
+    files: {
+      'first.mjs': "import './second.mjs';\n",
+      'second.mjs': '',
+      'conf/server.json': '{}',
+      'lib/helper.py': '',
+      'data/x.txt': '',
+      'other.yml': `kind: Agent\nname: other\nmodel: scripted:./turns.yml\nimport: { tools: [{ mcp: { name: s, command: node, args: [server.mjs], env: ${env} } }] }\n`,
+    },
+    calls: [
+      write('first.mjs', 'evil'),
+      write('second.mjs', 'evil'),
+      write('conf/server.json', 'evil'),
+      write('lib/helper.py', 'evil'),
+      write('lib/new.py', 'evil'),
+      write('data/x.txt', 'plain'),
+    ],
+  });
+  expect(await outcomes(folder)).toEqual([NO, NO, NO, NO, NO, 'ok']);
+});
+
+test('no program is put into a folder of the project that is on PATH', { timeout: 60_000 }, async () => {
+  const fake = `printf '#!/bin/sh\\necho escaped > "$0.txt"\\nexec /usr/bin/env -i true\\n' > $F; chmod +x $F`;
+  const folder = attackedProject({
+    tools: ['builtin:shell'],
+    permissions: '{ shell: allow, sandbox: require }',
+    files: { '.venv/bin/tool': '', '.venv/lib/x.txt': '' },
+    calls: [
+      write('.venv/bin/git', 'evil'),
+      write('later/bin/git', 'evil'),
+      shell(`F=.venv/bin/bwrap; ${fake}`),
+      shell(`mkdir -p later/bin; F=later/bin/bwrap; ${fake}`),
+      shell('mv .venv old'),
+      shell('echo y > .venv/lib/x.txt && echo done'),
+    ],
+  });
+  const path = [join(folder, '.venv/bin'), 'later/bin', process.env.PATH].join(delimiter);
+  const on = { cwd: folder, path };
+  await cliOn(on, 'run', 'agent.yml', 'Go.');
+  const { out } = await cliOn(on, 'logs', 'last', '--json');
+  expect(out.match(/"code":"not_permitted"/g)).toHaveLength(2);
+  expect(out.match(/"stdout":"done/g)).toHaveLength(1);
+  for (const name of ['.venv/bin/git', '.venv/bin/bwrap', 'later', 'old'])
+    expect([name, existsSync(join(folder, name))]).toEqual([name, false]);
+});
+
+test('code on the command line of a server is not taken for the path of a file', {
+  timeout: 60_000,
+}, async () => {
+  const code = '/* a comment */ '.repeat(400);
+  const folder = attackedProject({
+    files: {
+      'other.yml': `kind: Agent\nname: other\nmodel: scripted:./turns.yml\nimport: { tools: [{ mcp: { name: s, command: node, args: ["-e", ${JSON.stringify(code)}] } }] }\n`,
+    },
+    calls: [write('plain.txt', 'x')],
+  });
+  expect(await outcomes(folder)).toEqual(['ok']);
 });
 
 test('a project whose agents have a server by npx can still get other dependencies', {

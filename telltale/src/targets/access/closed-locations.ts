@@ -1,5 +1,5 @@
 import { lstat, readdir, readFile, readlink, realpath } from 'node:fs/promises';
-import { dirname, extname, join, resolve } from 'node:path';
+import { delimiter, dirname, extname, join, resolve } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
 import { decodeSource } from '../../manifest/decode-source.ts';
@@ -33,6 +33,8 @@ export interface ClosedPlaces {
   readonly files: readonly string[];
   /** Folders that are closed with everything in them: node_modules, linked packages. */
   readonly trees: readonly string[];
+  /** Folders of the project in which programs are looked for by their names: they are on PATH. */
+  readonly programs: readonly string[];
   /** Folders in which a new file may be loaded: commands create nothing directly in them. */
   readonly folders: readonly string[];
   /** Folders whose files are loaded because a glob of an agent's `import` matches them. */
@@ -76,6 +78,16 @@ const PYTHON_FILE = /\.(?:py[cdw]?|so)$/;
 export const CODE_FILE = new RegExp(`${MODULE_FILE.source}|${PYTHON_FILE.source}`);
 /** Parts of manifests whose programs run outside the sandbox, or judge what an agent does. */
 const TRUSTED_PARTS: ReadonlySet<string> = new Set(['mcp', 'hooks', 'notifications']);
+/** Variables that name folders of code. */
+const CODE_FOLDERS: ReadonlySet<string> = new Set(
+  'NODE_PATH PYTHONPATH PYTHONHOME RUBYLIB GEM_PATH GEM_HOME PERL5LIB LUA_PATH CLASSPATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH'.split(
+    ' ',
+  ),
+);
+/** Variables that have an interpreter or a shell load a file before its program. */
+const LOADS_FIRST: ReadonlySet<string> = new Set(
+  'NODE_OPTIONS BASH_ENV ENV PYTHONSTARTUP RUBYOPT PERL5OPT LD_PRELOAD DYLD_INSERT_LIBRARIES'.split(' '),
+);
 const PACKAGE_FILES = ['package.json', 'tsconfig.json'];
 const GIT_SETTINGS = ['config', 'config.worktree', 'commondir', 'hooks'];
 
@@ -126,11 +138,13 @@ export class ClosedLocations {
     const segments = path.split(/[\\/]/);
     const name = segments.at(-1) ?? '';
     if (segments.includes(OWN_FOLDER)) return `"${OWN_FOLDER}" holds the runtime's own files`;
-    const { files, trees, globs, code } = await this.places();
+    const { files, trees, programs, globs, code } = await this.places();
     if (files.some((file) => folded(file) === path)) return 'it is a file that an agent consists of';
     if (PROJECT_FILE.test(name)) return `a project is configured by a file named "${name}"`;
     const tree = trees.find((each) => isInside(path, folded(each)));
     if (tree !== undefined) return `code is loaded from "${tree}"`;
+    const onPath = programs.find((each) => isInside(path, folded(each)));
+    if (onPath !== undefined) return `"${onPath}" is on PATH, so programs are started from there`;
     const folder = dirname(path);
     const glob = globs.find((each) => globCovers(each, path));
     if (glob !== undefined) return `an agent imports the files of "${glob.folder}" by a glob`;
@@ -149,8 +163,8 @@ export class ClosedLocations {
     const reason = (await this.reasonAgainst(real)) ?? (await this.reasonAgainst(target));
     if (reason !== undefined) return reason;
     const path = folded(real);
-    const { files, trees, folders, globs } = await this.places();
-    const places = [...files, ...trees, ...folders, ...globs.map((glob) => glob.folder)];
+    const { files, trees, programs, folders, globs } = await this.places();
+    const places = [...files, ...trees, ...programs, ...folders, ...globs.map((glob) => glob.folder)];
     if (places.some((place) => isInside(folded(place), path))) return 'a folder is loaded from there';
     const name = path.split(/[\\/]/).at(-1) ?? '';
     const counts = MANIFEST_FILE.test(name) || CODE_FILE.test(name) || name === 'agents';
@@ -173,8 +187,8 @@ function globCovers({ folder, isDeep, extension }: ClosedGlob, path: string): bo
 }
 
 async function findPlaces({ project, folder, cwd, served, env }: ClosedSources): Promise<ClosedPlaces> {
-  const search = new PlaceSearch(env);
   const roots = [project.root, folder, cwd, ...served];
+  const search = new PlaceSearch(env, await Promise.all(roots.map(realOr)));
   for (const root of roots) await search.addFolder(root);
   for (const root of roots) await search.addFolder(join(root, 'agents'), { ifThere: true });
   for (const { file } of project.manifests) search.expect(file);
@@ -183,6 +197,7 @@ async function findPlaces({ project, folder, cwd, served, env }: ClosedSources):
   for (const root of new Set([project.root, folder, ...served]))
     if (dirname(root) !== root) await search.scan(root);
   await search.scanShallow(cwd);
+  await search.addPath(cwd);
   await search.readAll();
   return search.finish([folder, cwd, project.root], project.root);
 }
@@ -197,11 +212,16 @@ class PlaceSearch {
   readonly #modules = new Set<string>();
   readonly #scripts = new Set<string>();
   readonly #programFolders = new Set<string>();
+  readonly #programs = new Set<string>();
+  readonly #codeFolders = new Set<string>();
   readonly #waiting: string[] = [];
   readonly #read = new Set<string>();
+  readonly #roots: readonly string[];
 
-  constructor(env: Env) {
+  /** `roots`: the folders of the project and of the process, links resolved. */
+  constructor(env: Env, roots: readonly string[]) {
     this.#env = env;
+    this.#roots = roots;
   }
 
   /** A file that is read as a manifest. It need not be there. */
@@ -219,6 +239,20 @@ class PlaceSearch {
       if (dirname(at) === at || (await isThere(at))) break;
     }
     return found.real;
+  }
+
+  /** Whoever writes into a folder on PATH decides what `git` is, and what `bwrap` is. */
+  async addPath(cwd: string): Promise<void> {
+    for (const entry of (this.#env.PATH ?? '').split(delimiter)) {
+      const folder = await realOr(resolve(cwd, entry));
+      if (!this.#isOfProject(folder)) continue;
+      await this.addFolder(folder);
+      if (!this.#roots.some((root) => isInside(root, folder))) this.#programs.add(folder);
+    }
+  }
+
+  #isOfProject(path: string): boolean {
+    return this.#roots.some((root) => dirname(root) !== root && isInside(path, root));
   }
 
   async scan(root: string): Promise<void> {
@@ -246,6 +280,10 @@ class PlaceSearch {
     ]);
     for (const file of [...files, ...scripts, ...python.files]) this.#files.add(file);
     for (const folder of [...packages, ...python.packages]) this.#trees.add(folder);
+    for (const each of this.#codeFolders) {
+      const folder = await realOr(each);
+      if (this.#isOfProject(folder)) this.#trees.add(folder);
+    }
     for (const folder of this.#programFolders) await this.addFolder(folder, { ifThere: true });
     for (const folder of python.folders) await this.addFolder(folder);
     const direct = await Promise.all([...this.#modules].map((module) => realOr(dirname(module))));
@@ -266,6 +304,7 @@ class PlaceSearch {
     return {
       files: [...this.#files],
       trees: [...this.#trees],
+      programs: [...this.#programs],
       folders: [...this.#folders],
       globs: this.#globs,
       code: [...new Set([...direct, ...open, ...python.folders])],
@@ -359,13 +398,26 @@ class PlaceSearch {
   #addCommands(value: Json, folder: string, isTrusted = false): void {
     if (Array.isArray(value)) for (const each of value) this.#addCommands(each, folder, isTrusted);
     if (!isMap(value)) return;
-    const { command, args, cwd } = value as Document;
+    const { command, args, cwd, env } = value as Document;
     const words = [...(Array.isArray(command) ? command : [command]), ...(Array.isArray(args) ? args : [])];
     const texts = words.filter((word) => typeof word === 'string');
     const at = typeof cwd === 'string' ? resolve(folder, cwd) : folder;
     if (texts.length > 0) this.#addCommand(texts, at, isTrusted);
+    if (texts.length > 0 && isMap(env)) this.#addEnvironment(env, at, isTrusted);
     for (const [key, each] of Object.entries(value))
       if (key !== 'verify') this.#addCommands(each as Json, folder, isTrusted || TRUSTED_PARTS.has(key));
+  }
+
+  /** The files that a program is told of by its environment, and the folders that it loads code from. */
+  #addEnvironment(env: Readonly<Record<string, unknown>>, cwd: string, isTrusted: boolean): void {
+    for (const [name, value] of Object.entries(env)) {
+      if (typeof value !== 'string' || !(isTrusted || LOADS_FIRST.has(name))) continue;
+      if (CODE_FOLDERS.has(name))
+        for (const folder of value.split(delimiter)) this.#codeFolders.add(resolve(cwd, folder));
+      const parts = value.split(/[\s=:,;]+/).filter((part) => part !== '');
+      const code = parts.filter((part) => CODE_FILE.test(part)).map((part) => resolve(cwd, part));
+      for (const file of [...code, ...commandFiles(['', ...parts], cwd)]) this.#scripts.add(file);
+    }
   }
 
   #addCommand(words: readonly string[], cwd: string, isTrusted: boolean): void {

@@ -12,5 +12,13 @@ export const commandFiles = (command: readonly string[], folder: string): readon
   command.slice(0, MAX_WORDS).flatMap((word, index) => {
     if (/[{$]/.test(word) || (index === 0 && !word.includes('/'))) return [];
     const path = resolve(folder, word);
-    return statSync(path, { throwIfNoEntry: false })?.isFile() === true ? [path] : [];
+    return isFile(path) ? [path] : [];
   });
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    return false; // a word need not be a path: code for `node -e` is too long for one
+  }
+}

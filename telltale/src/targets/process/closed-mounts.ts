@@ -28,13 +28,13 @@ const MAX_OPEN = 2_000;
  * which a new file would be loaded. What else is in these folders is made writable again.
  */
 export async function closedView(
-  { files, trees, folders, globs, code, git }: ClosedPlaces,
+  { files, trees, programs, folders, globs, code, git }: ClosedPlaces,
   roots: readonly string[],
   agentFolder: string,
 ): Promise<ClosedView> {
   const inRoots = (path: string) => roots.some((root) => isInside(path, root));
   const deep = globs.flatMap(({ folder, isDeep }) => (isDeep ? [folder] : []));
-  const wanted = [...new Set([...files, ...trees, ...git, ...deep])].filter(inRoots);
+  const wanted = [...new Set([...files, ...trees, ...programs, ...git, ...deep])].filter(inRoots);
   const closed: string[] = [];
   for (const path of await existing(wanted)) if (!(await isRepository(path))) closed.push(path);
   const kept = new Set(closed);

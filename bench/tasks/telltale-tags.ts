@@ -1,0 +1,3 @@
+import { createTelltale } from './telltale.ts';
+
+export const system = createTelltale('tags');

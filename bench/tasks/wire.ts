@@ -1,0 +1,81 @@
+/** A request as it came over the wire: OpenAI's chat completions, which every system here speaks. */
+export interface ChatRequest {
+  readonly stream?: boolean;
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly { readonly function: OfferedTool }[];
+}
+export interface OfferedTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly parameters?: {
+    readonly properties?: Readonly<Record<string, unknown>>;
+    readonly required?: readonly string[];
+  };
+}
+interface ChatMessage {
+  readonly role: string;
+  readonly content?: string | null | readonly { readonly type: string; readonly text?: string }[];
+  readonly tool_calls?: readonly { readonly id: string }[];
+  readonly tool_call_id?: string;
+}
+
+/** What a model can see of its work so far. */
+export interface Conversation {
+  /** The first thing that the user said. */
+  readonly opening: string;
+  /** Calls that were made before. */
+  readonly made: ReadonlySet<string>;
+  /** Results that are there, as text. */
+  readonly results: ReadonlyMap<string, string>;
+  /** Whether calls are written as tags, since no tools are offered. */
+  readonly inTags: boolean;
+  readonly tools: readonly OfferedTool[];
+}
+
+/** The id of a native call that makes the task's call `id`. */
+export const nativeId = (id: string): string => `call_${id}`;
+
+export function readConversation({ messages, tools = [] }: ChatRequest): Conversation {
+  const made = new Set<string>();
+  const results = new Map<string, string>();
+  let opening: string | undefined;
+  for (const message of messages) {
+    const text = textOf(message);
+    if (message.role === 'user') opening ??= text;
+    if (message.role === 'assistant') {
+      for (const { id } of message.tool_calls ?? []) made.add(id.replace(/^call_/, ''));
+      for (const [, id = ''] of text.matchAll(/<action [^>]*?id="([^"]+)"/g)) made.add(id);
+    } else if (message.role !== 'system' && message.role !== 'developer') {
+      const blocks = [...text.matchAll(/<result id="([^"]+)"([^>]*)>([\s\S]*?)<\/result>/g)];
+      for (const [, id = '', attributes = '', body = ''] of blocks)
+        if (/status="(ok|error)"/.test(attributes)) results.set(id, body.trim());
+      if (message.role === 'tool' && blocks.length === 0)
+        results.set((message.tool_call_id ?? '').replace(/^call_/, ''), text);
+    }
+  }
+  return {
+    opening: opening ?? '',
+    made,
+    results,
+    inTags: tools.length === 0,
+    tools: tools.map((tool) => tool.function),
+  };
+}
+
+function textOf({ content }: ChatMessage): string {
+  if (typeof content === 'string') return content;
+  return (content ?? []).map(({ text = '' }) => text).join('');
+}
+
+/** The value at a path of a result: systems show objects as JSON, and texts as they are. */
+export function valueAt(result: string, path: string): unknown {
+  let value: unknown = result;
+  try {
+    value = JSON.parse(result);
+  } catch {
+    // a plain text
+  }
+  for (const key of path === '' ? [] : path.split('.'))
+    value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+  return value;
+}

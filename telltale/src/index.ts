@@ -57,6 +57,7 @@ export type { Clock } from './kernel/clock.ts';
 export { createSystemClock, sleep } from './kernel/clock.ts';
 export type { FallbackReason, InvokeRecord } from './kernel/invoke-record.ts';
 export type { Json, JsonObject } from './kernel/json.ts';
+export type { GivenPart, ProviderPart } from './kernel/provider-part.ts';
 export { type ErrorJson, RuntimeError } from './kernel/runtime-error.ts';
 export type { Diagnostic, Excerpt } from './manifest/diagnostic.ts';
 export { formatDiagnostic } from './manifest/format-diagnostic.ts';
@@ -101,6 +102,7 @@ export type {
   ModelUsage,
   ToolAnswer,
 } from './models/model.ts';
+export type { ModelObject } from './models/model-object.ts';
 export type {
   AgentDefinition,
   AgentOutput,

@@ -77,6 +77,7 @@ export function encodeNext(
 function encodeBody(body: EventBody): string {
   switch (body.type) {
     case 'model.output':
+      if (body.parts !== undefined) break;
       return `"type":"model.output","offset":${body.offset},"text":${JSON.stringify(body.text)}}`;
     case 'thought':
       return `"type":"thought","text":${JSON.stringify(body.text)},"depth":${body.depth}}`;

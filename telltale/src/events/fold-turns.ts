@@ -103,9 +103,11 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
 }
 
-export function hear(state: SessionState, text: string): void {
+export function hear(state: SessionState, { text, parts }: EventOf<'model.output'>): void {
   const turn = state.turns.at(-1);
-  if (turn !== undefined) turn.output += text;
+  if (turn === undefined) return;
+  turn.output += text;
+  if (parts !== undefined) turn.parts = [...(turn.parts ?? []), ...parts];
 }
 
 export function charge(state: SessionState, usage: Usage, cost: number): void {

@@ -16,7 +16,8 @@ export function placeEvent(
     case 'turn.started':
       return { type: body.type, prompt: body.prompt, seq, at, session, turn, cause };
     case 'model.output': {
-      const { type, offset, text } = body;
+      const { type, offset, text, parts } = body;
+      if (parts !== undefined) return { type, offset, text, parts, seq, at, session, turn, cause };
       return { type, offset, text, seq, at, session, turn, cause };
     }
     case 'thought': {

@@ -92,7 +92,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       breakTurn(state, event);
       break;
     case 'model.output':
-      hear(state, event.text);
+      hear(state, event);
       state.signs.unset = true;
       break;
     case 'thought':

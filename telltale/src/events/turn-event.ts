@@ -1,3 +1,4 @@
+import type { ProviderPart } from '../kernel/provider-part.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 
 /** Tokens of one or more requests. */
@@ -6,6 +7,8 @@ export interface Usage {
   readonly output: number;
   /** Input tokens that the provider had in its cache. */
   readonly cached?: number;
+  /** Output tokens that were reasoning. */
+  readonly reasoning?: number;
   /** true where the provider gave no figures and they were counted here. */
   readonly estimated?: true;
 }
@@ -37,7 +40,13 @@ export type TurnEventBody =
       readonly usage?: Usage;
       readonly cost_usd?: number;
     }
-  | { readonly type: 'model.output'; readonly offset: number; readonly text: string }
+  | {
+      readonly type: 'model.output';
+      readonly offset: number;
+      readonly text: string;
+      /** What the provider wants back with this text: signed reasoning, signatures. Absent where it wants nothing. */
+      readonly parts?: readonly ProviderPart[];
+    }
   | { readonly type: 'thought'; readonly text: string; readonly depth: number }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'response'; readonly text: string; readonly final: boolean }

@@ -1,5 +1,6 @@
 import { NONE } from '../kernel/grow.ts';
 import type { JsonObject } from '../kernel/json.ts';
+import type { ProviderPart } from '../kernel/provider-part.ts';
 import type { FeedNews } from './feed-event.ts';
 import type { News } from './news.ts';
 import type { GivenTask } from './task-event.ts';
@@ -18,6 +19,8 @@ export interface TurnRecord {
   readonly off?: readonly string[];
   /** What the model wrote, raw. */
   output: string;
+  /** What the provider wants back with it; absent where it wants nothing. */
+  parts?: readonly ProviderPart[];
   /** What the tests of its `<if>`s came to, where it was cut short and had any: what goes on with it stands in them. */
   ifs?: TurnSigns['ifs'];
 }

@@ -82,8 +82,16 @@ export function modelEnd(id: string, end: unknown): ModelEnd {
 }
 
 const isUsage = (usage: unknown): boolean => {
-  const { input, output, cached = 0, written = 0 } = Object(usage) as Readonly<Record<string, unknown>>;
-  return [input, output, cached, written].every((count) => Number.isFinite(count) && (count as number) >= 0);
+  const {
+    input,
+    output,
+    cached = 0,
+    written = 0,
+    reasoning = 0,
+  } = Object(usage) as Readonly<Record<string, unknown>>;
+  return [input, output, cached, written, reasoning].every(
+    (count) => Number.isFinite(count) && (count as number) >= 0,
+  );
 };
 
 const modelEndMissing = (id: string, end: unknown) =>

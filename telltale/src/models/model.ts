@@ -1,4 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
+import type { GivenPart, ProviderPart } from '../kernel/provider-part.ts';
 
 /** What one native tool call brought, as the model is told. */
 export interface ToolAnswer {
@@ -16,6 +17,8 @@ export interface ModelMessage {
   readonly text: string;
   /** Of role `tool`, and only there: one for each call of the assistant's message before it. */
   readonly answers?: readonly ToolAnswer[];
+  /** Of role `assistant`: what providers want back with the text. */
+  readonly parts?: readonly ProviderPart[];
 }
 
 /** A tool that the model may call natively. */
@@ -48,6 +51,8 @@ export interface ModelSink {
   text(delta: string): void;
   /** A provider's own reasoning, where it is given apart from the text. */
   reasoning(delta: string): void;
+  /** A part that the provider wants back, once all of it has come; it stands behind all text so far. */
+  part?(part: GivenPart): void;
 }
 
 export interface ModelUsage {
@@ -57,6 +62,8 @@ export interface ModelUsage {
   readonly cached?: number;
   /** Of the input, what was written to the provider's cache. */
   readonly written?: number;
+  /** Of the output, what was reasoning. */
+  readonly reasoning?: number;
 }
 
 export interface ModelEnd {

@@ -95,6 +95,7 @@ async function listen(model: Model, request: ModelRequest, sink: ModelSink, cloc
         reasoning += delta;
         sink.reasoning(delta);
       },
+      part: (part) => sink.part?.(part),
     });
     const { usage, finish } = modelEnd(model.id, end);
     const ending = { ...(usage === undefined ? {} : { usage }), ...(finish === 'stop' ? {} : { finish }) };

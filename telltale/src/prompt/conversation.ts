@@ -5,7 +5,7 @@ import { added, NONE } from '../kernel/grow.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import { answerCalls } from './calls/answer-calls.ts';
-import { assistantText } from './calls/assistant-text.ts';
+import { type AssistantMessage, assistantMessage } from './calls/assistant-text.ts';
 import { readTurnCalls } from './calls/read-turn-calls.ts';
 import { saidBefore } from './calls/said-before.ts';
 import { type Opening, TOKENS_PER_MESSAGE } from './opening.ts';
@@ -104,24 +104,28 @@ function goOn(
   const record = state.turns[index];
   if (record === undefined) return ask(conversation, state, turn, told, undefined);
   if (calls === undefined) {
-    hear(conversation, record.output);
+    hear(conversation, { text: record.output, parts: record.parts });
     return ask(conversation, state, turn, told, undefined);
   }
   const before = saidBefore(state.turns, index);
   const isAction = (id: string) => state.actions.get(id)?.turn === record.turn;
   conversation.ids ??= new Set();
   const read = readTurnCalls({ output: record.output, before, ids: conversation.ids, isAction }, calls);
-  hear(conversation, assistantText(record.output, read.resumed));
+  hear(conversation, assistantMessage(record, read, calls));
   if (read.calls.length === 0) return ask(conversation, state, turn, told, undefined);
   const answered = answerCalls(read.calls, record.turn, told, state.actions, style, calls);
-  add(conversation, 'tool', answered.answers.map(({ text }) => text).join('\n'), answered.answers);
+  add(conversation, 'tool', answered.answers.map(({ text }) => text).join('\n'), {
+    answers: answered.answers,
+  });
   return ask(conversation, state, turn, answered.told, answered.room);
 }
 
 /** Providers refuse messages without any text: a turn that broke off before its first word leaves none. */
-function hear(conversation: OwnConversation, output: string): void {
+function hear(conversation: OwnConversation, { text, parts }: AssistantMessage): void {
   // Nearly all begin with a tag.
-  if (output.startsWith('<') || /\S/.test(output)) add(conversation, 'assistant', output);
+  if (!text.startsWith('<') && !/\S/.test(text)) return;
+  if (parts === undefined) add(conversation, 'assistant', text);
+  else add(conversation, 'assistant', text, { parts });
 }
 
 function ask(
@@ -156,15 +160,16 @@ function add(
   conversation: OwnConversation,
   role: PromptMessage['role'],
   text: string,
-  answers?: PromptMessage['answers'],
+  beside?: Pick<PromptMessage, 'answers' | 'parts'>,
 ): void {
   const message = { ...MESSAGE, role, text };
   conversation.messages = added(
     conversation.messages,
-    answers === undefined ? message : { ...message, answers },
+    beside === undefined ? message : { ...message, ...beside },
   );
   conversation.chars += text.length;
   conversation.tokens += estimateTokens(text) + TOKENS_PER_MESSAGE;
+  for (const part of beside?.parts ?? []) conversation.tokens += estimateTokens(part.text ?? '');
 }
 
 /** What the record of the coming turn will hold: `turn.started` moves it there. The block names only what is told. */

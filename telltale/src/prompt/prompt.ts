@@ -1,4 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
+import type { ProviderPart } from '../kernel/provider-part.ts';
 
 /** A message of the conversation: the runtime's blocks are the user's, what the model wrote is the assistant's. */
 export interface PromptMessage {
@@ -11,6 +12,8 @@ export interface PromptMessage {
     readonly text: string;
     readonly failed?: true;
   }[];
+  /** Of role `assistant`: what the provider wants back with the text. */
+  readonly parts?: readonly ProviderPart[];
 }
 
 /** A tool that the model may call natively. */

@@ -1,4 +1,5 @@
 import type { Model } from '../models/model.ts';
+import { type ModelObject, modelOf } from '../models/model-object.ts';
 import { createSandboxFinder } from '../targets/process/find-sandbox.ts';
 import { createAgentFamily } from './children/agent-family.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
@@ -12,7 +13,7 @@ const MAX_IDLE = 32;
 
 export interface AgentShelf {
   /** Prepares an agent, or gives what was prepared for it before, as its MCP servers are now. `model` counts in place of the manifest's own. */
-  prepare(agent: LoadedAgent<unknown>, model: string | Model | undefined): Promise<PreparedAgent>;
+  prepare(agent: LoadedAgent<unknown>, model: string | ModelObject | undefined): Promise<PreparedAgent>;
   /** To be called once for each `prepare` that succeeded, when its session is over. */
   release(prepared: PreparedAgent): void;
   close(): Promise<void>;
@@ -92,7 +93,8 @@ export function createAgentShelf(
   };
 
   return {
-    prepare(agent, model) {
+    prepare(agent, given) {
+      const model = typeof given === 'object' ? modelOf(given) : given;
       const kept = shelf.get(agent)?.get(model) ?? make(agent, model);
       kept.users++;
       idle.delete(kept);

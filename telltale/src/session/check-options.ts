@@ -3,7 +3,7 @@ import { nearest } from '../kernel/nearest.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { showValue } from '../manifest/schema/show-value.ts';
 import { badFigure } from '../models/bad-figure.ts';
-import { isModel } from '../models/is-model.ts';
+import { isModelObject, MODEL_HINT } from '../models/model-object.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { LoadedWorkflow } from './runs/run-types.ts';
 import type { ResumeOptions, RuntimeOptions, StartOptions } from './runtime-types.ts';
@@ -28,8 +28,8 @@ const KINDS = {
     hint: 'Give the "signal" of an AbortController, or AbortSignal.timeout(ms).',
   },
   model: {
-    is: (given: unknown) => typeof given === 'string' || (isJsonObject(given) && isModel(given)),
-    hint: 'Give "provider/model", "scripted:FILE", or an object with "id" and "stream(request, sink)".',
+    is: (given: unknown) => typeof given === 'string' || isModelObject(given),
+    hint: MODEL_HINT,
   },
   agent: {
     is: (given: unknown) => Object(given).manifest?.kind === 'Agent',
@@ -148,7 +148,7 @@ function checkTurns(
 }
 
 function checkFigures(call: string, { model }: Pick<StartOptions, 'model'>): void {
-  const bad = typeof model === 'object' ? badFigure(model) : undefined;
+  const bad = typeof model === 'object' && 'stream' in model ? badFigure(model) : undefined;
   if (bad !== undefined) throw notTaken(call, ['model', ...bad.path].join('.'), bad.found, bad.hint);
 }
 

@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { Model } from '../models/model.ts';
+import type { ModelObject } from '../models/model-object.ts';
 import type { Store } from '../store/store.ts';
 import type { Artifacts } from '../targets/artifacts/artifacts.ts';
 import type { ArtifactTest, ArtifactTested } from '../targets/artifacts/test-artifact.ts';
@@ -74,7 +74,7 @@ export interface RuntimeOptions {
 export interface StartOptions {
   readonly input: string;
   /** In place of the manifest's own. */
-  readonly model?: string | Model;
+  readonly model?: string | ModelObject;
   readonly vars?: JsonObject;
   /** In place of the runtime's. */
   readonly user?: string;
@@ -95,7 +95,7 @@ export interface StartOptions {
 export interface ResumeOptions<Output = Json> {
   /** Needed where parts of the agent were written in code; else the manifest is read again. */
   readonly agent?: LoadedAgent<Output>;
-  readonly model?: string | Model;
+  readonly model?: string | ModelObject;
   readonly record?: string;
   /** Turns of the whole session at the most, in place of the limit it has had. */
   readonly maxTurns?: number;
@@ -186,7 +186,7 @@ export interface FeedTrialOptions {
   /** Variables that feeds may name. */
   readonly vars?: JsonObject;
   /** In place of the manifest's own. */
-  readonly model?: string | Model;
+  readonly model?: string | ModelObject;
 }
 
 /** Told of every event of the sessions and runs that a runtime works on, after its commit. */

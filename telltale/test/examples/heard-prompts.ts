@@ -1,5 +1,6 @@
 import { afterAll, expect, vi } from 'vitest';
 import type { ModelRequest } from '../../src/models/model.ts';
+import { refusedBy } from '../wire/provider-bodies.ts';
 
 /** What a scripted model was asked: everything that reached it, as one text, and the last message alone. */
 export interface HeardPrompt {
@@ -8,6 +9,19 @@ export interface HeardPrompt {
   readonly last: string;
   /** What comes in one go, the system prompt first, as it was then. */
   readonly parts: readonly string[];
+}
+
+/** For each request, what providers would refuse in it; a few stand for all of a model that is asked for ever. */
+const refused = new Map<string, Promise<readonly string[]>[]>();
+const MOST_CHECKED = 12;
+
+function check(model: string, { system, messages, turn, tools, toolChoice }: ModelRequest): void {
+  const checked = refused.get(model) ?? [];
+  refused.set(model, checked);
+  if (checked.length < MOST_CHECKED)
+    checked.push(
+      refusedBy({ system, messages, turn, ...(tools && { tools }), ...(toolChoice && { toolChoice }) }),
+    );
 }
 
 const HEARD = Symbol.for('telltale.heard-prompts');
@@ -34,6 +48,7 @@ vi.mock('../../src/models/scripted/scripted-model.ts', async (original) => {
             last: texts.at(-1) ?? '',
             parts: [system, ...messages.map((message) => JSON.stringify(message))],
           });
+          check(model.id, request);
           return model.stream(request, ...rest);
         },
       };
@@ -44,7 +59,9 @@ vi.mock('../../src/models/scripted/scripted-model.ts', async (original) => {
 /** A token of the MCP server, or its name; the key of a task; the id of a run that leads. */
 const NEVER = /continue_?token|\btt\d\.[\w-]{8,}|~lead\b|\brun_[0-9a-z]{10,}[:~]|\bcontinue_workflow\b/i;
 
-afterAll(() => {
+afterAll(async () => {
+  const problems = (await Promise.all([...refused.values()].flat())).flat();
+  expect([...new Set(problems)], 'requests that a provider would refuse').toEqual([]);
   const leaks = heardPrompts().flatMap(
     ({ model, whole }) => NEVER.exec(whole)?.[0]?.concat(` in ${model}`) ?? [],
   );

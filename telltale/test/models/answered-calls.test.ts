@@ -197,7 +197,7 @@ describe('calls and answers that do not match', () => {
       ...(typeof content === 'string' ? [content] : content).map((part) =>
         typeof part === 'string'
           ? part
-          : part.type === 'text'
+          : part.type === 'text' || part.type === 'reasoning'
             ? part.text
             : part.type === 'tool-call'
               ? `call ${part.toolCallId}`
@@ -234,20 +234,20 @@ describe('calls and answers that do not match', () => {
       ['assistant', 'call c1'],
       ['tool', 'c1: late'],
       ['user', 'hurry'],
-      ['assistant', 'call c1'],
-      ['tool', 'c1: again'],
+      ['assistant', 'call c1_2'],
+      ['tool', 'c1_2: again'],
     ]);
   });
 
-  it('two calls of one id get an answer each', () => {
+  it('two calls of one id get an id and an answer each', () => {
     expect(
       roles([
         { role: 'assistant', text: search('c', '{}') + search('c', '{"b":1}') },
         tool(answer('c', 'one'), answer('c', 'two')),
       ]),
     ).toEqual([
-      ['assistant', 'call c', 'call c'],
-      ['tool', 'c: one', 'c: two'],
+      ['assistant', 'call c', 'call c_2'],
+      ['tool', 'c: one', 'c_2: two'],
     ]);
   });
 

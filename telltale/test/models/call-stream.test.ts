@@ -6,7 +6,7 @@ import { scanObject } from '../../src/models/providers/object-scan.ts';
 
 function started(isLate: boolean) {
   const said: string[] = [];
-  const calls = createCallStream({ id: 'a/b', isLate, say: (text) => said.push(text) });
+  const calls = createCallStream({ id: 'a/b', isLate, say: (text) => said.push(text), keep: () => {} });
   return { calls, said, parts: () => readTurnParts(said.join('')) };
 }
 

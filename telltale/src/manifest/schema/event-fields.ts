@@ -19,7 +19,7 @@ export const EVENT_FIELDS = {
   'turn.started': ['prompt'],
   'turn.completed': ['usage', 'cost_usd', 'ms', 'first_token_ms', 'finish'],
   'turn.failed': ['error', 'retry_in', 'kept', 'groups', 'usage', 'cost_usd'],
-  'model.output': ['offset', 'text'],
+  'model.output': ['offset', 'text', 'parts'],
   thought: ['text', 'depth'],
   text: ['text'],
   response: ['text', 'final'],

@@ -1,11 +1,14 @@
 import { closeFrame, frameOf, openFrame, withoutMarks } from '../../kernel/call-frames.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { GivenPart } from '../../kernel/provider-part.ts';
 import { modelFailed } from '../model-errors.ts';
 import { type ObjectScan, scanObject } from './object-scan.ts';
 
 /** Where the parts of a provider's stream go; what comes out is prose and frames (kernel/call-frames.ts). */
 export interface CallStream {
   text(delta: string): void;
+  /** Something that the provider wants back, behind what came before. */
+  part(part: GivenPart): void;
   /** A call begins. */
   begin(id: string, name: string): void;
   /** More of its input. */
@@ -24,6 +27,7 @@ export interface CallStreamOptions {
   /** The model's, for errors. */
   readonly id: string;
   readonly say: (text: string) => void;
+  readonly keep: (part: GivenPart) => void;
   /** Whether the provider says only at the end of the response which calls are complete. */
   readonly isLate: boolean;
 }
@@ -47,17 +51,21 @@ interface Call {
   meta?: JsonObject | undefined;
 }
 
+type Waiting = Call | GivenPart | string;
+
+const isCall = (item: Waiting): item is Call => typeof item === 'object' && 'scan' in item;
+
 /**
  * Makes one text of prose and calls that may come at the same time: one frame is open at a time, what comes for others
  * waits, and of those that wait the complete ones go first. A frame whose input the stream broke off in stays open.
  */
-export function createCallStream({ id: model, say, isLate }: CallStreamOptions): CallStream {
+export function createCallStream({ id: model, say, keep, isLate }: CallStreamOptions): CallStream {
   /** By the provider's id, in the order in which they began: servers that number calls badly give one id to several. */
   const calls = new Map<string, Call[]>();
   const ids = new Set<string>();
   let numbered = 0;
-  /** Calls and prose behind the open one, in the order in which they began. */
-  let waiting: (Call | string)[] = [];
+  /** Calls, prose and what is wanted back behind the open one, in the order in which they began. */
+  let waiting: Waiting[] = [];
   let open: Call | undefined;
   let heldBack = 0;
   let mayCloseEarly = isLate;
@@ -92,6 +100,7 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
     const rest: Call[] = [];
     for (const item of waiting) {
       if (typeof item === 'string') say(item);
+      else if (!isCall(item)) keep(item);
       else if (item.state === 'complete') {
         const { id, name, held, scan, meta } = item;
         const input = scan.state === 'empty' ? '{}' : held;
@@ -111,7 +120,7 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
   };
   /** The stream goes on behind calls that ended, so they are complete, whatever their input is. */
   const settle = () => {
-    for (const item of waiting) if (typeof item === 'object' && isSettled(item)) item.state = 'complete';
+    for (const item of waiting) if (isCall(item) && isSettled(item)) item.state = 'complete';
     if (open !== undefined && isSettled(open)) closeOpen(open);
   };
   const isSettled = ({ state, scan }: Call): boolean =>
@@ -163,6 +172,11 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
         else waiting.push(prose);
         holdBack(prose.length);
       }
+    },
+    part(part) {
+      if (open !== undefined) settle();
+      if (open === undefined) keep(part);
+      else waiting.push(part);
     },
     begin(id, name) {
       const known = latest(id);

@@ -45,10 +45,16 @@ function readUsage(usage: PartUsage | undefined): ModelUsage | undefined {
       ? usage.cachedInputTokens
       : undefined;
   const written = isNested ? inputTokens.cacheWrite : undefined;
+  const reasoning = isNested
+    ? outputTokens.reasoning
+    : 'reasoningTokens' in usage
+      ? usage.reasoningTokens
+      : undefined;
   return {
     input,
     output,
     ...(cached === undefined ? {} : { cached }),
     ...(written === undefined ? {} : { written }),
+    ...(reasoning === undefined || reasoning === 0 ? {} : { reasoning }),
   };
 }

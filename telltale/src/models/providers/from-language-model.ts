@@ -1,10 +1,17 @@
 import { type Clock, createSystemClock } from '../../kernel/clock.ts';
-import type { Model, ModelPrice, ModelRequest } from '../model.ts';
-import type { CallOptions, LanguageModel, ProviderOptions, StreamingModel } from './language-model.ts';
+import type { Model, ModelPrice, ModelRequest, ModelTool } from '../model.ts';
+import type {
+  CallOptions,
+  FunctionTool,
+  LanguageModel,
+  ProviderOptions,
+  StreamingModel,
+} from './language-model.ts';
 import { providerFailure } from './provider-failure.ts';
 import { readStream } from './read-stream.ts';
 import { superviseCall } from './supervise-call.ts';
 import { toPrompt } from './to-prompt.ts';
+import { functionTool, schemaDialectOf } from './tool-schema.ts';
 import { withTools } from './with-tools.ts';
 
 export interface LanguageModelOptions {
@@ -46,15 +53,26 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   // OpenAI's chat completions, and all that are modelled on them, tell at the end of the response which calls are
   // complete: the AI SDK does not guess.
   const isLate = /\.chat$/.test(model.provider);
+  // Servers behind OpenAI-compatible addresses: their reasoning has no signature, and their ids may hold one.
+  const isCompatible = isLate && !/^(?:openai|azure)(?:\.|$)/.test(model.provider);
+  const dialect = schemaDialectOf(model.provider);
+  const functions = new WeakMap<readonly ModelTool[], readonly FunctionTool[]>();
+  const functionsOf = (tools: readonly ModelTool[]): readonly FunctionTool[] => {
+    const known = functions.get(tools) ?? tools.map((tool) => functionTool(tool, dialect));
+    functions.set(tools, known);
+    return known;
+  };
   const callOptions = (request: ModelRequest, abortSignal: AbortSignal): CallOptions => {
     const { system, messages, maxOutputTokens, tools = [] } = request;
     const plain: CallOptions = {
-      prompt: toPrompt(system, messages, { isAnthropic, hasTools: tools.length > 0 }),
+      prompt: toPrompt(system, messages, {
+        ...{ isAnthropic, hasTools: tools.length > 0, model: id, keepsIds: isCompatible },
+      }),
       abortSignal,
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
       ...(providerOptions === undefined ? {} : { providerOptions }),
     };
-    return tools.length === 0 ? plain : withTools(plain, tools, request.toolChoice, isLate);
+    return tools.length === 0 ? plain : withTools(plain, functionsOf(tools), request.toolChoice, isLate);
   };
   return {
     id,
@@ -66,7 +84,14 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
         const hasTools = callWith.tools !== undefined;
         const failed = (thrown: unknown, hint?: string) =>
           providerFailure(thrown, { ...options, hasTools, nowMs: clock.now(), ...(hint && { hint }) });
-        return readStream(streaming, callWith, { call, sink, id, isLate, failed });
+        return readStream(streaming, callWith, {
+          call,
+          sink,
+          id,
+          isLate,
+          keepsPlain: isCompatible && hasTools,
+          failed,
+        });
       }),
   };
 }

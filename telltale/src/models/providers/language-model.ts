@@ -9,7 +9,17 @@ export type ProviderOptions = Readonly<Record<string, Readonly<Record<string, st
 export interface TextPart {
   readonly type: 'text';
   readonly text: string;
+  readonly providerOptions?: ProviderOptions;
 }
+
+export interface ReasoningPart {
+  readonly type: 'reasoning';
+  readonly text: string;
+  readonly providerOptions?: ProviderOptions;
+}
+
+/** What an assistant's message holds. */
+export type SaidPart = TextPart | ReasoningPart | ToolCallPart;
 
 export interface ToolCallPart {
   readonly type: 'tool-call';
@@ -30,7 +40,7 @@ export interface ToolResultPart {
 export type PromptMessage = { readonly providerOptions?: ProviderOptions } & (
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: readonly TextPart[] }
-  | { readonly role: 'assistant'; readonly content: readonly (TextPart | ToolCallPart)[] }
+  | { readonly role: 'assistant'; readonly content: readonly SaidPart[] }
   | { readonly role: 'tool'; readonly content: readonly ToolResultPart[] }
 );
 
@@ -61,12 +71,13 @@ export type PartUsage =
         readonly cacheRead: number | undefined;
         readonly cacheWrite: number | undefined;
       };
-      readonly outputTokens: { readonly total: number | undefined };
+      readonly outputTokens: { readonly total: number | undefined; readonly reasoning?: number | undefined };
     }
   | {
       readonly inputTokens: number | undefined;
       readonly outputTokens: number | undefined;
       readonly cachedInputTokens?: number | undefined;
+      readonly reasoningTokens?: number | undefined;
     };
 
 /** V3's and V4's, then V2's, which knows no `raw` and says `unknown` where the stream did not say. */
@@ -88,8 +99,12 @@ interface OfProvider {
 
 /** The parts of a stream that are read; all others only show that the provider is alive. */
 export type StreamPart =
-  | { readonly type: 'text-delta'; readonly delta: string }
-  | { readonly type: 'reasoning-delta'; readonly delta: string }
+  | ({
+      readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end';
+      readonly id: string;
+    } & OfProvider)
+  | ({ readonly type: 'text-delta'; readonly id: string; readonly delta: string } & OfProvider)
+  | ({ readonly type: 'reasoning-delta'; readonly id: string; readonly delta: string } & OfProvider)
   | ({ readonly type: 'tool-input-start'; readonly id: string; readonly toolName: string } & OfProvider)
   | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
   | ({ readonly type: 'tool-input-end'; readonly id: string } & OfProvider)

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { GivenPart } from '../../kernel/provider-part.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ModelEnd, ModelSink } from '../model.ts';
 import { type CallStream, createCallStream } from './call-stream.ts';
 import { brokeOff, readFinish } from './finish.ts';
 import type { CallOptions, StreamingModel, StreamPart } from './language-model.ts';
+import { PartCollector } from './part-collector.ts';
 import { refuseWithoutTools } from './refuse-without-tools.ts';
 import type { SupervisedCall } from './supervise-call.ts';
 
@@ -13,6 +15,8 @@ export interface Reading {
   readonly id: string;
   /** Whether the provider says only at the end which native calls are complete. */
   readonly isLate: boolean;
+  /** Whether reasoning goes back that nothing was given with. */
+  readonly keepsPlain: boolean;
   /** `hint` is for a stream that broke off for no other reason. */
   readonly failed: (thrown: unknown, hint?: string) => RuntimeError;
 }
@@ -21,7 +25,7 @@ export interface Reading {
 export async function readStream(
   model: StreamingModel,
   options: CallOptions,
-  { call, sink, id, isLate, failed }: Reading,
+  { call, sink, id, isLate, keepsPlain, failed }: Reading,
 ): Promise<ModelEnd> {
   const reader = await open(model, options, failed);
   // Of a stream that is given up nothing more is wanted, not even why it could not be given up.
@@ -31,7 +35,11 @@ export async function readStream(
   const say = (text: string) => {
     if (!call.signal.aborted) sink.text(text);
   };
-  const calls = createCallStream({ id, isLate, say });
+  const keep = (part: GivenPart) => {
+    if (!call.signal.aborted) sink.part?.(part);
+  };
+  const calls = createCallStream({ id, isLate, say, keep });
+  const parts = new PartCollector(keepsPlain, (part) => calls.part(part));
   let end: ModelEnd | undefined;
   let isSilent = true;
   try {
@@ -52,9 +60,12 @@ export async function readStream(
       call.touch();
       if (part.type === 'text-delta') {
         if (part.delta !== '') calls.text(part.delta);
+        parts.read(part);
       } else if (part.type === 'reasoning-delta') {
         if (part.delta !== '') sink.reasoning(part.delta);
-      } else if (part.type === 'error') throw failed(part.error, first);
+        parts.read(part);
+      } else if (isBlockEdge(part)) parts.read(part);
+      else if (part.type === 'error') throw failed(part.error, first);
       else if (part.type === 'finish') {
         end = readFinish(part.finishReason, part.usage, id, first);
         calls.end(end.finish === 'stop');
@@ -68,6 +79,11 @@ export async function readStream(
   if (end === undefined) throw brokeOff(id, isSilent ? NOTHING_CAME : undefined);
   return end;
 }
+
+type BlockEdge = Extract<StreamPart, { readonly type: `${'text' | 'reasoning'}-${'start' | 'end'}` }>;
+
+const isBlockEdge = (part: StreamPart): part is BlockEdge =>
+  /^(?:text|reasoning)-(?:start|end)$/.test(part.type);
 
 /**
  * A call where no tools were offered, as some models make them all the same: words, since nobody there reads frames. What

@@ -1,21 +1,77 @@
 import { FRAME_MARK, readTurnParts } from '../../kernel/call-frames.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { ProviderPart } from '../../kernel/provider-part.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
-import type { ProviderOptions, TextPart, ToolCallPart } from './language-model.ts';
+import type { ModelMessage } from '../model.ts';
+import type { ProviderOptions, SaidPart } from './language-model.ts';
 
 export interface SaidPartsOptions {
   readonly isAnthropic: boolean;
   /** Whether the request offers tools. Where it does not, calls are told in words: Anthropic refuses them otherwise. */
   readonly hasTools: boolean;
+  /** The model that is asked: the parts of others are left out, since it could not read them. */
+  readonly model?: string | undefined;
 }
 
 /**
- * What an assistant said, as its message holds it: prose without what is only white space, and calls. Calls that were
- * cut off are left out: they have no input that could be sent. Pure.
+ * What an assistant said, as its message holds it: prose without what is only white space, calls, and between them what
+ * the provider wants back. Calls that were cut off are left out: they have no input that could be sent. Pure.
  */
-export function saidParts(said: string, options: SaidPartsOptions): readonly (TextPart | ToolCallPart)[] {
-  const text = options.hasTools || !said.includes(FRAME_MARK) ? said : inWords(said);
-  const parts: (TextPart | ToolCallPart)[] = [];
+export function saidParts(message: ModelMessage, options: SaidPartsOptions): readonly SaidPart[] {
+  const { text, parts: kept = [] } = message;
+  const said: SaidPart[] = [];
+  let from = 0;
+  for (const part of kept) {
+    if (part.model !== options.model || part.at < from || part.at > text.length) continue;
+    const before = spokenParts(text.slice(from, part.at), options);
+    from = part.at;
+    if (part.type === 'text') said.push(...signed(before, part.meta));
+    else said.push(...before, { type: 'reasoning', text: part.text ?? '', ...optionsOf(part.meta) });
+  }
+  said.push(...spokenParts(text.slice(from), options));
+  const parts = said.filter((part) => part.type !== 'reasoning' || isWanted(part, said));
+  // Reasoning leads to what follows it; by itself, no provider takes it.
+  while (parts.at(-1)?.type === 'reasoning') parts.pop();
+  const last = parts.at(-1);
+  if (options.isAnthropic && last?.type === 'text')
+    parts[parts.length - 1] = { ...last, text: last.text.trimEnd() };
+  return parts;
+}
+
+const optionsOf = (meta: ProviderPart['meta']) =>
+  meta === undefined ? {} : { providerOptions: meta as ProviderOptions };
+
+/** The text that ends here, with what belongs to it: Google signs empty ones, too. */
+function signed(parts: readonly SaidPart[], meta: ProviderPart['meta']): readonly SaidPart[] {
+  const last = parts.at(-1);
+  if (last?.type === 'text') return [...parts.slice(0, -1), { ...last, ...optionsOf(meta) }];
+  const isSignature = isMap(meta?.google) && meta.google.thoughtSignature !== undefined;
+  return isSignature ? [...parts, { type: 'text', text: '', ...optionsOf(meta) }] : parts;
+}
+
+/**
+ * Reasoning without a signature is wanted with the calls that it led to, and nowhere else (DeepSeek, Kimi). Of OpenAI's,
+ * which is not kept there, the encrypted contents have to have come.
+ */
+function isWanted(
+  part: Extract<SaidPart, { readonly type: 'reasoning' }>,
+  all: readonly SaidPart[],
+): boolean {
+  const meta = part.providerOptions;
+  if (meta === undefined) return all.some(({ type }) => type === 'tool-call');
+  return Object.entries(meta).every(([name, { itemId }]) => {
+    if (typeof itemId !== 'string') return true;
+    return all.some(({ providerOptions }) => {
+      const other = providerOptions?.[name];
+      return other?.itemId === itemId && typeof other.reasoningEncryptedContent === 'string';
+    });
+  });
+}
+
+/** Prose and calls. */
+function spokenParts(said: string, { hasTools }: SaidPartsOptions): readonly SaidPart[] {
+  const text = hasTools || !said.includes(FRAME_MARK) ? said : inWords(said);
+  const parts: SaidPart[] = [];
   for (const part of readTurnParts(text)) {
     if (part.type === 'text') {
       if (part.text.trim() !== '') parts.push(part);
@@ -25,12 +81,9 @@ export function saidParts(said: string, options: SaidPartsOptions): readonly (Te
         toolCallId: part.id,
         toolName: part.name,
         input: readInput(part.input),
-        ...(isMap(part.meta) ? { providerOptions: part.meta as ProviderOptions } : {}),
+        ...optionsOf(part.meta),
       });
   }
-  const last = parts.at(-1);
-  if (options.isAnthropic && last?.type === 'text')
-    parts[parts.length - 1] = { type: 'text', text: last.text.trimEnd() };
   return parts;
 }
 
@@ -51,7 +104,7 @@ const inWords = (said: string): string =>
  */
 function readInput(input: string): JsonObject {
   try {
-    const value: unknown = JSON.parse(input);
+    const value: Json = JSON.parse(input);
     if (isMap(value)) return value as JsonObject;
   } catch {
     // wrapped below

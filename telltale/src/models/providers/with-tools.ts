@@ -1,5 +1,4 @@
-import type { ModelTool } from '../model.ts';
-import type { CallOptions, ProviderOptions } from './language-model.ts';
+import type { CallOptions, FunctionTool, ProviderOptions } from './language-model.ts';
 
 /** A tool that must be called is called once: Anthropic's models are known to call it twice. */
 const ONE_CALL: ProviderOptions = { anthropic: { disableParallelToolUse: true } };
@@ -10,18 +9,13 @@ const ONE_CALL: ProviderOptions = { anthropic: { disableParallelToolUse: true } 
  */
 export function withTools(
   options: CallOptions,
-  tools: readonly ModelTool[],
+  tools: readonly FunctionTool[],
   toolChoice: string | undefined,
   isLate: boolean,
 ): CallOptions {
   return {
     ...options,
-    tools: tools.map(({ name, description, parameters }) => ({
-      type: 'function',
-      name,
-      description,
-      inputSchema: parameters,
-    })),
+    tools,
     toolChoice: toolChoice === undefined ? { type: 'auto' } : { type: 'tool', toolName: toolChoice },
     ...(isLate ? { includeRawChunks: true } : {}),
     ...(toolChoice === undefined ? {} : { providerOptions: merged(options.providerOptions, ONE_CALL) }),

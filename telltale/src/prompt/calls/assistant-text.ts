@@ -1,29 +1,111 @@
-import { FRAME_BREAK, FRAME_MARK, readFrameHead, withoutMarks } from '../../kernel/call-frames.ts';
+import {
+  FRAME_BREAK,
+  FRAME_MARK,
+  frameOf,
+  readFrameHead,
+  readTurnParts,
+  type ToolCall,
+  withoutMarks,
+} from '../../kernel/call-frames.ts';
+import { isJsonObject } from '../../kernel/json.ts';
+import type { ProviderPart } from '../../kernel/provider-part.ts';
+import { strictJson } from '../../protocol/json/parse-value.ts';
+import { readObject } from '../../protocol/json/read-object.ts';
+import type { CallStyle } from './call-style.ts';
+import type { TurnCalls } from './read-turn-calls.ts';
+
+/** What a model said in a turn, as its message in the conversation holds it. */
+export interface AssistantMessage {
+  readonly text: string;
+  readonly parts?: readonly ProviderPart[] | undefined;
+}
+
+interface Said {
+  readonly output: string;
+  readonly parts?: readonly ProviderPart[] | undefined;
+}
 
 /**
  * A turn as it stands in the conversation: a call that broke off is text in it, since no provider takes half a call;
- * and so is the rest of one, with which the turn began after a restart.
+ * and so is the rest of one, with which the turn began after a restart. A call that was repaired stands there as it
+ * ran, and of one that was too large to be read only its size.
  */
-export function assistantText(output: string, resumed: boolean): string {
-  if (!output.includes(FRAME_MARK)) return output;
+export function assistantMessage(
+  { output, parts }: Said,
+  read: TurnCalls,
+  style: CallStyle,
+): AssistantMessage {
+  if (!output.includes(FRAME_MARK)) return { text: output, parts };
+  const begin = read.resumed ? restOfCall(output) : { text: '', at: 0 };
+  const calls = read.calls.values();
+  let { text, at } = begin;
+  const moved: ProviderPart[] = [];
+  for (const part of parts ?? []) {
+    if (part.at < at) continue;
+    text += shownCalls(output.slice(at, part.at), calls, style);
+    at = part.at;
+    moved.push({ ...part, at: text.length });
+  }
+  text += shownCalls(output.slice(at), calls, style);
+  return { text, parts: parts === undefined ? undefined : moved };
+}
+
+/** The rest of a call of before a restart, and where it ends. */
+function restOfCall(output: string): { text: string; at: number } {
+  const mark = output.indexOf(FRAME_MARK);
+  const end = output.indexOf(FRAME_BREAK, mark);
+  return { text: output.slice(0, mark), at: end === -1 ? output.length : end + 1 };
+}
+
+/** `calls` gives what each whole call meant, in order. */
+function shownCalls(output: string, calls: Iterator<TurnCalls['calls'][number]>, style: CallStyle): string {
   let shown = '';
   let at = 0;
-  if (resumed) {
-    const mark = output.indexOf(FRAME_MARK);
-    const end = output.indexOf(FRAME_BREAK, mark);
-    shown = output.slice(0, mark);
-    at = end === -1 ? output.length : end + 1;
-  }
-  for (let mark = output.indexOf(FRAME_MARK, at); mark !== -1; ) {
+  for (let mark = output.indexOf(FRAME_MARK); mark !== -1; mark = output.indexOf(FRAME_MARK, at)) {
     const headEnd = output.indexOf(FRAME_BREAK, mark);
     const inputEnd = headEnd === -1 ? -1 : output.indexOf(FRAME_MARK, headEnd);
     const end = inputEnd === -1 ? -1 : output.indexOf(FRAME_BREAK, inputEnd);
     if (end === -1) return shown + output.slice(at, mark) + brokenCall(output, mark, headEnd);
-    shown += output.slice(at, end + 1);
+    shown += output.slice(at, mark) + asItRan(output.slice(mark, end + 1), calls.next().value, style);
     at = end + 1;
-    mark = output.indexOf(FRAME_MARK, at);
   }
   return shown + output.slice(at);
+}
+
+function asItRan(frame: string, meant: TurnCalls['calls'][number] | undefined, style: CallStyle): string {
+  const [call] = readTurnParts(frame);
+  if (call?.type !== 'call') return frame;
+  const name = nameItRanBy(call.name, meant, style);
+  const input = inputItRanWith(call.input, style.maxBody);
+  return name === call.name && input === call.input ? frame : frameOf({ ...call, name, input });
+}
+
+/** A name that no tool has may have been read as that of one. */
+function nameItRanBy(
+  name: string,
+  meant: TurnCalls['calls'][number] | undefined,
+  { names }: CallStyle,
+): string {
+  if (names.natives.includes(name)) return name;
+  const action = meant?.events.find((event) => event.type === 'action');
+  if (action === undefined) return name;
+  const isMeant = (native: string) => {
+    const target = names.find(native);
+    return target !== undefined && target.kind === action.kind && target.name === action.name;
+  };
+  return names.natives.find(isMeant) ?? name;
+}
+
+function inputItRanWith(input: ToolCall['input'], maxBody: number): string {
+  if (input.length > maxBody)
+    return JSON.stringify({
+      left_out: `${input.length} characters, more than the ${maxBody} that a call may have`,
+    });
+  if (!/\S/.test(input)) return input;
+  const strict = strictJson(input);
+  if (isJsonObject(strict)) return input;
+  const value = readObject(input, strict);
+  return typeof value === 'string' ? input : JSON.stringify(value);
 }
 
 function brokenCall(output: string, mark: number, headEnd: number): string {

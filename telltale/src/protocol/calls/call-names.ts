@@ -58,6 +58,11 @@ export function createCallNames(targets: readonly CallTarget[]): CallNames {
 /** No targets that are known: each name is taken for a tool's. */
 export const NO_CALL_NAMES: CallNames = createCallNames([]);
 
-const fit = (name: string) => name.replaceAll(STRANGE, '_').slice(0, MAX_NAME);
+/** Google takes no name that begins with a digit or a hyphen. */
+const fit = (name: string) =>
+  name
+    .replaceAll(STRANGE, '_')
+    .replace(/^(?=[\d-])/, '_')
+    .slice(0, MAX_NAME);
 
 const numbered = (name: string, n: number) => `${name.slice(0, MAX_NAME - 1 - String(n).length)}_${n}`;

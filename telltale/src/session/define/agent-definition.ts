@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { z } from 'zod';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { agent } from '../../manifest/schema/agent.ts';
-import type { Model } from '../../models/model.ts';
+import type { ModelObject } from '../../models/model-object.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { DefinedArtifact } from './define-artifact.ts';
 import type { DefinedRelic } from './define-relic.ts';
@@ -19,10 +19,10 @@ type Sections = Written<Omit<AgentDocument, OwnKeys>>;
 
 /** An agent, written in code. Keys, defaults and checks are those of a manifest (docs/manifests.md). */
 export interface AgentDefinition<Output extends AgentOutput | undefined> extends Sections {
-  /** `provider/model`, `scripted:FILE`, or a model itself. */
-  readonly model?: string | Model;
+  /** `provider/model`, `scripted:FILE`, or a model itself: of the AI SDK (specification v2 to v4), or one of your own. */
+  readonly model?: string | ModelObject;
   /** Names usable in llm actions; `fast` writes summaries. */
-  readonly models?: Readonly<Record<string, string | Model>>;
+  readonly models?: Readonly<Record<string, string | ModelObject>>;
   readonly metadata?: AgentMetadata;
   /** The final response must be JSON of this schema; what the schema gives is the result. */
   readonly output?: Output;

@@ -3,8 +3,8 @@ import type { CodeImport, CodeManifest } from '../../manifest/project/code-manif
 import type { ImportList } from '../../manifest/project/project.ts';
 import type { ManifestKind } from '../../manifest/schema/kinds.ts';
 import { badFigure } from '../../models/bad-figure.ts';
-import { isModel } from '../../models/is-model.ts';
 import type { Model } from '../../models/model.ts';
+import { isModelObject, modelOf } from '../../models/model-object.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { AgentCode } from './agent-code.ts';
 import { artifactManifest } from './artifact-manifest.ts';
@@ -138,12 +138,13 @@ const PROVIDER_MODEL = /^[A-Za-z0-9][A-Za-z0-9_.-]*\/\S+$/;
 
 function readModels(model: unknown, models: unknown, findings: Found[]) {
   const objects = new Map<string, Model>();
-  const refer = (given: unknown, path: readonly string[]): unknown => {
-    if (typeof given !== 'object' || given === null) return given;
-    if (!isModel(given)) {
-      findings.push({ path, finding: notAModel(given) });
+  const refer = (found: unknown, path: readonly string[]): unknown => {
+    if ((typeof found !== 'object' && typeof found !== 'function') || found === null) return found;
+    if (!isModelObject(found)) {
+      findings.push({ path, finding: notAModel(found) });
       return undefined;
     }
+    const given = modelOf(found);
     const bad = badFigure(given);
     if (bad !== undefined) findings.push({ path: [...path, ...bad.path], finding: notAFigure(bad) });
     const id = PROVIDER_MODEL.test(given.id)

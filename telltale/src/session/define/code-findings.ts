@@ -2,6 +2,7 @@ import type { Finding } from '../../manifest/diagnostic.ts';
 import type { IssuePath } from '../../manifest/issue.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
 import type { BadFigure } from '../../models/bad-figure.ts';
+import { MODEL_HINT } from '../../models/model-object.ts';
 
 /** What is wrong with a value that a program gave, and where. */
 export interface Found {
@@ -69,11 +70,7 @@ export const notImportable = (list: string, found: unknown, made: string) =>
   );
 
 export const notAModel = (found: unknown) =>
-  error(
-    'wrong_type',
-    `This is no model: ${showValue(found)}.`,
-    'Give "provider/model", "scripted:FILE", or an object with "id" and "stream(request, sink)".',
-  );
+  error('wrong_type', `This is no model: ${showValue(found)}.`, MODEL_HINT);
 
 export const notAFigure = ({ path, found, hint }: BadFigure) =>
   error(

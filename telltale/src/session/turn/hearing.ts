@@ -1,3 +1,4 @@
+import type { GivenPart } from '../../kernel/provider-part.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { giveBackIds } from '../../protocol/envelope/id-book.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
@@ -6,7 +7,7 @@ import { splitAtCloses } from './close-splitter.ts';
 import { dropQueue, queueAt, whenOpen } from './gate.ts';
 import { cut, type Heard, type Hearing } from './hearing-state.ts';
 import { closeOpen } from './responses.ts';
-import { closeThoughts, dropUnwritten, endRun, sayRaw, writeRest } from './spoken.ts';
+import { closeThoughts, dropUnwritten, endRun, keepPart, sayRaw, writeRest } from './spoken.ts';
 import { freeUnread, freeUnused } from './unused-ids.ts';
 
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
@@ -25,6 +26,11 @@ export function hear(hearing: Hearing, delta: string): void {
     hearPiece(hearing, piece);
     if (hearing.observed !== undefined) return;
   }
+}
+
+/** Something that the provider wants back with the text. */
+export function hearPart({ spoken, observed, context }: Hearing, part: GivenPart): void {
+  if (observed === undefined) keepPart(spoken, part, context.model.id);
 }
 
 /** As with tags, what is on the log ends where an intent does: nothing is read behind one before it is acted on. */

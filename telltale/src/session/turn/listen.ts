@@ -1,11 +1,12 @@
 import { weighTokens } from '../../kernel/estimate-tokens.ts';
+import type { GivenPart } from '../../kernel/provider-part.ts';
 import type { Result } from '../../kernel/result.ts';
 import type { ModelEnd, ModelRequest } from '../../models/model.ts';
 import { modelNotText } from '../../models/model-errors.ts';
 import type { Prompt } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { type ModelStream, startStream } from '../stream-model.ts';
-import { hear } from './hearing.ts';
+import { hear, hearPart } from './hearing.ts';
 import { cut, endStream, type Hearing } from './hearing-state.ts';
 import { mostChars } from './most-chars.ts';
 
@@ -57,6 +58,7 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
     // Bound: half the size of closures.
     text: hearText.bind(stream),
     reasoning: showReasoning.bind(stream),
+    part: keepGiven.bind(stream),
   });
 }
 
@@ -89,6 +91,11 @@ function showReasoning(this: TurnStream, text: string): void {
   if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
   this.reasoned += weighTokens(text);
   take(this, text.length);
+}
+
+function keepGiven(this: TurnStream, part: GivenPart): void {
+  if (this.over || this.hearing.context.stop.reason !== undefined) return;
+  hearPart(this.hearing, part);
 }
 
 function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {

@@ -1,6 +1,7 @@
 import type { EventBody } from '../../events/event.ts';
 import { extendText } from '../../kernel/extend-text.ts';
 import { added, NONE, withoutLast } from '../../kernel/grow.ts';
+import type { GivenPart, ProviderPart } from '../../kernel/provider-part.ts';
 import type { SessionLog } from '../session-log.ts';
 
 /** Events that wait for the raw stream around them to be written; with more, it is written at once. */
@@ -15,6 +16,8 @@ export interface Spoken {
   /** Raw and not written yet; begins at `offset` of the turn. Never sliced from the turn's start: that is quadratic. */
   pending: string;
   offset: number;
+  /** What the provider wants back, and is not written yet. */
+  parts: readonly ProviderPart[];
   /** The run of text that no tag has ended yet. */
   run: string;
   /** All text outside tags. */
@@ -30,6 +33,7 @@ export const createSpoken = (log: SessionLog): Spoken => ({
     log,
     pending: '',
     offset: 0,
+    parts: NONE,
     run: '',
     bare: '',
     deferred: NONE,
@@ -40,6 +44,7 @@ export const createSpoken = (log: SessionLog): Spoken => ({
 export function renewSpoken(spoken: Spoken): void {
   spoken.pending = '';
   spoken.offset = 0;
+  spoken.parts = NONE;
   spoken.run = '';
   spoken.bare = '';
   spoken.deferred = NONE;
@@ -50,13 +55,20 @@ export function sayRaw(spoken: Spoken, piece: string): void {
   spoken.pending = extendText(spoken.pending, piece);
 }
 
+/** Something that `model`'s provider wants back, behind all that was said so far. */
+export function keepPart(spoken: Spoken, part: GivenPart, model: string): void {
+  const at = spoken.offset + spoken.pending.length;
+  spoken.parts = [...spoken.parts, { ...part, at, model }];
+}
+
 /** Writes the raw stream up to `consumed`, if it is not on the log yet, and what was put off until then. */
 export function writeOutput(spoken: Spoken, consumed: number): void {
   const { pending, offset, log } = spoken;
   const length = consumed - offset;
   if (length > 0) {
     const text = length >= pending.length ? pending : pending.slice(0, length);
-    log.append({ type: 'model.output', offset, text });
+    const parts = spoken.parts.length === 0 ? NONE : takeParts(spoken, offset + text.length);
+    log.append({ type: 'model.output', offset, text, ...(parts.length === 0 ? {} : { parts }) });
     spoken.pending = pending.slice(text.length);
     spoken.offset = offset + text.length;
   }
@@ -75,15 +87,27 @@ export function writeLater(spoken: Spoken, body: EventBody, consumed: number): v
   if (spoken.deferred.length >= MAX_DEFERRED) writeOutput(spoken, consumed);
 }
 
+/** Takes out the parts that stand up to `at`. */
+function takeParts(spoken: Spoken, at: number): readonly ProviderPart[] {
+  const due = spoken.parts.filter((part) => part.at <= at);
+  spoken.parts = spoken.parts.slice(due.length);
+  return due;
+}
+
 /** Writes what is left, white space at the very end of the turn aside. */
 export function writeRest(spoken: Spoken): void {
   const left = /\S/.test(spoken.pending) ? spoken.pending.length : 0;
   writeOutput(spoken, spoken.offset + left);
+  const { offset, log } = spoken;
+  if (spoken.parts.length === 0) return;
+  const parts = takeParts(spoken, offset);
+  if (parts.length > 0) log.append({ type: 'model.output', offset, text: '', parts });
 }
 
 /** Forgets what is not written. */
 export function dropUnwritten(spoken: Spoken): void {
   spoken.pending = '';
+  spoken.parts = NONE;
   spoken.run = '';
   spoken.deferred = NONE;
 }

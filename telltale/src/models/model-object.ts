@@ -1,0 +1,57 @@
+import type { Model } from './model.ts';
+import { modelFacts } from './prices.ts';
+import { fromLanguageModel } from './providers/from-language-model.ts';
+import type { LanguageModel, ProviderOptions } from './providers/language-model.ts';
+
+/** What a program may give as a model: one of its own, or what any provider of the AI SDK makes. */
+export type ModelObject = Model | LanguageModel;
+
+const VERSIONS: readonly unknown[] = ['v2', 'v3', 'v4'];
+
+/** What to give, for whoever gave something else. */
+export const MODEL_HINT =
+  'Give "provider/model", "scripted:FILE", a model of the AI SDK (anthropic("claude-sonnet-4-5"), of a package with specification v2 to v4), or an object with "id" and "stream(request, sink)".';
+
+export const isModelObject = (value: unknown): value is ModelObject => {
+  const { id, stream } = Object(value) as Partial<Record<string, unknown>>;
+  return (typeof id === 'string' && typeof stream === 'function') || isLanguageModel(value);
+};
+
+function isLanguageModel(value: unknown): value is LanguageModel {
+  const { specificationVersion, provider, modelId, doStream } = Object(value) as Partial<
+    Record<string, unknown>
+  >;
+  return (
+    VERSIONS.includes(specificationVersion) &&
+    typeof provider === 'string' &&
+    typeof modelId === 'string' &&
+    typeof doStream === 'function'
+  );
+}
+
+const made = new WeakMap<LanguageModel, Model>();
+
+/** The model to ask; the same object always gives the same one. */
+export function modelOf(given: ModelObject): Model {
+  if (!isLanguageModel(given)) return given;
+  const known = made.get(given) ?? wrapped(given);
+  made.set(given, known);
+  return known;
+}
+
+/**
+ * OpenAI's responses are not kept by the provider: the runtime often ends a stream before its end, and what the provider
+ * has not seen whole it cannot be referred to. The log holds the conversation.
+ */
+const NOT_STORED: ProviderOptions = { openai: { store: false }, azure: { store: false } };
+
+function wrapped(model: LanguageModel): Model {
+  // "openai.responses" is of "openai", as in "openai/gpt-5".
+  const id = `${model.provider.split('.')[0] ?? model.provider}/${model.modelId}`.replaceAll(/\s/g, '_');
+  const isResponses = /^(?:openai|azure).*\.responses$/.test(model.provider);
+  return fromLanguageModel(model, {
+    ...modelFacts(id),
+    id,
+    ...(isResponses ? { providerOptions: NOT_STORED } : {}),
+  });
+}

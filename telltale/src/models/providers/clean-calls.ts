@@ -40,7 +40,7 @@ export class CallCleaner {
   }
 }
 
-export function cleanName(name: string): string {
+function cleanName(name: string): string {
   if (NAME.test(name)) return name;
   const plain = name.replaceAll(STRANGE, '_').slice(0, MAX_NAME);
   return /^[a-zA-Z_]/.test(plain) ? plain : `_${plain}`.slice(0, MAX_NAME);

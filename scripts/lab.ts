@@ -1,4 +1,4 @@
-// `npm run lab [-- fleet|sqlite|sessions|workflows|properties] [--seed N] …`: longer searches for defects than the tests
+// `npm run lab [-- fleet|sqlite|sessions|workflows|properties|models] [--seed N] …`: longer searches for defects than the tests
 // have time for. `--help` says the rest. The tests do the same, with fewer faults.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ import { survivesCrash, undisturbedRun } from '../telltale/test/recovery/crash-r
 import { killUntil } from '../telltale/test/recovery/kill-run.ts';
 import { killWorkflowsUntil } from '../telltale/test/recovery/workflow-kill-run.ts';
 import { createScratch, runTests } from './check/stages.ts';
+import { tryModels } from './lab/models.ts';
 import { filesWithProperties, searchSeeds } from './lab/properties.ts';
 
 const HELP = `npm run lab -- [WHAT] [options]
@@ -20,14 +21,20 @@ const HELP = `npm run lab -- [WHAT] [options]
   workflows   one run a process, killed again and again
               without WHAT: all of the above, 800 faults, about ten minutes
   properties  every random test, with one seed after the other; words behind it name test files: properties scheduler
+  models      tasks worked on by simulated models that make every mistake weaker models make, in every dialect, over the
+              wire formats of the providers. Prints a table for each dialect
 
   --seed N      plans the same faults again; drawn by chance, and printed, where it is not given
   --faults N    of fleet and sqlite
   --workers N   of fleet and sqlite: processes at once
   --kills N     of sessions and workflows
-  --seconds N   of properties: begin no round after this time (600)
+  --seconds N   of properties and models: begin no round after this time (600, 1800)
   --points      sessions kill themselves at every named point of the runtime instead
   --quiet       no line for each fault
+  --pairs N     of models: pairs of mistakes for each dialect (100)
+  --dialect NAME, --task NAME, --provider NAME, --mistake NAME
+                of models: only these, each a name or several with commas between them. --mistake NAME@TURN makes it in
+                that turn of one run, --mistake NAME@TURN,NAME@TURN makes both; --mistake none makes no mistake
 
 Checked from a journal that tools keep outside of the store, and from the logs: nothing is lost, done twice or out of
 order. A round in which something is wrong keeps its folder, and says how to see it again. The exit code is 1 then.`;
@@ -48,7 +55,12 @@ const {
     faults: { type: 'string' },
     workers: { type: 'string', default: String(WORKERS) },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    seconds: { type: 'string', default: '600' },
+    seconds: { type: 'string' },
+    pairs: { type: 'string' },
+    dialect: { type: 'string' },
+    task: { type: 'string' },
+    provider: { type: 'string' },
+    mistake: { type: 'string' },
     points: { type: 'boolean', default: false },
     quiet: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -126,7 +138,7 @@ async function killAtPoints(): Promise<void> {
 async function tryProperties(): Promise<void> {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
   const seed = wholeNumber('seed', values.seed);
-  const seconds = wholeNumber('seconds', values.seconds);
+  const seconds = wholeNumber('seconds', values.seconds ?? '600');
   const files = filesWithProperties(root, filters);
   if (files.length === 0) throw new Error(`No test file with properties matches ${filters.join(' ')}.`);
   const scratch = createScratch();
@@ -139,6 +151,18 @@ async function tryProperties(): Promise<void> {
     runWith: (each) => runTests({ root, scratch, update: false, seed: each, filters: files }, 'unit'),
   });
   if (failed > 0) process.exitCode = 1;
+}
+
+async function simulateModels(): Promise<void> {
+  const { dialect, task, provider, mistake } = values;
+  const isWell = await tryModels({
+    seed: wholeNumber('seed', values.seed),
+    seconds: wholeNumber('seconds', values.seconds ?? '1800'),
+    pairs: wholeNumber('pairs', values.pairs ?? '100'),
+    ...{ dialect, task, provider, mistake },
+    print: (line) => console.log(line),
+  });
+  if (!isWell) process.exitCode = 1;
 }
 
 /** The rounds that were gone through, of all homes. */
@@ -172,6 +196,7 @@ const PARTS = new Map<string, () => Promise<void>>([
   ['sqlite', () => giveFaults('sqlite')],
   ['fleet', () => giveFaults('postgres')],
   ['properties', tryProperties],
+  ['models', simulateModels],
 ]);
 /** What runs where nothing is named. */
 const CRASH_PARTS: ReadonlySet<string> = new Set(['sessions', 'workflows', 'sqlite', 'fleet']);

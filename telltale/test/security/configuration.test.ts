@@ -182,11 +182,19 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
       'mkdir -p .git/hooks && echo x > .git/hooks/pre-commit',
       'chmod 777 agent.yml',
       'mkdir .telltale/x',
+      'echo "turns: [x]" > turns/later.yml',
     ];
     const folder = attackedProject({
       tools,
       permissions,
-      files: { ...TOOLS, 'work/x.txt': 'x', 'data.yml': 'plain: 1\n', 'tools/idle.mjs': '' },
+      files: {
+        ...TOOLS,
+        'work/x.txt': 'x',
+        'data.yml': 'plain: 1\n',
+        'tools/idle.mjs': '',
+        'turns/first.yml': 'turns: [x]\n',
+        'other.yml': 'kind: Agent\nname: other\nmodel: scripted:./turns/later.yml\n',
+      },
       calls: tries.map((command) => shell(`(${command}) && echo done`)),
     });
     execFileSync('git', ['init', '--quiet'], { cwd: folder });

@@ -369,7 +369,7 @@ class PlaceSearch {
     if (kind !== 'Agent') return;
     for (const ref of [model, ...(isMap(models) ? Object.values(models) : [])]) {
       const script = typeof ref === 'string' ? /^scripted:(.+)$/s.exec(ref)?.[1] : undefined;
-      if (script !== undefined) this.#files.add(await realOr(resolve(folder, script)));
+      if (script !== undefined) await this.#addTranscript(resolve(folder, script));
     }
     for (const { what } of importEntries(document)) {
       if (what.type === 'file') this.expect(resolve(folder, what.path));
@@ -383,6 +383,13 @@ class PlaceSearch {
       const isDeep = parts.rest.includes('/') || parts.rest.includes('**');
       this.#globs.push({ folder: base, isDeep, extension });
     }
+  }
+
+  /** Where it is not there yet, commands must not create it. */
+  async #addTranscript(path: string): Promise<void> {
+    const found = await follow(path).catch(() => undefined);
+    this.#files.add(found?.real ?? path);
+    if (found?.exists === false) await this.addFolder(dirname(found.real));
   }
 
   async #addModule(module: Json | undefined, folder: string): Promise<void> {

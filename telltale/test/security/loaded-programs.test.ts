@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attack, attackedProject, cliOn, outcomes, shell, textOf, write } from './hostile-agent.ts';
@@ -167,4 +167,17 @@ test('no package.json comes between an agent and the top of its project', { time
     ],
   });
   expect(await outcomes(folder)).toEqual([NO, NO, 'ok']);
+});
+
+test('a command in the sandbox makes no folder between an agent and the top of its project the top', {
+  timeout: 60_000,
+}, async () => {
+  const folder = attackedProject({
+    tools: ['builtin:shell'],
+    permissions: '{ shell: allow, sandbox: require }',
+    files: { 'crew/deep/agent.yml': 'kind: Agent\nname: crew\nmodel: scripted:../../turns.yml\n' },
+    calls: ['echo "{}" > crew/package.json', 'echo > crew/telltale.yml', 'mkdir crew/.git'].map(shell),
+  });
+  await attack(folder);
+  expect(readdirSync(join(folder, 'crew'))).toEqual(['deep']);
 });

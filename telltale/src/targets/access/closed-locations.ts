@@ -350,13 +350,14 @@ class PlaceSearch {
       if (isMap(value)) await this.#readDocument(value as Document, folder);
   }
 
-  /** A package.json on the way up from a manifest would be the top of its project from then on. */
+  /** A package.json, telltale.yml or .git on the way up from a manifest would be the top of its project from then on. */
   async #closeMarkers(folder: string): Promise<void> {
     const root = await findProjectRoot(folder, { exists: isThere });
     if (root === undefined) return;
     for (const level of levelsOf(folder)) {
       if (level === root) return;
       this.#files.add(join(level, 'package.json'));
+      await this.addFolder(level);
     }
   }
 

@@ -70,10 +70,6 @@ export const ROLLBACK = 'rollback';
 export const rollsBack = ({ kind, name }: Pick<DeclaredAction, 'kind' | 'name'>): boolean =>
   kind === 'internal' && name === ROLLBACK;
 
-/** Whether it ends only when others have, of which the scheduler's graph says nothing. */
-export const waitsForOthers = (action: Pick<DeclaredAction, 'kind' | 'name'>): boolean =>
-  completesStep(action) || rollsBack(action);
-
 /** Whether it was wanted and did not come about. One whose `if` did not hold was not; one whose `if` is broken was. */
 export const cameToNothing = ({ status, skipped }: ActionState): boolean =>
   status === 'failed' ||

@@ -15,7 +15,7 @@ import { usageOf } from './usage-of.ts';
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
 
-/** Whether what comes next goes on with the turn before it: that one was cut short. */
+/** Whether what comes next answers the same request as the turn before it: that one was cut short. */
 export const wasCutShort = ({ news }: { readonly news: Readonly<News> }): boolean =>
   news.broken?.error.code === TURN_CUT_SHORT;
 
@@ -39,10 +39,8 @@ export function beginTurn(state: SessionState, turn: number): void {
   state.turn = turn;
   state.turnOpen = true;
   // What goes on with a turn that was cut short is one turn with it: it need not act again to have acted.
-  const { deeds, tags, spoilt } = state.signs;
-  const goesOn = wasCutShort(state);
-  state.signs = goesOn ? { ...noSigns(), deeds, tags } : noSigns();
-  if (goesOn && spoilt !== undefined) state.signs.spoilt = spoilt;
+  const { deeds, tags } = state.signs;
+  state.signs = wasCutShort(state) ? { ...noSigns(), deeds, tags } : noSigns();
   let running: readonly string[] = NONE;
   for (const id of state.open) {
     const action = state.actions.get(id)?.action;
@@ -86,17 +84,15 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   if (state.signs.tags) state.bareTurns = 0;
   if (state.signs.deeds) state.idleTurns = 0;
   const turn = state.turns.at(-1);
-  // The log has all of it; the model is shown what stands, and goes on from there.
+  // Logs of earlier versions say how much of it the model was shown.
   if (turn !== undefined && event.kept !== undefined) turn.output = turn.output.slice(0, event.kept);
   const said = turn?.output.length ?? 0;
   const { error, groups } = event;
   state.news.broken = { error, at: said, ...(groups === undefined ? {} : { groups }) };
-  if (event.error.code === TURN_CUT_SHORT) {
-    state.asked.said += said;
-    if (turn !== undefined && state.signs.ifs.length > 0) turn.ifs = [...state.signs.ifs];
-  } else {
-    if (groups !== undefined) spoilGroups(state, groups);
-    settleGroups(state);
+  if (groups !== undefined) spoilGroups(state, groups);
+  settleGroups(state);
+  if (event.error.code === TURN_CUT_SHORT) state.asked.said += said;
+  else {
     if (event.error.code !== TURN_BROKEN_OFF) state.totals.failedTurns++;
     state.asked = { turn: state.asked.turn + 1, said: 0 };
   }

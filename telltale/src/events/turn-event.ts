@@ -33,9 +33,9 @@ export type TurnEventBody =
       readonly error: ErrorJson;
       /** Milliseconds until the next turn begins; absent where none will. */
       readonly retry_in?: number;
-      /** How many characters of what it said stand, where not all do: the model goes on behind them. */
+      /** Only in logs of earlier versions: how many characters of what it said the model was shown, where not all. */
       readonly kept?: number;
-      /** The `<parallel>`s that it broke off in. Where it was cut short the model goes on in them; else they do not succeed. */
+      /** The `<parallel>`s that it broke off in: they do not succeed. */
       readonly groups?: readonly string[];
       readonly usage?: Usage;
       readonly cost_usd?: number;

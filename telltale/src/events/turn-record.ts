@@ -21,8 +21,6 @@ export interface TurnRecord {
   output: string;
   /** What the provider wants back with it; absent where it wants nothing. */
   parts?: readonly ProviderPart[];
-  /** What the tests of its `<if>`s came to, where it was cut short and had any: what goes on with it stands in them. */
-  ifs?: TurnSigns['ifs'];
 }
 
 /** All turns up to `through`, as a summary. */

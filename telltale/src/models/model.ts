@@ -35,7 +35,10 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   /** Counts requests from 1 on: a scripted model goes on from it after a restart. */
   readonly turn: number;
-  /** Characters of this turn's answer that are on the log from before a restart. */
+  /**
+   * Characters of this turn's answer that are on the log from before a restart. They stand at the end of `messages`; tags that
+   * were open there are closed.
+   */
   readonly said?: number;
   readonly signal: AbortSignal;
   readonly maxOutputTokens?: number;

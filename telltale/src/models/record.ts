@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from './model.ts';
 import { MODEL_FAILURES, modelEnd, RECORD_FAILED } from './model-errors.ts';
+import { saidBefore } from './said-before.ts';
 import { formatScript } from './scripted/format-script.ts';
 import { CHARACTERS_A_TOKEN, type Script, type ScriptTurn } from './scripted/script.ts';
 
@@ -68,7 +69,8 @@ interface Heard {
 }
 
 async function listen(model: Model, request: ModelRequest, sink: ModelSink, clock: Clock): Promise<Heard> {
-  const before = saidBefore(request);
+  // Whoever listened before a restart wrote nothing down of it.
+  const before = saidBefore(request)?.join('') ?? '';
   let text = '';
   let reasoning = '';
   const asked = clock.monotonic();
@@ -109,20 +111,6 @@ async function listen(model: Model, request: ModelRequest, sink: ModelSink, cloc
     };
     return { turn: { ...heard(), ...failing }, error };
   }
-}
-
-/**
- * What of the turn was said before a restart: whoever listened then wrote nothing down of it. It stands at the end of the
- * conversation, in as many messages as there were restarts. Where these are not what was said, letter for letter (a call
- * that broke off is told as text), what is heard now is all that is known.
- */
-function saidBefore({ said = 0, messages }: ModelRequest): string {
-  let found = '';
-  for (let at = messages.length - 1; at >= 0 && found.length < said; at--) {
-    const message = messages[at];
-    if (message?.role === 'assistant') found = message.text + found;
-  }
-  return found.length === said ? found : '';
 }
 
 /** What comes in one piece, or at once, has no pace. */

@@ -124,9 +124,9 @@ function renderFaults(faults: News['faults'], { safe }: BlockStyle): string {
 
 /** What became of what was open where a turn broke off. */
 const LEFT_OPEN: Readonly<Record<BlockStyle['dialect'], string>> = {
-  tags: 'Tags that were open there have been closed: open them again.',
-  tools: 'A call that was not complete there was not made: make it again.',
-  step: 'What the step had not said whole there was not read: say it in a new step.',
+  tags: 'Tags that were open there are closed now: open them again. What stood in an <if>, <foreach> or <parallel> that you had not closed, and has no result and does not run, was not done',
+  tools: 'A call that was not complete there was not made: make it again',
+  step: 'What the step had not said whole there was not read: say it in a new step',
 };
 
 function notWhole(groups: readonly string[] = []): string {
@@ -136,16 +136,6 @@ function notWhole(groups: readonly string[] = []): string {
     : `, and what depends on ${named.join(' or ')}, which was not closed, is skipped`;
 }
 
-function leftOpen({ groups }: NonNullable<News['broken']>, dialect: BlockStyle['dialect']): string {
-  return groups === undefined ? LEFT_OPEN[dialect] : stillOpen(groups);
-}
-
-/** A `<parallel>` is gone on in: who depends on it means all of it. */
-function stillOpen(groups: readonly string[]): string {
-  const tags = groups.map((id) => (isId(id) ? `<parallel id="${id}">` : '<parallel>'));
-  return `You are still in ${tags.toReversed().join(' in ')}: what you go on with belongs to it until you write </parallel>. Other tags that were open there have been closed: open them again.`;
-}
-
 function renderBreak(broken: News['broken'], { safe, dialect }: BlockStyle): string {
   if (broken === undefined) return '';
   if (broken.error.code === TURN_BROKEN_OFF)
@@ -153,7 +143,7 @@ function renderBreak(broken: News['broken'], { safe, dialect }: BlockStyle): str
   const why = safe(clip(errorText(broken.error), MAX_ERROR_SHOWN));
   return broken.at === 0
     ? `Your last turn broke off before you had written anything (${why}). Begin again.`
-    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. ${leftOpen(broken, dialect)}`;
+    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. ${LEFT_OPEN[dialect]}${notWhole(broken.groups)}.`;
 }
 
 /** Workflows that what the agent declared had set off, and that say how they ended. */

@@ -1,7 +1,7 @@
 import type { CallNames } from './calls/call-names.ts';
 import type { CallParser } from './calls/call-parser.ts';
 import { createStepParser } from './step/step-parser.ts';
-import { createSharedTagParser, type SharedParserOptions, type SharedTagParser } from './tags/tag-parser.ts';
+import { createSharedTagParser, type SharedParserOptions, type TagParser } from './tags/tag-parser.ts';
 import { createToolsParser } from './tools/tools-parser.ts';
 
 /** How a model acts: with tags in its text, with native tool calls, or with one native call a turn. */
@@ -24,7 +24,7 @@ export type DialectParserOptions = SharedParserOptions & CallParserOptions;
 export function createDialectParser(
   dialect: Dialect,
   options: DialectParserOptions = {},
-): SharedTagParser | CallParser {
+): TagParser | CallParser {
   return dialect === 'tags' ? createSharedTagParser(options) : createCallDialectParser(dialect, options);
 }
 

@@ -45,10 +45,5 @@ export type ParserEvent =
       readonly type: 'parallel';
       readonly id?: string;
       readonly body: 'open' | 'close';
-      /**
-       * Of one that was opened before a restart, and that the model never closed: nothing waits at its end. `end`: the stream
-       * ended in it, `passed`: the model went on behind it.
-       */
-      readonly left?: 'end' | 'passed';
     }
   | { readonly type: 'fault'; readonly code: FaultCode; readonly message: string };

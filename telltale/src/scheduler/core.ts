@@ -1,6 +1,6 @@
 import { NONE, put } from '../kernel/grow.ts';
 import { forgetFree, found, lack } from './blocked.ts';
-import { awaitsMore, cyclePath, waitsForItself } from './cycles.ts';
+import { cyclePath, waitsForItself } from './cycles.ts';
 import { appear, freeStream, join, seal } from './gates.ts';
 import type { ActionNode, Change, Gate, Graph, Node } from './graph.ts';
 import { deadlock, end, ready, satisfy, skip } from './propagate.ts';
@@ -68,8 +68,7 @@ function place(graph: Graph, node: ActionNode, declaration: Declaration): readon
   if (node.waitsFor.length > 0 && waitsForItself(graph, node))
     return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, []);
   if (node.gates.length > 0 && node.waiting > 0) forgetFree(graph);
-  // In a <parallel> that is gone on in it holds up the stream only where nothing of that can help it.
-  if (declaration.holdsStream && !(node.gates.length > 0 && awaitsMore(graph, node))) {
+  if (declaration.holdsStream) {
     graph.holder = node;
     const changes = node.waiting === 0 ? NONE : freeStream(graph);
     if (changes.length > 0) return changes;
@@ -163,17 +162,14 @@ export function giveUpUnseen(graph: Graph, among?: ReadonlySet<string>, changes:
   return changes;
 }
 
-/** `cut`: the next turn goes on with it. */
-export type TurnEnding = 'well' | 'broken' | 'cut';
+export type TurnEnding = 'well' | 'broken';
 
 /** The model's stream has ended: what was held may go, or has to go without; what waited for a name looks for the last time. */
 export function endTurn(graph: Graph, ended: TurnEnding): Change[] {
   const changes: Change[] = [];
   const { held } = graph;
-  if (ended !== 'cut') {
-    giveUpComing(graph, changes);
-    graph.holder = undefined; // else it is still waited for
-  }
+  giveUpComing(graph, changes);
+  graph.holder = undefined;
   forgetFree(graph);
   if (held === undefined) return changes;
   for (const node of [...held]) {

@@ -128,10 +128,3 @@ export function awaitsMore(graph: Graph, from: Node): boolean {
   }
   return false;
 }
-
-/** The actions that can end before more is said, of all at once. */
-export function movingIn(graph: Graph): readonly string[] {
-  const waiting = endsOfTurn(graph);
-  for (const node of waiting) for (const next of below(node)) if (isPending(next)) waiting.add(next);
-  return [...graph.nodes.values()].flatMap((node) => (waiting.has(node) ? [] : [node.id]));
-}

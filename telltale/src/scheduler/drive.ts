@@ -10,9 +10,9 @@ import { ask, askForEach } from './ask.ts';
 import { isAtRest } from './at-rest.ts';
 import { ring } from './bell.ts';
 import type { TurnEnding } from './core.ts';
-import { awaitsMore as awaits, movingIn } from './cycles.ts';
+import { awaitsMore as awaits } from './cycles.ts';
 import type { SchedulerEdges } from './edges.ts';
-import { endOfGroup, endOfTurn, openGroupAgain } from './end-of-turn.ts';
+import { endOfGroup, endOfTurn } from './end-of-turn.ts';
 import { revived } from './failures.ts';
 import { first, shifted } from './fifo.ts';
 import { spoilGroup } from './gates-of.ts';
@@ -23,13 +23,11 @@ import { resolution } from './resolution.ts';
 import { restore as takeOver } from './restore.ts';
 import { ended, failSession, rollback as undo } from './rollback.ts';
 import { QUEUED, type Run } from './run.ts';
-import type { Loop, Resolution, Scheduler, SchedulerOptions, TurnLeft } from './scheduler.ts';
+import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
 import { whenEnded as callWhenEnded, whenOneEnded as callWhenOneEnded } from './when-ended.ts';
 import type { Works } from './works.ts';
-
-const NOTHING_LEFT: TurnLeft = {};
 
 const METHODS = {
   goOn,
@@ -47,7 +45,6 @@ const METHODS = {
   closed,
   spoil,
   awaitsMore,
-  moving,
   tracked,
   untracked,
   atRest,
@@ -162,9 +159,8 @@ function resolve(this: Works, source: string): Resolution {
   return resolution(this, source);
 }
 
-function turnEnded(this: Works, how: TurnEnding, open: readonly string[] = NONE): void {
+function turnEnded(this: Works, how: TurnEnding): void {
   if (this.life === 'lost') return;
-  for (const group of open) openGroupAgain(this, group);
   endOfTurn(this, how);
   this.goOn();
 }
@@ -175,9 +171,9 @@ function spoil(this: Works, groups: readonly string[]): void {
   this.goOn();
 }
 
-function closed(this: Works, group: string, holdsStream: boolean): void {
+function closed(this: Works, group: string): void {
   if (this.life === 'lost') return;
-  endOfGroup(this, group, holdsStream);
+  endOfGroup(this, group);
   this.goOn();
 }
 
@@ -185,10 +181,6 @@ function awaitsMore(this: Works, id: string): boolean {
   const { graph } = this;
   const node = graph.nodes.get(id) ?? graph.gates?.get(id);
   return node !== undefined && awaits(graph, node);
-}
-
-function moving(this: Works): readonly string[] {
-  return movingIn(this.graph);
 }
 
 function tracked(this: Works): readonly string[] {
@@ -230,14 +222,13 @@ function abandon(this: Works): Promise<void> {
   return new Promise((resolve) => whenIdle(this, resolve));
 }
 
-function restore(this: Works, state: SessionState, left: TurnLeft = NOTHING_LEFT): readonly string[] {
+function restore(this: Works, state: SessionState): void {
   this.starting = true; // nothing starts before all is known again
-  const { failed, holding } = takeOver(this, state, left);
+  const failed = takeOver(this, state);
   this.starting = false;
   if (failed?.error !== undefined) {
     const { id } = failed.action;
     failSession(this, id, revived(failed.error), undefined, { by: id, sparesLater: false });
   }
   this.goOn();
-  return holding;
 }

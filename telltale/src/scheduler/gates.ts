@@ -33,7 +33,10 @@ export function openGate(graph: Graph, id: string, of: Gate['of'], gates: readon
   };
   graph.gates ??= new Map();
   graph.gates.set(id, gate);
-  if (of === 'parallel') unseal(graph, gate);
+  if (of === 'parallel') {
+    graph.unsealed ??= new Set();
+    graph.unsealed.add(gate);
+  }
   appear(graph, gate);
   for (const outer of gates) join(outer, gate);
   return gate;
@@ -64,29 +67,12 @@ export function seal(graph: Graph, gate: Gate, changes: Change[] = []): Change[]
   return changes;
 }
 
-/** It may get members again. */
-export function unseal(graph: Graph, gate: Gate): void {
-  gate.sealed = false;
-  graph.unsealed ??= new Set();
-  graph.unsealed.add(gate);
-}
-
 /** A parallel has closed and holds up the stream: what in it waits for the turn's end would wait for ever. */
 export function closeParallel(graph: Graph, gate: Gate): Change[] {
   if (isClosed(gate)) return [];
   const changes = seal(graph, gate);
   graph.holder = gate;
   return freeStream(graph, changes);
-}
-
-/** The same of all that held up a stream which a restart has cut. */
-export function holdStream(graph: Graph, ids: readonly string[]): Change[] {
-  const open = new Set<Node>(ids.flatMap((id) => graph.nodes.get(id) ?? graph.gates?.get(id) ?? []));
-  graph.holder = {
-    ...{ kind: 'gate', id: '', of: 'parallel', members: [], open, sealed: true, failedBy: undefined },
-    ...{ dependents: [], gates: [] },
-  };
-  return freeStream(graph);
 }
 
 /**

@@ -1,5 +1,4 @@
 import { type ActionState, rollsBack } from '../events/action.ts';
-import { wasCutShort } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { retriesOf } from './retries.ts';
 import type { Run } from './run.ts';
@@ -30,20 +29,5 @@ export function turnOf(state: SessionState, { turn }: ActionState): Run['turn'] 
   if (turn === state.turn && state.turnOpen) return 'open';
   const after =
     turn === state.turn ? state.news : state.turns.find((record) => record.turn === turn + 1)?.news;
-  if (isGoneOnWith(state, turn)) return 'cut';
   return after?.broken === undefined && after?.short === undefined ? 'well' : 'broken';
-}
-
-/** Whether it was cut short, and what goes on with it has not ended, over all restarts. */
-function isGoneOnWith(state: SessionState, turn: number): boolean {
-  const { turns } = state;
-  if (!state.turnOpen && !wasCutShort(state)) return false;
-  let first = turns.length - 1;
-  for (
-    let record = turns[first];
-    first > 0 && record !== undefined && wasCutShort(record);
-    record = turns[first]
-  )
-    first--;
-  return turn >= (turns[first]?.turn ?? state.turn);
 }

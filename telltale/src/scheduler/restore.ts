@@ -1,15 +1,13 @@
 import { type ActionState, hasEnded } from '../events/action.ts';
 import { reviewOf } from '../events/fold-reviews.ts';
-import { wasCutShort } from '../events/fold-turns.ts';
 import { hookedInput } from '../events/hook-marks.ts';
 import type { SessionState } from '../events/state.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { NO_NEEDS } from './bind.ts';
 import { bindingOf } from './binding-of.ts';
 import { endTurn } from './core.ts';
-import { awaitsMore } from './cycles.ts';
 import { expand } from './expand.ts';
-import { holdStream, recall, seal, spoil } from './gates.ts';
+import { recall, seal, spoil } from './gates.ts';
 import { gatesOf, openLoop } from './gates-of.ts';
 import type { Gate } from './graph.ts';
 import { completionOrder, mayRestart, turnOf } from './history.ts';
@@ -19,22 +17,15 @@ import { namedBy } from './named.ts';
 import { nameKey, standingOf } from './names.ts';
 import { apply, finish } from './record.ts';
 import { QUEUED } from './run.ts';
-import type { TurnLeft } from './scheduler.ts';
 import { place } from './take.ts';
 import { undone } from './undo.ts';
 import type { Works } from './works.ts';
 
-export interface TakenOver {
-  /** The failure that was about to end the session, if there is one. */
-  readonly failed: ActionState | undefined;
-  /** Of what held the stream up: what still does. */
-  readonly holding: readonly string[];
-}
-
 /**
- * Takes over what an earlier process left, in the order in which it was declared. No target is called here.
+ * Takes over what an earlier process left, in the order in which it was declared. No target is called here. Returns the
+ * failure that was about to end the session, if there is one.
  */
-export function restore(works: Works, from: SessionState, { open = NONE, held = NONE }: TurnLeft): TakenOver {
+export function restore(works: Works, from: SessionState): ActionState | undefined {
   const { graph } = works;
   const made: Gate[] = [];
   for (const known of from.actions.values()) {
@@ -45,18 +36,9 @@ export function restore(works: Works, from: SessionState, { open = NONE, held = 
   }
   for (const id of completionOrder(from)) works.completed = added(works.completed, id);
   if (from.failing === undefined) makeMissing(works);
-  for (const gate of [...made, ...(graph.unsealed ?? [])])
-    if (!open.includes(gate.id)) apply(works, seal(graph, gate), undefined);
-  const holding = held.filter((id) => holdsOn(works, id));
-  if (holding.length > 0) apply(works, holdStream(graph, holding), undefined);
-  if (!from.turnOpen) apply(works, endTurn(graph, wasCutShort(from) ? 'cut' : 'well'), undefined);
-  return { failed: from.failing === undefined ? undefined : from.actions.get(from.failing), holding };
-}
-
-/** A sync action of a `<parallel>` that is gone on in holds nothing up while it waits for what comes there. */
-function holdsOn({ graph }: Works, id: string): boolean {
-  const node = graph.nodes.get(id);
-  return node === undefined || node.gates.length === 0 || !awaitsMore(graph, node);
+  for (const gate of made) apply(works, seal(graph, gate), undefined);
+  if (!from.turnOpen) apply(works, endTurn(graph, 'well'), undefined);
+  return from.failing === undefined ? undefined : from.actions.get(from.failing);
 }
 
 /**

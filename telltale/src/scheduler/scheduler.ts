@@ -44,16 +44,13 @@ export interface Scheduler {
   /** What a reference of a response stands for. */
   resolve(source: string): Resolution;
   /** The model's stream of this turn has ended: what waits for unknown ids and lists is skipped, `on_turn_end` targets start. */
-  /** `open`: the `<parallel>`s that the next turn goes on in, where it was cut short. */
-  turnEnded(ended: TurnEnding, open?: readonly string[]): void;
-  /** No further action of this `<parallel>` will come. `holdsStream`: nothing more is read before those that did have ended. */
-  closed(group: string, holdsStream: boolean): void;
+  turnEnded(ended: TurnEnding): void;
+  /** No further action of this `<parallel>` will come, and nothing more is read before those that did have ended. */
+  closed(group: string): void;
   /** Something in these `<parallel>`s was kept from acting: what depends on them is skipped. */
   spoil(groups: readonly string[]): void;
   /** Whether it cannot end before the model has said more, or has ended its turn. */
   awaitsMore(id: string): boolean;
-  /** All unfinished actions of which that is not so. */
-  moving(): readonly string[];
   /** Unfinished actions of any turn that are not `fire_and_forget`. */
   tracked(): readonly string[];
   /** Whether all that is unfinished waits for leave to start, or for what does (`rests`): nothing will move by itself. */
@@ -79,18 +76,9 @@ export interface Scheduler {
   abandon(): Promise<void>;
   /**
    * Takes over a folded session after a restart: what had been started without a result is run again with the same
-   * attempt's key if its target is idempotent, else `action.interrupted`; what waited goes on waiting or starts. Returns
-   * what of `held` still holds the stream up.
+   * attempt's key if its target is idempotent, else `action.interrupted`; what waited goes on waiting or starts.
    */
-  restore(state: SessionState, left?: TurnLeft): readonly string[];
-}
-
-/** What the turn left behind that is gone on with after a restart. */
-export interface TurnLeft {
-  /** The `<parallel>`s that the model goes on inside of. */
-  readonly open?: readonly string[];
-  /** What held its stream up, and ends before the model goes on: nothing that is still to come can help it. */
-  readonly held?: readonly string[];
+  restore(state: SessionState): void;
 }
 
 export interface RolledBack {

@@ -23,7 +23,7 @@ export type Coming = Pick<Run, 'turn' | 'undoes'>;
 export function take(works: Works, action: DeclaredAction, cause: Cause | undefined, coming: Coming): void {
   const { id, mode, group, base } = action;
   const holdsStream = mode === 'sync' && base === undefined;
-  // A sync action stands in no parallel but in one that was opened before a restart, so else none is open.
+  // A sync action stands in no <parallel>: those that have not been sealed are closed.
   const { unsealed } = works.graph;
   if (holdsStream && group === undefined && unsealed !== undefined)
     for (const gate of [...unsealed]) apply(works, seal(works.graph, gate), cause);

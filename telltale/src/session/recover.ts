@@ -1,15 +1,11 @@
-import { TURN_CUT_SHORT, wasCutShort } from '../events/fold-turns.ts';
+import { type DeclaredAction, isTracked } from '../events/action.ts';
+import { TURN_CUT_SHORT } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
-import { NONE } from '../kernel/grow.ts';
 import { isLoop, loopOf } from '../scheduler/loops.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
-import { cutBack } from './turn/cut-back.ts';
-import { createDeciding } from './turn/decide-if.ts';
 import { completedWith, finishTurn } from './turn/finish-turn.ts';
 import type { FaultBody } from './turn/group-faults.ts';
-import { groupsOf } from './turn/inside.ts';
-import { goneOnIn, insideNow } from './turn/inside-of.ts';
 import type { Next } from './turn/next.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
 import { setVariables } from './turn/set-variables.ts';
@@ -19,8 +15,8 @@ import { responsesOut } from './turn/settle-actions.ts';
 export type Left =
   /** It is over, and nobody has decided on what follows. */
   | { readonly kind: 'undecided'; readonly heard: Reheard }
-  /** It broke off: what held it up still has to end, and its responses to go out. */
-  | { readonly kind: 'broken'; readonly heard: Reheard; readonly held: readonly string[] }
+  /** It broke off: what held its stream up still has to end, and its responses to go out. */
+  | { readonly kind: 'broken'; readonly heard: Reheard }
   /** Its final response is on the log, and the session's end is not. */
   | { readonly kind: 'final'; readonly text: string };
 
@@ -30,21 +26,17 @@ export type Left =
  */
 export function recover(context: SessionContext, promptTokens: number): Left | undefined {
   const { state, log, scheduler, model } = context;
-  const deciding = createDeciding(context);
-  const cut = state.turnOpen ? cutBack(context, deciding) : {};
-  const inside = insideNow(context, cut.kept); // where the model goes on, and not where it was
-  const held = scheduler.restore(state, {
-    ...{ open: groupsOf(inside), held: heldUpBy(state, inside.closed) },
-  });
+  scheduler.restore(state);
   if (state.turn === 0) return undefined;
   const { response } = state;
   if (response?.final === true && response.turn === state.turn) return { kind: 'final', text: response.text };
-  const heard = rehear(context, cut, deciding);
+  const heard = rehear(context);
   if (!state.turnOpen) {
-    scheduler.turnEnded(wasCutShort(state) ? 'cut' : 'well');
-    if (state.news.broken === undefined) return { kind: 'undecided', heard };
+    const isBroken = state.news.broken !== undefined;
+    scheduler.turnEnded(isBroken ? 'broken' : 'well');
+    if (!isBroken) return { kind: 'undecided', heard };
     tellLost(context, heard);
-    return { kind: 'broken', heard, held };
+    return { kind: 'broken', heard };
   }
   const usage = countUsage(state, promptTokens);
   const cost_usd = costWith(model, usage);
@@ -57,26 +49,20 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
     return { kind: 'undecided', heard };
   }
   tellFaults(context, heard);
-  // The model goes on inside of these: by then they could come to something else.
-  for (const decided of heard.decided) log.append(decided);
   setLast(context, heard);
   sayThoughts(context, heard);
   tellLost(context, heard);
-  const error = {
-    code: TURN_CUT_SHORT,
-    message: heard.doubt ? `${CUT_SHORT} ${IN_DOUBT}` : CUT_SHORT,
-    retryable: true,
-  };
-  log.append({ type: 'turn.failed', error, retry_in: 0, ...goneOnIn(context, cut), usage, cost_usd });
-  scheduler.turnEnded('cut');
-  return { kind: 'broken', heard, held };
+  const error = { code: TURN_CUT_SHORT, message: CUT_SHORT, retryable: true };
+  const { groups } = heard;
+  const within = groups.length === 0 ? {} : { groups };
+  log.append({ type: 'turn.failed', error, retry_in: 0, ...within, usage, cost_usd });
+  scheduler.spoil(groups);
+  scheduler.turnEnded('broken');
+  return { kind: 'broken', heard };
 }
 
 const CUT_SHORT =
   'You were cut short: the runtime was restarted, or let go of the session while it waited for a person.';
-
-const IN_DOUBT =
-  'Your turn was in doubt by then, and what you go on with belongs to it: it does not act either. End it at once, and act in the turn after it.';
 
 /**
  * Writes down the faults of the turn that are not on the log yet: they go there behind the text they are about, and one
@@ -121,7 +107,7 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
     case 'undecided':
       return finishTurn(context, left.heard);
     case 'broken':
-      await heldEnded(context, left.held);
+      await heldEnded(context);
       await responsesOut(context, left.heard.responses);
       return { kind: 'turn' };
     case 'final': {
@@ -137,10 +123,8 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
  * Waits until what held the last turn's stream up has ended. Whoever has a word for the agent while all that is left
  * waits for people, perhaps for days, is heard before that.
  */
-async function heldEnded(
-  { scheduler, reviews, stop }: SessionContext,
-  held: readonly string[],
-): Promise<void> {
+async function heldEnded({ scheduler, reviews, stop, state }: SessionContext): Promise<void> {
+  const held = heldUpBy(state);
   let isOver = held.length === 0;
   while (!isOver && stop.reason === undefined && !reviews.isSpokenTo())
     await reviews.untilSpokenTo((done) =>
@@ -151,20 +135,15 @@ async function heldEnded(
     );
 }
 
-/**
- * What has not ended and held the last turn's stream up: its sync actions, and the `<parallel>`s that it closed, though they
- * may have been opened in a turn that it goes on with.
- */
-function heldUpBy(state: SessionState, closed: readonly string[]): readonly string[] {
-  const held = new Set<string>();
-  for (const id of state.open) {
-    const known = state.actions.get(id);
-    if (known === undefined) continue;
-    const { action, turn } = known;
-    if (turn === state.turn && action.mode === 'sync' && action.base === undefined) held.add(id);
-    for (const { group, within = NONE } of isLoop(action) ? loopOf(action).actions : [action])
-      for (const each of group === undefined ? NONE : [group, ...within])
-        if (closed.includes(each)) held.add(each);
-  }
-  return [...held];
+/** What has not ended of its sync actions, and of its `<parallel>`s that were closed. */
+function heldUpBy({ open, actions, turn, news }: SessionState): readonly string[] {
+  const inClosed = ({ group }: DeclaredAction) =>
+    group !== undefined && news.broken?.groups?.includes(group) !== true;
+  return [...open].filter((id) => {
+    const known = actions.get(id);
+    if (known?.turn !== turn || !isTracked(known.action)) return false;
+    const { action } = known;
+    if (action.mode === 'sync' && action.base === undefined) return true;
+    return (isLoop(action) ? loopOf(action).actions : [action]).some(inClosed);
+  });
 }

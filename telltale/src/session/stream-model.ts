@@ -27,6 +27,8 @@ export interface Asker {
   readonly streamed: { readonly reasoned: number } | undefined;
   /** What was heard of it and is not on the log. */
   readonly spoken: { readonly pending: string };
+  /** The `<parallel>`s that are open in it. */
+  readonly groups: readonly string[];
 }
 
 /** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */

@@ -9,13 +9,9 @@ import { isLoop } from '../scheduler/loops.ts';
 
 /**
  * What the model asked for, with the defaults of its template: ready for the log. `groups` are the `<parallel>`s that it
- * stands in, innermost last; `maySync`: whether that one was opened before a restart, so that a sync action in it stays one.
+ * stands in, innermost last.
  */
-export type ToAction = (
-  intent: ActionIntent,
-  groups: readonly string[],
-  maySync?: boolean,
-) => Result<DeclaredAction>;
+export type ToAction = (intent: ActionIntent, groups: readonly string[]) => Result<DeclaredAction>;
 
 type Template = AgentManifest['action_templates'][string];
 type Defaults = Partial<Omit<DeclaredAction, 'id' | 'parameters'>> & { readonly parameters?: JsonObject };
@@ -38,7 +34,7 @@ export function createToAction(templates: AgentManifest['action_templates']): To
     return full.name === undefined ? err(nameMissing(intent.id, template)) : ok(full);
   };
 
-  return (intent, groups, maySync = false) => {
+  return (intent, groups) => {
     const { template } = intent;
     if (template === undefined && groups.length === 0 && intent.compensate === undefined)
       return intent.name === undefined
@@ -59,7 +55,7 @@ export function createToAction(templates: AgentManifest['action_templates']): To
       ...(compensate === undefined ? {} : { compensate: compensate.value }),
       kind: intent.kind ?? base?.kind ?? 'tool',
       // In <parallel> every action is async, whatever its template says: its close waits for all of them.
-      mode: group === undefined || (maySync && mode === 'sync') ? mode : 'async',
+      mode: group === undefined ? mode : 'async',
       name,
       parameters:
         base?.parameters === undefined ? intent.parameters : { ...base.parameters, ...intent.parameters },

@@ -219,7 +219,7 @@ describe('groups', () => {
     expect(s.running()).toEqual([]);
     s.declare('b', { group: 'g' });
     let closed = false;
-    s.scheduler.closed('g', true);
+    s.scheduler.closed('g');
     s.scheduler.whenEnded(['g'], () => {
       closed = true;
     });
@@ -245,7 +245,7 @@ describe('groups', () => {
     s.declare('b', { group: 'g' });
     s.declare('z', { depends_on: ['g'] });
     let closed = false;
-    s.scheduler.closed('g', true);
+    s.scheduler.closed('g');
     s.scheduler.whenEnded(['g'], () => {
       closed = true;
     });
@@ -281,7 +281,7 @@ describe('groups', () => {
     s.declare('a', { group: 'g', depends_on: ['later'] });
     s.declare('b', { group: 'g', name: 'mail' });
     let closed = false;
-    s.scheduler.closed('g', true);
+    s.scheduler.closed('g');
     s.scheduler.whenEnded(['g'], () => {
       closed = true;
     });
@@ -302,7 +302,7 @@ describe('groups', () => {
 
   test('a group nobody has heard of has ended', () => {
     let ended = false;
-    stage().scheduler.closed('g', true);
+    stage().scheduler.closed('g');
     stage().scheduler.whenEnded(['g'], () => {
       ended = true;
     });

@@ -202,7 +202,7 @@ describe('foreach', () => {
     s.declare('list');
     loop(s, '$list', action('page', { group: 'g' }));
     let closed = false;
-    s.scheduler.closed('g', true);
+    s.scheduler.closed('g');
     s.scheduler.whenEnded(['g'], () => {
       closed = true;
     });
@@ -218,7 +218,7 @@ describe('foreach', () => {
     loop(s, '$nope', action('page', { group: 'g' }));
     loop(s, '$list', action('text', { group: 'h' }));
     const over: string[] = [];
-    for (const id of ['g', 'h']) s.scheduler.closed(id, true);
+    for (const id of ['g', 'h']) s.scheduler.closed(id);
     for (const id of ['g', 'page', 'h', 'text']) s.scheduler.whenEnded([id], () => over.push(id));
     expect(over).toEqual(['g', 'page']);
     await s.scheduler.cancel('enough', ['text']);
@@ -416,7 +416,7 @@ describe('a foreach whose list is declared behind it', () => {
     const s = stage();
     loop(s, '$list', { ...page, group: 'g' });
     let closed = false;
-    s.scheduler.closed('g', true);
+    s.scheduler.closed('g');
     s.scheduler.whenEnded(['g'], () => {
       closed = true;
     });
@@ -459,7 +459,7 @@ describe('a foreach whose list is declared behind it', () => {
     await s.complete('a');
     loop(s, '$more', action('text', { group: 'g' }));
     outside.more = [1];
-    s.scheduler.closed('g', true);
+    s.scheduler.closed('g');
     s.scheduler.whenEnded(['g'], () => undefined);
     expect(s.running()).toEqual(['text[0]']);
     expect(s.story().filter((line) => /fault|skipped/.test(line))).toEqual([]);
@@ -558,7 +558,7 @@ describe('where the stream waits for what a foreach makes, and that would wait f
   const skips = (s: Stage) => s.story().filter((line) => line.startsWith('skipped'));
   const over = (s: Stage, id: string) => {
     const told: string[] = [];
-    s.scheduler.closed(id, true);
+    s.scheduler.closed(id);
     s.scheduler.whenEnded([id], () => told.push(id));
     return told;
   };

@@ -35,8 +35,8 @@ type Step =
     }
   | { readonly do: 'end'; readonly which: number; readonly how: 'well' | 'badly' }
   | { readonly do: 'advance'; readonly ms: number }
-  /** A `</parallel>`; `holdsStream`: the stream waits for its actions. */
-  | { readonly do: 'close_group'; readonly holdsStream: boolean }
+  /** A `</parallel>`. */
+  | { readonly do: 'close_group' }
   | { readonly do: 'end_turn'; readonly how: 'well' | 'broken' }
   | { readonly do: 'cancel'; readonly back: number | 'group' }
   | { readonly do: 'cancel_all' }
@@ -91,7 +91,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant('close_group' as const), holdsStream: fc.boolean() }),
+    arbitrary: fc.constant({ do: 'close_group' as const }),
   },
   {
     weight: 2,
@@ -228,7 +228,7 @@ async function play(
         break;
       case 'close_group': {
         const group = `g${groups++}`;
-        s.scheduler.closed(group, at.holdsStream);
+        s.scheduler.closed(group);
         watch(group);
         break;
       }

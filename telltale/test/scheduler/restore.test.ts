@@ -143,6 +143,7 @@ describe('after a restart', () => {
     before.declare('z', { depends_on: ['g'], parameters: { k: '$k' } });
     await before.complete('a', 'value');
     const after = restart(before);
+    after.scheduler.turnEnded('broken');
     await after.complete('b');
     expect(after.call('z').input).toEqual({ k: 'value' });
     after.declare('y', { depends_on: ['g'] });

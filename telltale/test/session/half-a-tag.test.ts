@@ -43,7 +43,9 @@ describe('a log that ends in half a tag, or in code', () => {
     expect([result.result, acted(declared(all)), faultsIn(all)]).toEqual([
       ...['All done.', ['a', ...stood, 'z'], []],
     ]);
-    expect(prompts[0]).toContain(`broke off after ${act('a').length + before.length} characters`);
+    expect(prompts[0]).toContain(
+      `broke off after ${act('a').length + before.length + half.length} characters`,
+    );
   });
 
   it.each(HALVES)('%s%s is said whole by a model that goes on word for word: %s', async (...given) => {

@@ -25,7 +25,7 @@ export const wordForWord = (...turns: readonly string[]): Model => scripted(turn
 type Agent = Omit<Parameters<typeof defineAgent>[0], 'name' | 'tools'>;
 
 /** An agent with a tool that gives the id of the action that calls it. */
-export const agentWith = (given: Agent) => {
+const agentWith = (given: Agent) => {
   const run = defineTool({
     name: 'run',
     idempotent: true,

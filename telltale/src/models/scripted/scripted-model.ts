@@ -2,8 +2,10 @@ import { type Clock, createSystemClock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from '../model.ts';
 import { modelCancelled, modelFailed } from '../model-errors.ts';
+import { saidBefore } from '../said-before.ts';
 import { expectPrompt, nameOfTurn } from './expect-prompt.ts';
 import { type Pour, pour, wait } from './pour.ts';
+import { restOfTurn } from './rest-of-turn.ts';
 import { DEFAULT_CHUNK, type Script, type ScriptTurn } from './script.ts';
 import { turnText } from './turn-text.ts';
 
@@ -18,8 +20,8 @@ export interface ScriptedModelOptions extends Omit<Script, 'turns'> {
 const FREE = { input: 0, output: 0 };
 
 /**
- * A model that says what it is told to say: turn N of a session is entry N, from behind what was said of it before a
- * restart. It keeps nothing between calls, so any number of sessions may share it. The sink is never called before `stream` has returned.
+ * A model that says what it is told to say: turn N of a session is entry N. After a restart it goes on with what is still
+ * to be said of that. It keeps nothing between calls, so any number of sessions may share it. The sink is never called before `stream` has returned.
  */
 export function createScriptedModel(options: ScriptedModelOptions): Model {
   const { id = 'scripted', clock = createSystemClock(), contextWindow } = options;
@@ -65,7 +67,7 @@ async function play(
   script: Omit<Script, 'turns'>,
   clock: Clock,
 ): Promise<boolean> {
-  const { signal, said = 0 } = request;
+  const { signal } = request;
   const isFresh = !isGoingOn(request);
   if (isFresh && turn.delayMs !== undefined && !(await wait(turn.delayMs, clock, signal))) return false;
   const common: Omit<Pour, 'text' | 'push'> = {
@@ -78,10 +80,15 @@ async function play(
     const reasoned = await pour({ ...common, text: turn.reasoning, push: (delta) => sink.reasoning(delta) });
     if (!reasoned) return false;
   }
-  const text = turnText(turn, request.turn);
-  const { failAfter = text.length } = turn;
-  const left = text.slice(said, Math.max(said, failAfter));
-  return pour({ ...common, text: left, push: (delta) => sink.text(delta) });
+  return pour({ ...common, text: stillToSay(turn, request), push: (delta) => sink.text(delta) });
+}
+
+function stillToSay(turn: ScriptTurn, request: ModelRequest): string {
+  const text = turnText(turn, request.turn).slice(0, turn.failAfter);
+  const { said = 0 } = request;
+  if (said === 0) return text;
+  const parts = saidBefore(request)?.map(({ length }) => length) ?? [said];
+  return parts.reduce(restOfTurn, text);
 }
 
 function endOf(turn: ScriptTurn, number: number, id: string): ModelEnd {

@@ -44,16 +44,6 @@ export function createIdBook(ids: Set<string>): IdBook {
   return { ids, positions: undefined, log: NONE, ifs: NONE, elses: NONE, foreachFrom: -1, next };
 }
 
-/** For a turn that goes on with one that was cut short: what was taken there is, and in the branches that it was taken in. */
-export function goOnInBook(book: IdBook, before: IdBook): void {
-  for (const id of before.ids) book.ids.add(id);
-  const ifs = before.ifs.map((branches) => ({ ...branches }));
-  book.positions = before.positions === undefined ? undefined : new Map(before.positions);
-  book.log = [...before.log];
-  book.ifs = ifs;
-  book.elses = ifs.filter(({ thenTo }) => thenTo >= 0);
-}
-
 /** For the next turn of the same session: no branch is open, and what was taken in any is taken. */
 export function renewIdBook(book: IdBook): void {
   book.positions = undefined;

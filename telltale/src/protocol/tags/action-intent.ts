@@ -5,7 +5,7 @@ import { makeIntent } from '../envelope/make-intent.ts';
 import type { ActionIntent } from '../intents.ts';
 import { AS, ATTRIBUTE_NAMES, FINAL, ID, IN, KEY, MODE, TEST, TYPE } from './attribute-names.ts';
 import type { Attributes } from './attributes.ts';
-import { type Elements, frameAt } from './elements.ts';
+import type { Elements } from './elements.ts';
 import { badValue, type Fault, repeatedAttribute, unknownAttribute, unreadableAttributes } from './faults.ts';
 import type { TagName } from './tag-names.ts';
 
@@ -72,19 +72,7 @@ export function actionIntent(
   const { place, last } = elements;
   const type = attributes.values[TYPE];
   const asked = attributes.values[MODE];
-  const inParallel =
-    last.parallel >= 0 &&
-    (body.template === undefined || asked !== undefined) &&
-    !(asked === 'sync' && isGoneOn(elements));
+  const inParallel = last.parallel >= 0 && (body.template === undefined || asked !== undefined);
   const kind = type === 'context_feed' ? 'internal' : type;
   return makeIntent(kind, inParallel ? 'async' : asked, body, id, place, repaired);
-}
-
-/**
- * Whether the `<parallel>` around was opened before a restart. Who writes `sync` there means that what follows waits: a
- * model that begins anew takes the `<parallel>` for closed.
- */
-function isGoneOn(elements: Elements): boolean {
-  const frame = frameAt(elements, elements.last.parallel);
-  return frame?.name === 'parallel' && frame.goneOn === true;
 }

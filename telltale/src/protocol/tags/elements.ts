@@ -4,10 +4,9 @@ import type { ElementName } from './tag-names.ts';
 
 export type Frame =
   | { readonly name: 'thought' | 'response' }
-  /** `goneOn`: opened in a turn that was cut short, and which the model may take for closed. */
-  | { readonly name: 'if'; readonly test: string; inElse: boolean; goneOn?: boolean }
+  | { readonly name: 'if'; readonly test: string; inElse: boolean }
   | { readonly name: 'foreach'; readonly list: string; readonly as: string; readonly actions: ActionIntent[] }
-  | { readonly name: 'parallel'; readonly id: string | undefined; goneOn?: boolean };
+  | { readonly name: 'parallel'; readonly id: string | undefined };
 
 /**
  * What is open. Plain fields, kept up to date, rather than getters: an object literal with a getter has a shape of its

@@ -13,10 +13,9 @@ import {
   noBody,
   unsealed,
 } from './faults.ts';
-import { openAgain } from './open-elements.ts';
 import { type BodyTag, isControl } from './tag-names.ts';
 import { COUNTED, endRun, type Meaning, NEEDS_BODY, newRun, type Turn } from './turn.ts';
-import { closeAbove, closeElement, openElement } from './turn-elements.ts';
+import { closeAbove, openElement } from './turn-elements.ts';
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -74,11 +73,6 @@ function openControl(turn: Turn, tag: ReadTag, selfClosing: boolean, at: number)
     const list = values[IN] ?? '';
     openElement(turn, { name, list, as: values[AS] ?? 'item', actions: [] }, undefined, selfClosing, at);
   } else if (name === 'parallel') {
-    if (values[ID] !== undefined && openAgain(turn, values[ID], at)) {
-      if (selfClosing) closeElement(turn, name, at);
-      else newRun(turn, false);
-      return COUNTED;
-    }
     const id = groupId(turn, values[ID], at);
     const event = { type: 'parallel', ...(id === undefined ? {} : { id }), body: 'open' } as const;
     openElement(turn, { name, id }, event, selfClosing, at);
@@ -86,7 +80,6 @@ function openControl(turn: Turn, tag: ReadTag, selfClosing: boolean, at: number)
     const frame = frameAt(elements, branch);
     if (frame?.name === 'if') {
       frame.inElse = true;
-      if (frame.goneOn === true) frame.goneOn = false; // the model goes on with it: it has to close it, too
       elseIf(book);
       emit(output, { type: 'if', test: frame.test, body: 'else' }, at);
     }

@@ -34,7 +34,7 @@ export function placement(
   if (place === 'response' && !(acts && actionsIn.includes('response'))) return isText(notInResponse(name));
   if (name === 'result' || name === 'context_feed') return isText(reservedTag(name));
   if (name === 'response') {
-    const stands = innermost === undefined || innermost === 'if' || lineIsBlank || isGoneOn(elements);
+    const stands = innermost === undefined || innermost === 'if' || lineIsBlank;
     return stands ? undefined : isText(responseNotHere());
   }
   if (!acts) return undefined;
@@ -44,10 +44,4 @@ export function placement(
     return frame?.name === 'if' && !frame.inElse ? undefined : isText(strayElse(), true);
   }
   return isControl(name) && elements.last.foreach >= 0 ? isText(controlInForeach(name), true) : undefined;
-}
-
-/** Whether the innermost element was opened before a restart: a model that begins anew stands in nothing. */
-function isGoneOn(elements: Elements): boolean {
-  const frame = frameAt(elements, elements.stack.length - 1);
-  return frame?.name === 'parallel' && frame.goneOn === true;
 }

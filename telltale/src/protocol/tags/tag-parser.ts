@@ -1,14 +1,11 @@
 import { withMethods } from '../../kernel/with-methods.ts';
-import { goOnInBook, type IdBook } from '../envelope/id-book.ts';
 import type { ParserEvent, Place } from '../intents.ts';
 import { textEvent } from '../prose/output.ts';
 import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
 import { goesOn } from './body-scan.ts';
-import { PROSE } from './markdown.ts';
-import { beginInside, type InsideElement } from './open-elements.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
-import { bodyOf, createReader, forgetActions, type Reader, renewReader, TAIL, TEXT } from './reader-state.ts';
+import { bodyOf, createReader, forgetActions, type Reader, renewReader } from './reader-state.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */
@@ -59,50 +56,23 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
 
 export interface SharedParserOptions extends Omit<TagParserOptions, 'key'> {
   readonly key?: string | undefined;
-  /** What the turn goes on inside of, where it goes on with one that was cut short. */
-  readonly inside?: readonly InsideElement[] | undefined;
-  /** The ids that were given out there. */
-  readonly book?: IdBook | undefined;
-  /** Whether it goes on with one that was in doubt. */
-  readonly doubt?: boolean;
-}
-
-export interface Unfinished {
-  /** A tag, an action or metadata. */
-  readonly tag: boolean;
-  readonly foreach: boolean;
-  /** Code, or a run of backticks or tildes that may begin some. */
-  readonly code: boolean;
-  /** The line of a closing tag in code, which counts if nothing else follows there. */
-  readonly line: boolean;
-}
-
-export interface SharedTagParser extends TagParser {
-  /** What was read in part only. */
-  unfinished(): Unfinished;
-  /** The ids that are given out: for who goes on with the turn. */
-  book(): IdBook;
 }
 
 /** One whose methods are called on it, for each session: 200 bytes less. */
-export function createSharedTagParser(options: SharedParserOptions): SharedTagParser {
-  const parser = withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
-  if (options.inside !== undefined) beginInside(parser.reader, options.inside);
-  if (options.book !== undefined) goOnInBook(parser.reader.turn.book, options.book);
-  if (options.doubt === true) parser.reader.turn.doubt = true;
-  return parser;
+export function createSharedTagParser(options: SharedParserOptions): TagParser {
+  return withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
 }
 
 interface Counter {
   consumed: number;
 }
 
-interface OwnParser extends SharedTagParser, Counter {
+interface OwnParser extends TagParser, Counter {
   consumed: number;
   readonly reader: Reader;
 }
 
-const METHODS = { push, end, renew, inDoubt, unfinished, book };
+const METHODS = { push, end, renew, inDoubt };
 
 const fieldsOf = (options: SharedParserOptions) => ({
   consumed: 0,
@@ -157,19 +127,4 @@ function renew(this: OwnParser): void {
 
 function inDoubt(this: OwnParser): boolean {
   return this.reader.turn.doubt;
-}
-
-function unfinished(this: OwnParser): Unfinished {
-  const { mode, turn, md } = this.reader;
-  const line = mode === TAIL;
-  return {
-    tag: mode !== TEXT && !line,
-    foreach: turn.elements.last.foreach >= 0,
-    code: md.code !== PROSE || md.run > 0,
-    line,
-  };
-}
-
-function book(this: OwnParser): IdBook {
-  return this.reader.turn.book;
 }

@@ -41,10 +41,8 @@ export function closeAbove(turn: Turn, index: number, ending: Ending, at: number
 function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void {
   const { output, book } = turn;
   const { name } = frame;
-  if (ending === 'truncated') {
-    if (!isGoneOn(frame)) emit(output, truncated(name), at);
-  } else if (ending === 'left_open' && !isGoneOn(frame))
-    emit(output, name === 'thought' ? thoughtLeftOpen() : leftOpen(name), at);
+  if (ending === 'truncated') emit(output, truncated(name), at);
+  else if (ending === 'left_open') emit(output, name === 'thought' ? thoughtLeftOpen() : leftOpen(name), at);
   switch (frame.name) {
     case 'thought':
     case 'response':
@@ -57,9 +55,7 @@ function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void 
       return;
     case 'parallel': {
       const id = frame.id === undefined ? {} : { id: frame.id };
-      const isLeft = ending !== 'closed' && frame.goneOn === true;
-      const left = isLeft ? ({ left: ending === 'truncated' ? 'end' : 'passed' } as const) : {};
-      emit(output, { type: 'parallel', ...id, body: 'close', ...left }, at);
+      emit(output, { type: 'parallel', ...id, body: 'close' }, at);
       return;
     }
     case 'foreach': {
@@ -70,7 +66,3 @@ function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void 
     }
   }
 }
-
-/** Whether it was opened in the turn that this one goes on with: nobody need close it. */
-const isGoneOn = (frame: Frame): boolean =>
-  (frame.name === 'if' || frame.name === 'parallel') && frame.goneOn === true;

@@ -1,6 +1,5 @@
 import { showsTag } from '../../events/shows-tag.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
-import { truncated } from '../../protocol/tags/faults.ts';
 import { badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
 import { decideIf } from './decide-if.ts';
 import { declare, loop } from './declare.ts';
@@ -84,20 +83,14 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
         openGroup(hearing, event.id, context.state.turn);
         return;
       }
-      // As it would be told without the restart: what was still to come there was not heard.
-      if (event.left === 'end' && brokeOff(hearing)) tell(hearing, truncated('parallel'), consumed);
       const wasEmpty = isEmpty(hearing);
       const group = closeGroup(hearing);
       if (group === undefined) return;
-      if (event.left !== undefined) {
-        context.scheduler.closed(group, false);
-        return;
-      }
-      // The log says that it was closed: who takes it up while it is waited for is not inside of it. But what follows in
-      // place of an end tag is held back, and is on the log when it is acted on.
+      // The log says that it was closed: after a restart it counts as whole. But what follows in place of an end tag is held
+      // back, and is on the log when it is acted on.
       if (!wasEmpty && !hearing.endsUntagged) writeOutput(spoken, consumed);
       hearing.endsUntagged = false;
-      context.scheduler.closed(group, true);
+      context.scheduler.closed(group);
       waitFor(hearing, group);
       return;
     }
@@ -161,14 +154,6 @@ const isNewTag = (event: ParserEvent): boolean =>
   event.type === 'parallel'
     ? event.body === 'open'
     : event.type !== 'text' && event.type !== 'delta' && event.type !== 'close' && event.type !== 'fault';
-
-/** Whether the model's stream has ended, and did not come to its own end. */
-function brokeOff({ streamed, cutFor }: Hearing): boolean {
-  if (streamed === undefined) return false;
-  const { ended } = streamed;
-  if (!ended.ok) return cutFor === undefined;
-  return cutFor === 'turn_too_long' || cutFor === 'buffer_full' || ended.value.finish === 'length';
-}
 
 /** Holds back what follows until the action or group has ended. */
 function waitFor(hearing: Hearing, id: string): void {

@@ -5,7 +5,6 @@ import { NONE } from '../../kernel/grow.ts';
 import type { SessionContext } from '../context.ts';
 import { isTag } from './act.ts';
 import type { Heard } from './hearing-state.ts';
-import { OUTSIDE } from './inside.ts';
 import { createTurnParser } from './turn-parser.ts';
 
 /**
@@ -32,6 +31,6 @@ function brokenOff(turns: readonly TurnRecord[]): readonly string[] {
 
 function hasTag(context: SessionContext, part: string): boolean {
   if (context.calls !== undefined) return part.includes(FRAME_MARK);
-  const parser = createTurnParser(context, new Set(), OUTSIDE);
+  const parser = createTurnParser(context, new Set());
   return parser.push(part).some(isTag) || parser.end().some(isTag);
 }

@@ -16,14 +16,6 @@ export function renewBranches(branches: Branches): void {
   branches.openIfs = NONE;
 }
 
-/** Inside of these `<if>`s, where the turn goes on with one that was cut short. */
-export function goOnInside(branches: Branches, ifs: Branches['openIfs']): void {
-  for (const { live, other } of ifs) {
-    branches.openIfs = added(branches.openIfs, { live, other });
-    branches.branchHolds = live;
-  }
-}
-
 /** `decide` is asked only where the `<if>` itself counts; undefined: nobody knows, and neither branch counts. */
 export function openBranch(branches: Branches, decide: () => boolean | undefined): void {
   const held = branches.branchHolds ? decide() : undefined;

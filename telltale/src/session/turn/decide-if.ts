@@ -3,18 +3,6 @@ import type { SessionContext } from '../context.ts';
 
 const FIELD = /\bmetadata\.([A-Za-z_]\w*)/g;
 
-/** Decides tests of a turn that is read again, each by its number there: once, however often it is read. */
-export type Deciding = (nth: number, test: string) => Decision;
-
-export function createDeciding(context: Pick<SessionContext, 'works' | 'manifest' | 'state'>): Deciding {
-  const made = new Map<number, Decision>();
-  return (nth, test) => {
-    const decided = made.get(nth) ?? decideIf(context, test);
-    made.set(nth, decided);
-    return decided;
-  };
-}
-
 /** Decides the test of an `<if>`. That a field is declared and not set is said: "no such key" reads as a wrong name. */
 export function decideIf(
   { works, manifest, state }: Pick<SessionContext, 'works' | 'manifest' | 'state'>,

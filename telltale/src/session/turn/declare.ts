@@ -4,7 +4,7 @@ import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import type { SessionContext } from '../context.ts';
 import { faultIn } from './group-faults.ts';
-import { fillGroups, isGoneOn, withoutEmpty } from './groups.ts';
+import { fillGroups, withoutEmpty } from './groups.ts';
 import { cut, type Hearing } from './hearing-state.ts';
 import { record, writeOutput } from './spoken.ts';
 import { noteUnused } from './unused-ids.ts';
@@ -13,9 +13,7 @@ import { noteUnused } from './unused-ids.ts';
 export function declare(hearing: Hearing, intent: ActionIntent, consumed: number): string | undefined {
   const { context, groups, spoken } = hearing;
   fillGroups(hearing);
-  const group = groups.at(-1);
-  const inGoneOn = isGoneOn(hearing);
-  const action = context.edges.prepared.toAction(intent, groups, inGoneOn);
+  const action = context.edges.prepared.toAction(intent, groups);
   if (!action.ok) {
     noteUnused(hearing, intent);
     refuse(hearing, notMade(action.error), consumed);
@@ -29,9 +27,7 @@ export function declare(hearing: Hearing, intent: ActionIntent, consumed: number
   const declared = hearing.completed && !isTracked(asked) ? inTurn(asked) : asked;
   const { id, mode } = declared;
   context.scheduler.declare(declared, context.log.here());
-  if (mode !== 'sync' || (group !== undefined && !inGoneOn)) return undefined;
-  // Inside of a <parallel> a stream is never cut: one that goes on word for word has more to say there.
-  if (group !== undefined) return context.scheduler.awaitsMore(id) ? undefined : id;
+  if (mode !== 'sync' || groups.length > 0) return undefined;
   if (context.manifest.protocol.on_sync === 'buffer') return id;
   // The model is shown the result at once: no tokens are spent on guessing it.
   hearing.observed = id;

@@ -1,15 +1,12 @@
 import type { DeclaredAction } from '../../events/action.ts';
 import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
-import { groupsOf, type Inside, OUTSIDE } from './inside.ts';
 import { keptFromActing } from './kept-from-acting.ts';
 
 /** The `<parallel>`s of a turn. */
 export interface Groups {
   /** Those that are open, innermost last; one without an id gets one that no model can write. */
   groups: readonly string[];
-  /** How many of them, from the outermost on, were opened in the turn that this one goes on with. */
-  goneOn: number;
   /** How many of them, from the outermost on, a fault has named already: whatever they are part of is told once. */
   spoilt: number;
   parallels: number;
@@ -21,28 +18,15 @@ export interface Groups {
 }
 
 export const createGroups = (): Groups => ({
-  ...{ groups: NONE, goneOn: 0, spoilt: 0, parallels: 0, emptyGroups: undefined },
+  ...{ groups: NONE, spoilt: 0, parallels: 0, emptyGroups: undefined },
 });
 
 export function renewGroups(groups: Groups): void {
   groups.groups = NONE;
-  groups.goneOn = 0;
   groups.spoilt = 0;
   groups.parallels = 0;
   groups.emptyGroups = undefined;
 }
-
-/** For a turn that goes on with one that was cut short inside of some. */
-export function goOnInGroups(groups: Groups, inside: Inside): void {
-  if (inside === OUTSIDE) return;
-  groups.groups = groupsOf(inside);
-  groups.goneOn = groups.groups.length;
-  groups.parallels = inside.parallels;
-  groups.emptyGroups = new Set(inside.emptyGroups);
-}
-
-/** Whether the innermost was opened in the turn that this one goes on with. */
-export const isGoneOn = ({ groups, goneOn }: Groups): boolean => groups.length > 0 && groups.length <= goneOn;
 
 const unnamed = (turn: number, nth: number): string => `parallel:${turn}.${nth}`;
 const isUnnamed = (group: string): boolean => group.includes(':');
@@ -63,7 +47,6 @@ export const isEmpty = ({ groups, emptyGroups }: Groups): boolean =>
 export function closeGroup(groups: Groups): string | undefined {
   const group = groups.groups.at(-1);
   groups.groups = withoutLast(groups.groups);
-  groups.goneOn = Math.min(groups.goneOn, groups.groups.length);
   groups.spoilt = Math.min(groups.spoilt, groups.groups.length);
   if (group !== undefined && isUnnamed(group)) groups.emptyGroups?.delete(group);
   return group;
@@ -84,7 +67,7 @@ export function followGroups(groups: Groups, event: ParserEvent, turn: number): 
 }
 
 /** Whether it asks for something, be it in vain. */
-export const asksFor = (event: ParserEvent): boolean =>
+const asksFor = (event: ParserEvent): boolean =>
   event.type === 'action' ||
   event.type === 'foreach' ||
   (event.type === 'fault' && keptFromActing([event]).length > 0);

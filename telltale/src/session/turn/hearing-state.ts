@@ -66,6 +66,7 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedF
   /** Made once something is held back: in most turns nothing is. */
   gate: Gate | undefined;
   readonly spoken: Spoken;
+  groups: readonly string[];
   /** What it has said of elements that are open. */
   openSpeech(): OpenSpeech | undefined;
   responses: readonly HeardResponse[];

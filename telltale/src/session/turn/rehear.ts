@@ -1,16 +1,13 @@
-import type { EventBody } from '../../events/event.ts';
 import { NONE } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { isTag } from './act.ts';
-import { type Branches, badTest, closeBranch, goOnInside, openBranch, otherBranch } from './branches.ts';
-import type { Deciding } from './decide-if.ts';
+import { type Branches, badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
+import { decideIf } from './decide-if.ts';
 import { type FaultBody, faultIn } from './group-faults.ts';
-import { createGroups, followGroups, goOnInGroups } from './groups.ts';
+import { createGroups, followGroups } from './groups.ts';
 import type { Heard } from './hearing-state.ts';
-import { ifsOf } from './inside.ts';
-import { insideOf } from './inside-of.ts';
 import { leftOpenIf, type PassedFaults, passBy } from './passed-faults.ts';
 import { createReheardActions, cutsAgain, loopAgain } from './reheard-actions.ts';
 import {
@@ -21,7 +18,7 @@ import {
   reopen,
   sayAgain,
 } from './reheard-speech.ts';
-import { createTurnParser, endLine } from './turn-parser.ts';
+import { createTurnParser } from './turn-parser.ts';
 
 type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
 
@@ -29,69 +26,56 @@ type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>
 export interface Reheard extends Heard {
   /** Whether its final response had been closed: then the turn was over, whether or not the log says so. */
   readonly final: boolean;
-  /** Whether what the model goes on with may be quotation, as the rest of it was: nothing in that acts. */
-  readonly doubt: boolean;
   /** What is to be said of actions that are in its text but were not put on the log. */
   readonly lost: readonly FaultBody[];
   /** Metadata or variables with which it ends, and of which nothing is on the log. */
   readonly unset: Setting | undefined;
   /** What was wrong with it, up to where its final response closed or it broke off; some may be on the log. */
   readonly faults: readonly FaultBody[];
-  /** What tests of its `<if>`s come to of which that is not on the log. */
-  readonly decided: readonly EventBody[];
   /** Thoughts that are not on the log: those it broke off in, and one that it ended with. */
   readonly thoughts: readonly { readonly text: string; readonly depth: number }[];
+  /** The `<parallel>`s that were open where it broke off: what depends on one of them does not run. */
+  readonly groups: readonly string[];
 }
 
 /**
  * Reads the last turn's text once more after a restart, to find the responses that were still waiting for a value or
- * for a decision. Nothing is acted on: what the tests of its `<if>`s came to is on the log. `kept`: how many characters
- * stand, where not all do; the others are not looked at.
+ * for a decision, and what was open where it broke off. Nothing is acted on.
  */
-export function rehear(
-  context: SessionContext,
-  cut: { readonly kept?: number },
-  deciding: Deciding,
-): Reheard {
+export function rehear(context: SessionContext): Reheard {
   const { state } = context;
-  const inside = insideOf(context);
   const said = state.turns.at(-1)?.output ?? '';
   // Its own ids are given out again, the same ones.
-  const parser = createTurnParser(context, takenIds(state, state.turn), inside);
+  const parser = createTurnParser(context, takenIds(state, state.turn));
   const branches: Branches & PassedFaults = {
     ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
   };
-  goOnInside(branches, ifsOf(inside));
   const groups = createGroups();
-  goOnInGroups(groups, inside);
   const faults: FaultBody[] = [];
-  const decided: EventBody[] = [];
   const speech = createReheardSpeech(context);
   const asked = createReheardActions(context, groups, faults);
   let tests = 0;
   // A log that ends before the decision ends before all that came of it: nothing has changed since.
   const decide = (test: string): boolean | undefined => {
-    const nth = tests++;
-    const known = state.signs.ifs[nth];
+    const known = state.signs.ifs[tests++];
     if (known !== undefined) return known ?? undefined;
-    const made = deciding(nth, test);
-    const { held, problem } = made;
-    decided.push({ type: 'if.decided', test, ...made });
+    const { held, problem } = decideIf(context, test);
     if (problem === undefined) return held;
     faults.push(faultIn(groups, badTest(test, problem)));
     return undefined;
   };
-  const pushed = parser.push(said.slice(0, cut.kept));
-  if ('unfinished' in parser) pushed.push(...endLine(parser));
+  const pushed = parser.push(said);
   // The log ends behind what is acted on: only the last of it may have been written and not done.
   const last = state.signs.unset === true && parser.consumed === said.length ? pushed.at(-1) : undefined;
   let unset: Setting | undefined;
   let tagged = false;
   let final = false;
   let observed: string | undefined;
+  let open: readonly string[] | undefined;
   for (const [at, event] of [...pushed, ...parser.end()].entries()) {
     if (final || observed !== undefined) break;
     const isEnd = at >= pushed.length;
+    if (isEnd) open ??= groups.groups;
     tagged ||= isTag(event);
     if (event.type !== 'if' && !branches.branchHolds) {
       passBy(branches, event);
@@ -140,9 +124,8 @@ export function rehear(
   }
   if (observed !== undefined) closeCutOff(speech);
   closeThoughts(speech);
-  const doubt = !final && 'inDoubt' in parser && parser.inDoubt();
-  if (doubt) faults.push(...branches.passed);
+  if (!final && 'inDoubt' in parser && parser.inDoubt()) faults.push(...branches.passed);
   const { responses, text, thoughts } = speech;
-  const heard = { responses, text, tagged, observed, final, doubt };
-  return { ...heard, lost: asked.lost, unset, faults, decided, thoughts };
+  const heard = { responses, text, tagged, observed, final };
+  return { ...heard, lost: asked.lost, unset, faults, thoughts, groups: open ?? groups.groups };
 }

@@ -10,7 +10,7 @@ import { beforeJson, fitted, type JsonPlace, readOn } from './json-place.ts';
 
 type ShownOn = Pick<SessionLog, 'state' | 'watched' | 'show'>;
 
-type Resolving = Pick<Scheduler, 'resolve' | 'whenEnded' | 'awaitsMore'>;
+type Resolving = Pick<Scheduler, 'resolve' | 'whenEnded'>;
 
 /**
  * One `<response>`: its text goes out as it comes; at a `$name` whose action is still running it waits there, while
@@ -108,20 +108,6 @@ export function waitNoMore(stream: ResponseStream): void {
   if (stream.queue.length > 0) goOn(stream);
 }
 
-/**
- * Passes by each `$name` that it waits at and of which the value cannot come before the model has said more; the model is
- * asked once this is out. `isStuck`: whether nothing at all can.
- */
-export function goWithoutUnsaid(stream: ResponseStream, isStuck: () => boolean): void {
-  for (let piece = next(stream); stream.held && piece?.kind === 'reference'; piece = next(stream)) {
-    const found = stream.scheduler.resolve(piece.source);
-    if (found.state !== 'pending' || !(stream.scheduler.awaitsMore(found.id) || isStuck())) return;
-    fill(stream, `[unavailable: ${found.id}: ${UNSAID}]`, found.rest);
-    stream.at++;
-    goOn(stream);
-  }
-}
-
 export const isOut = ({ ended, held, queue }: ResponseStream): boolean =>
   ended && !held && queue.length === 0;
 
@@ -147,7 +133,6 @@ function fill(stream: ResponseStream, value: Json, rest: string): void {
 }
 
 const UNDECIDED = 'it waits for a person to decide.';
-const UNSAID = 'it waits for what had not been asked for when the turn was cut short.';
 
 /** Whether the piece has gone out; otherwise its action is waited for. */
 function put(stream: ResponseStream, piece: ReferencePiece): boolean {

@@ -7,10 +7,8 @@ import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
-import { cutBack } from './cut-back.ts';
 import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './hearing.ts';
 import type { Heard, Hearing, Streamed } from './hearing-state.ts';
-import { goneOnIn } from './inside-of.ts';
 import { takeHearing } from './take-hearing.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
@@ -102,19 +100,19 @@ function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | u
 
 /** A person decides on what held it up, and somebody has a word for the agent: as after a restart, it goes on with that. */
 function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
-  const { context } = hearing;
+  const { context, groups } = hearing;
   const { log, scheduler, model } = context;
   const error = new RuntimeError(TURN_CUT_SHORT, CUT_SHORT, { retryable: true });
-  const goneOn = goneOnIn(context, cutBack(context));
   log.append({
     type: 'turn.failed',
     error: error.toJSON(),
     retry_in: 0,
-    ...goneOn,
+    ...(groups.length === 0 ? {} : { groups }),
     usage,
     cost_usd: costWith(model, usage),
   });
-  scheduler.turnEnded('cut', goneOn.groups);
+  scheduler.spoil(groups);
+  scheduler.turnEnded('broken');
   return { kind: 'broken', error, retryInMs: 0, heard: heardIn(hearing) };
 }
 

@@ -1,8 +1,6 @@
-import { waitsForOthers } from '../../events/action.ts';
-import { wasCutShort } from '../../events/fold-turns.ts';
 import type { SessionContext } from '../context.ts';
 import type { HeardResponse } from './hearing-state.ts';
-import { goWithoutUnsaid, isOut, waitNoMore, whenOut } from './response-stream.ts';
+import { isOut, waitNoMore, whenOut } from './response-stream.ts';
 
 /**
  * Async actions do not hold the next turn, but one that ends within a moment is worth it: the model would only be asked
@@ -56,44 +54,21 @@ function firstEnd(
 
 /**
  * Waits until all of these are on the log: a response belongs to the turn it was said in. Where it waits at a name on
- * which people decide, who may take days, and the agent is spoken to, it goes out without; and so where the turn was cut
- * short, and only what goes on with it can bring what is named.
+ * which people decide, who may take days, and the agent is spoken to, it goes out without.
  */
 export async function responsesOut(
-  context: SessionContext,
+  { reviews, stop }: SessionContext,
   responses: readonly HeardResponse[],
 ): Promise<void> {
-  const { reviews, stop, scheduler, state } = context;
-  const isCut = wasCutShort(state);
-  const stuck = () => isStuck(context);
   for (const { stream } of responses) {
-    if (isCut) goWithoutUnsaid(stream, stuck);
-    while (!isOut(stream) && stop.reason === undefined && !reviews.isSpokenTo()) {
+    while (!isOut(stream) && stop.reason === undefined && !reviews.isSpokenTo())
       await reviews.untilSpokenTo((done) => {
         whenOut(stream, done);
-        return isCut ? scheduler.whenOneEnded(unfinished(scheduler), done) : undefined;
+        return undefined;
       });
-      // The rounds of a `<foreach>` may wait for more.
-      if (isCut) goWithoutUnsaid(stream, stuck);
-    }
     if (stop.reason === undefined && reviews.isSpokenTo()) waitNoMore(stream);
   }
 }
-
-/** Whether nothing ends before the model has said more: all that is unfinished waits for that, or for what does. */
-function isStuck({ scheduler, state }: SessionContext): boolean {
-  const moving = scheduler.moving();
-  const isWaiting = (id: string) => {
-    const action = state.actions.get(id)?.action;
-    return action !== undefined && waitsForOthers(action);
-  };
-  return moving.every(isWaiting) && unfinished(scheduler).length > moving.length;
-}
-
-const unfinished = (scheduler: SessionContext['scheduler']): readonly string[] => [
-  ...scheduler.tracked(),
-  ...scheduler.untracked(),
-];
 
 /**
  * Waits until no tracked action is left, those that ended ones set off included; unless the agent is spoken to while all

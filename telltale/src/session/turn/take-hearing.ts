@@ -1,11 +1,9 @@
 import { NONE } from '../../kernel/grow.ts';
 import type { SessionContext } from '../context.ts';
-import { goOnInside, renewBranches } from './branches.ts';
+import { renewBranches } from './branches.ts';
 import { renewCloseSplitter } from './close-splitter.ts';
-import { goOnInGroups, renewGroups } from './groups.ts';
+import { renewGroups } from './groups.ts';
 import type { Hearing } from './hearing-state.ts';
-import { ifsOf } from './inside.ts';
-import { insideOf } from './inside-of.ts';
 import { openSpeech } from './open-speech.ts';
 import { renewPassed } from './passed-faults.ts';
 import { createSpoken, renewSpoken } from './spoken.ts';
@@ -17,15 +15,11 @@ import { takeTurnParser } from './turn-parser.ts';
  * what it waited for, and is not used again.
  */
 export function takeHearing(context: SessionContext, before: Hearing | undefined): Hearing {
-  const inside = insideOf(context);
-  const parser = takeTurnParser(context, inside);
+  const parser = takeTurnParser(context);
   const isSpent = before === undefined || before.gate !== undefined;
-  const hearing = isSpent ? createHearing(context, parser) : before;
-  if (!isSpent) renew(before, context, parser);
-  goOnInside(hearing, ifsOf(inside));
-  goOnInGroups(hearing, inside);
-  if (inside.book !== undefined) hearing.unused = [...inside.book.ids];
-  return hearing;
+  if (isSpent) return createHearing(context, parser);
+  renew(before, context, parser);
+  return before;
 }
 
 function createHearing(context: SessionContext, parser: Hearing['parser']): Hearing {
@@ -48,7 +42,6 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
       openSpeech,
       responses: NONE,
       groups: NONE,
-      goneOn: 0,
       spoilt: 0,
       parallels: 0,
       emptyGroups: undefined,

@@ -82,30 +82,6 @@ const turn = some(fc.oneof({ weight: 6, arbitrary: inside }, { weight: 1, arbitr
   },
 );
 
-const places = fc.array(fc.nat(), { minLength: 1, maxLength: 4 });
-
-/** How each action ended, and what else kept something from acting. Which one of a cycle is skipped first does not matter. */
-function outcome(events: readonly SessionEvent[]) {
-  const ends = events.flatMap((event) =>
-    event.type === 'action.completed' || event.type === 'action.failed' || event.type === 'action.skipped'
-      ? [`${event.id} ${event.type}`]
-      : [],
-  );
-  const faults = events.flatMap((event) => (event.type === 'fault' ? [event.code] : []));
-  const told = ['bad_action', 'bad_attribute', 'bad_test', 'duplicate_id', 'truncated'];
-  return {
-    ends: ends.filter((end) => !/^foreach_\d+ action.completed/.test(end)).sort(),
-    faults: told.filter((code) => faults.includes(code)),
-    responses: events.filter(({ type }) => type === 'response').length - finals(events),
-  };
-}
-
-const finals = (events: readonly SessionEvent[]) =>
-  events.filter((event) => event.type === 'response' && event.text === 'Done.').length;
-
-const saysOf = (events: readonly SessionEvent[], code: string) =>
-  events.some((event) => event.type === 'fault' && event.code === code);
-
 /** Says these, one after the other, whatever it had said before. */
 const sayingAnew = (texts: readonly string[]): Model => {
   const left = [...texts];
@@ -166,35 +142,6 @@ it(
           await close();
         },
       ),
-      { numRuns: RUNS },
-    );
-  },
-  TIMEOUT_MS,
-);
-
-it(
-  'a turn that is gone on with word for word comes to what it would have come to, wherever it was cut short',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(turn, places, async (text, where) => {
-        const turns = [text, ...AFTER];
-        const { events, behind, close } = await lived(turns, { agent });
-        const end = events.findIndex(({ type }) => type === 'turn.completed');
-        const whole = outcome(events);
-        for (const place of where) {
-          const seq = 2 + (place % (end - 1)); // from the turn's beginning on
-          const once = await behind((event) => event.seq === seq, turns);
-          const ended = once.all.findIndex(({ type }) => type === 'turn.completed');
-          const next = seq + 1 + (place % Math.max(1, ended - seq));
-          const twice = await behind((event) => event.seq === next, turns, undefined, once.id);
-          for (const { all, result } of [once, twice]) {
-            expect([seq, next, result.status]).toEqual([seq, next, 'completed']);
-            if (saysOf(all, 'not_run')) break; // between an action's text and the action, which come in one go
-            expect([seq, next, outcome(all)]).toEqual([seq, next, whole]);
-          }
-        }
-        await close();
-      }),
       { numRuns: RUNS },
     );
   },

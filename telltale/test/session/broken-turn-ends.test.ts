@@ -42,7 +42,6 @@ const is =
   (event) =>
     event.type === type &&
     (event.type === 'action.declared' ? event.action.id : (event as { id?: string }).id) === id;
-const at = (events: readonly SessionEvent[], type: string, id: string) => events.findIndex(is(type, id));
 const faults = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'fault' ? [event.code] : []));
 
@@ -83,67 +82,6 @@ it('what a response quotes does not act, wherever the log ends in it', async () 
   }
 });
 
-describe('a <parallel> that what does not stand any more had closed', () => {
-  const begun = `${act('d', 'now', 'g')}<if test="true"><parallel id="g">${act('b', 'soon')}`;
-  const behindIt = async (rest: string) => {
-    const { events, behind } = await lived([`${begun}<else/>Hm, well. ${act('n', 'now')}</if>`, ...REST], {
-      agent,
-    });
-    const before = events[at(events, 'action.completed', 'b') - 1] as SessionEvent;
-    return behind((event) => event.seq === before.seq, [`${begun}${rest}`, ...REST]);
-  };
-
-  it.each([
-    ['an id that nobody has', act('y', 'now', 'zz')],
-    ['the end of the turn', act('y', 'late')],
-  ])('holds up nobody for ever where something in it waits for %s', async (_what, y) => {
-    const { all, result } = await behindIt(`${y}</parallel>More.`);
-    expect([result.status, ends(all).y]).toEqual(['completed', 'deadlock']);
-  });
-
-  it('is gone on in: what depends on it waits for all of it', async () => {
-    const { all } = await behindIt(`${act('m', 'soon')}</parallel>More.`);
-    expect(at(all, 'action.started', 'd')).toBeGreaterThan(at(all, 'action.completed', 'm'));
-  });
-});
-
-it('a response that names what nobody waits for goes out without it', async () => {
-  const each = '<action id="r" mode="fire_and_forget">{"name":"now","depends_on":["zz"]}</action>';
-  const turn = `${act('l', 'list', undefined, 'fire_and_forget')}<foreach in="$l" as="x">${each}</foreach><response final="false">It is $r.</response>Well.`;
-  const { behind } = await lived([turn, ...REST], { agent });
-  const { all, result } = await behind(isSaid('It is $r'), [turn, ...REST]);
-  expect(result.status).toBe('completed');
-  expect(responses(all)[0]).toMatch(/^It is \[unavailable: r: it waits for what had not been asked for/);
-});
-
-describe('a <parallel> that is gone on in, where the stream does not come to its own end', () => {
-  const begun = `${act('d', 'now', 'g')}<parallel id="g">${act('b', 'now')}`;
-  it.each([
-    ['fails before its first word', { text: `${begun} well`, failAfter: begun.length }],
-    ['breaks off', { text: `${begun} well`, failAfter: begun.length + 3 }],
-    ['reaches its longest', { text: `${begun} well`, finish: 'length' }],
-  ])('does not succeed: it %s', async (_how, turn) => {
-    const { behind } = await lived([`${begun}${act('m', 'now')}</parallel>`, ...REST], { agent });
-    const { all, id } = await behind(is('action.started', 'b'), [
-      turn,
-      `${act('m', 'now')}</parallel>`,
-      ...REST,
-    ] as never);
-    expect(ends(all)).toMatchObject({ b: 'completed', d: 'dependency' });
-    const told = all.findIndex((event) => event.type === 'fault' && event.groups?.includes('g') === true);
-    expect(told).toBeGreaterThan(0);
-    expect(told).toBeLessThan(at(all, 'action.skipped', 'd'));
-    // After one more restart neither.
-    const again = await behind(
-      (event) => event.seq === told + 1,
-      [turn, `${act('e', 'now', 'g')}`, ...REST] as never,
-      undefined,
-      id,
-    );
-    expect(ends(again.all)).toMatchObject({ d: 'dependency' });
-  });
-});
-
 describe('an action that was never begun, and was asked for again', () => {
   it.each([
     ['under its id', act('x', 'now'), 'x'],
@@ -157,23 +95,6 @@ describe('an action that was never begun, and was asked for again', () => {
     expect(faults(twice.all)).toEqual(['not_run']);
     expect(ends(twice.all)).toEqual({ [id]: 'completed' });
   });
-});
-
-it('a sync action that waits for what comes later in its <parallel> is no deadlock behind a second kill', async () => {
-  const turn = `<parallel id="g">${act('b', 'now')}${act('s', 'now', 'm', 'sync')}${act('n', 'soon')}${act('m', 'now')}</parallel>${DONE}`;
-  const { behind } = await lived([turn, ...REST], { agent });
-  const once = await behind(is('action.started', 'b'), [turn, ...REST]);
-  const twice = await behind(is('action.declared', 's'), [turn, ...REST], undefined, once.id);
-  for (const { all } of [once, twice])
-    expect(ends(all)).toEqual({ b: 'completed', s: 'completed', n: 'completed', m: 'completed' });
-});
-
-it('an <if> that was open there need not be closed before the <parallel> around it', async () => {
-  const begun = `<parallel id="g"><if test="true">${act('b', 'now')}`;
-  const { behind } = await lived([`${begun}</if></parallel>${DONE}`, ...REST], { agent });
-  const rest = `${act('m', 'now')}</parallel>${act('d', 'now', 'g')}${DONE}`;
-  const { all } = await behind(is('action.started', 'b'), [begun + rest, ...REST]);
-  expect([ends(all), faults(all)]).toEqual([{ b: 'completed', m: 'completed', d: 'completed' }, []]);
 });
 
 it('an action that a person has approved is done, whatever came of what its words name', async () => {
@@ -219,18 +140,6 @@ it('a response that names a complete_step which waits for more goes out without 
   expect(responses(await runtime.events(first.id))[0]).toMatch(/^So it is: \[unavailable: c: /);
 });
 
-it('compaction between the parts of a turn that was cut short leaves what is open', async () => {
-  const prose = 'lorem ipsum dolor sit amet '.repeat(500);
-  const turn = `${act('d', 'soon', 'g')}<thought>${prose}</thought><if test="true"><parallel id="g">${act('b', 'now')}${act('m', 'soon')}</parallel><else/>${act('no', 'now')}</if>${act('z', 'now')}`;
-  const model = { ...speaking('Well. ', turn), contextWindow: 8_000 };
-  const { behind } = await lived(model, { agent, start: { model } });
-  const cut = await behind(is('action.declared', 'b'), model);
-  expect(cut.since.some(isType('prompt.compacted'))).toBe(true);
-  expect(faults(cut.all)).toEqual(['no_tags']);
-  expect(at(cut.all, 'action.started', 'd')).toBeGreaterThan(at(cut.all, 'action.completed', 'm'));
-  expect(ends(cut.all)).toEqual({ b: 'completed', m: 'completed', d: 'completed', z: 'completed' });
-});
-
 it('what stands in place of an end tag is held back whole where a message cuts its turn short', async () => {
   const deploy = defineTool({ ...{ name: 'deploy', approval: 'always' as const }, run: () => 'out' });
   const chunks = [`<parallel id="g">${act('a', 'deploy')}`, '\n<response>Hi there.</response>'];
@@ -257,26 +166,6 @@ it('what stands in place of an end tag is held back whole where a message cuts i
   });
   expect(events.filter(isSaid('Hi there.'))).toEqual([]);
   expect(asked[1]).not.toContain('Hi there.'); // it has not answered, and does not see that it had
-  expect(events.find(isType('turn.failed'))).toMatchObject({ groups: ['g'] });
-});
-
-it('a <parallel> in which nothing was asked for goes with the response that closed it', async () => {
-  const tester = await defineAgent({ name: 'tester', ...agent });
-  const runtime = await createRuntime({ store: 'memory' });
-  onTestFinished(() => runtime.close());
-  const begun = 'Well. <thought>Hm.</thought><parallel id="g">\n<response final="false">Hel';
-  const first = runtime.start(tester, { input: 'Go.', model: stalling(begun) });
-  await seen(first as Session, 'response.delta');
-  await first.cancel(); // which writes what was said so far
-  const said = (await runtime.events(first.id)).findLast(isSaid('Hel'));
-  const id = await runtime.fork(first.id, said?.seq ?? 0);
-  const model = scripted([`${begun.slice(0, begun.indexOf('<parallel'))}${act('d', 'now')}${DONE}`]);
-  const resumed = await runtime.resume(id, { agent: tester, model });
-  expect(await resumed.result).toMatchObject({ status: 'completed', result: 'Done.' });
-  const events = await runtime.events(id);
-  const cut = events.find((event) => event.type === 'turn.failed');
-  expect(cut).toMatchObject({ kept: begun.indexOf('<parallel') });
-  expect(cut).not.toHaveProperty('groups');
 });
 
 it('a response in which something has acted goes out as far as it went', async () => {
@@ -286,17 +175,6 @@ it('a response in which something has acted goes out as far as it went', async (
   const { all } = await behind(is('action.started', 'a'), [turn, ...REST]);
   expect(responses(all)[0]).toBe('Hello ');
   expect(ends(all)).toEqual({ a: 'completed' });
-});
-
-it('a <parallel> that is opened again is read to its end tag, however the stream ends', async () => {
-  const begun = `<parallel id="o"><parallel id="g">${act('b', 'now')}`;
-  const { behind } = await lived([`${begun}</parallel></parallel>`, ...REST], { agent });
-  const rest = `${act('s', 'soon', undefined, 'sync')}<parallel id="o">${act('m', 'now')}</parallel>${act('d', 'now', 'o')}`;
-  const { all } = await behind(is('action.started', 'b'), [
-    { text: begun + rest, finish: 'length' },
-    ...REST,
-  ] as never);
-  expect(ends(all)).toMatchObject({ m: 'completed', d: 'completed' });
 });
 
 it('a response behind a kill costs no look at everything for each action that ends', async () => {

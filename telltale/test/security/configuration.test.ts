@@ -213,6 +213,30 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
     expect(textOf(folder, 'tools/good.yml')).toBe(GOOD_TOOL);
   });
 
+  test('gets at nothing under the other name of a file that is closed or denied', async () => {
+    const folder = attackedProject({
+      tools,
+      permissions: '{ shell: allow, sandbox: require, paths: { allow: ["."], deny: [secret.txt] } }',
+      files: { ...TOOLS, 'work/deep/x.txt': 'x', 'secret.txt': 'hush\n' },
+      calls: [
+        shell('echo evil >> work/deep/module.txt'),
+        shell('cat work/deep/secret.txt'),
+        shell('cat work/deep/store.txt | head -c 6'),
+        shell('cat work/deep/x.txt'),
+      ],
+    });
+    linkSync(join(folder, 'tools/good.mjs'), join(folder, 'work/deep/module.txt'));
+    linkSync(join(folder, 'secret.txt'), join(folder, 'work/deep/secret.txt'));
+    mkdirSync(join(folder, '.telltale'), { recursive: true });
+    writeFileSync(join(folder, '.telltale/kept.txt'), 'stored\n');
+    linkSync(join(folder, '.telltale/kept.txt'), join(folder, 'work/deep/store.txt'));
+    const out = await attack(folder);
+    expect(textOf(folder, 'tools/good.mjs')).toBe(TOOLS['tools/good.mjs']);
+    expect(out).not.toContain('hush');
+    expect(out).not.toContain('stored');
+    expect(out).toContain('"stdout":"x"');
+  });
+
   test('works as it likes in folders of its own, and changes plain files next to the manifest', async () => {
     const folder = attackedProject({
       tools,

@@ -6,6 +6,7 @@ import { MANIFEST_FILE } from '../../manifest/files/walk-folder.ts';
 import { levelsOf } from '../access/agent-files.ts';
 import { type ClosedPlaces, CODE_FILE } from '../access/closed-locations.ts';
 import { isGitFolder } from './git-settings.ts';
+import { hardLinksOf } from './hard-links.ts';
 
 /** A folder of a sandbox in which nothing new can be created. */
 export interface SteadyFolder {
@@ -37,8 +38,8 @@ export async function closedView(
   const wanted = [...new Set([...files, ...trees, ...programs, ...git, ...deep])].filter(inRoots);
   const closed: string[] = [];
   for (const path of await existing(wanted)) if (!(await isRepository(path))) closed.push(path);
+  closed.push(...(await hardLinksOf(closed, roots)));
   const kept = new Set(closed);
-  const inodes = await inodesOf(closed);
   const inCode = (folder: string, name: string) => CODE_FILE.test(name) && codeFolders.has(folder);
   const codeFolders = new Set([...code, ...globs.map((glob) => glob.folder)]);
   const steady: SteadyFolder[] = [];
@@ -53,7 +54,6 @@ export async function closedView(
       if (kept.has(child) || !canBeOpened(entry) || left === 0) continue;
       // What such a file says is only looked at when it is loaded.
       if (entry.isFile() && (MANIFEST_FILE.test(entry.name) || inCode(path, entry.name))) continue;
-      if (entry.isFile() && (await isSameFile(child, inodes))) continue;
       open.push(child);
       left--;
     }
@@ -78,20 +78,4 @@ const levelsInRoots = (folder: string, roots: readonly string[]): readonly strin
 async function existing(paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(paths.map((path) => lstat(path).catch(() => undefined)));
   return paths.filter((_, at) => found[at] !== undefined && found[at]?.isSymbolicLink() !== true);
-}
-
-/** Files with several names: a closed one is closed under each of them. */
-async function inodesOf(paths: readonly string[]): Promise<ReadonlySet<string>> {
-  const inodes = new Set<string>();
-  for (const path of paths) {
-    const stats = await lstat(path).catch(() => undefined);
-    if (stats?.isFile() && stats.nlink > 1) inodes.add(`${stats.dev} ${stats.ino}`);
-  }
-  return inodes;
-}
-
-async function isSameFile(path: string, inodes: ReadonlySet<string>): Promise<boolean> {
-  if (inodes.size === 0) return false;
-  const stats = await lstat(path).catch(() => undefined);
-  return stats !== undefined && inodes.has(`${stats.dev} ${stats.ino}`);
 }

@@ -154,7 +154,7 @@ async function mountsFor(
   const { paths, closed } = permissions;
   const approved = approvedPaths(granted);
   await makeHidden(state, roots);
-  const masks = await findMasks(paths);
+  const masks = await findMasks(paths, roots);
   const { opens } = request;
   const found = await closedView(await closed.places(), roots, (await real([folder]))[0] ?? folder);
   const view = {

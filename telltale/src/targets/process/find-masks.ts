@@ -1,9 +1,10 @@
-import { opendir, stat } from 'node:fs/promises';
+import { opendir, readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { follow } from '../access/follow.ts';
 import { folded, isPattern, matchesPattern, splitPattern } from '../access/path-pattern.ts';
 import type { PermittedPaths } from '../access/permitted-paths.ts';
+import { hardLinksOf } from './hard-links.ts';
 import type { Mask } from './sandbox-mounts.ts';
 
 /** Entries that are looked through for what a pattern names, before each command. */
@@ -12,14 +13,17 @@ const MAX_MASKS = 1_000;
 const STAYS = { stays: true } as const;
 const PASSED_OVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
-/** What there is of these paths and patterns, absolute, and of `own` paths. Throws where it is too much to be kept away. */
-export async function findMasks({
-  guarded,
-  denied,
-  own,
-}: Pick<PermittedPaths, 'guarded' | 'denied' | 'own'>): Promise<readonly Mask[]> {
+/**
+ * What there is of these paths and patterns, absolute, and of `own` paths; and in `roots` the same files under other
+ * names. Throws where it is too much to be kept away.
+ */
+export async function findMasks(
+  { guarded, denied, own }: Pick<PermittedPaths, 'guarded' | 'denied' | 'own'>,
+  roots: readonly string[],
+): Promise<readonly Mask[]> {
   const masks: Mask[] = [];
   for (const path of own) await add(masks, path, STAYS);
+  const ownFiles = (await Promise.all(masks.map(filesOf))).flat();
   const budget = { left: MAX_LOOKED_AT };
   const asked = guarded.filter((entry) => !denied.includes(entry));
   for (const entry of [...denied, ...asked]) {
@@ -28,7 +32,19 @@ export async function findMasks({
     else for await (const path of matching(entry, budget)) await add(masks, path, more);
     if (masks.length > MAX_MASKS) throw tooMany(entry, `more than ${MAX_MASKS} files and folders`);
   }
+  const files = masks.flatMap(({ path, type }) => (type === 'file' ? [path] : []));
+  for (const path of await hardLinksOf([...files, ...ownFiles], roots)) await add(masks, path, STAYS);
   return masks;
+}
+
+/** Of a folder all files that it holds: the runtime's own are small. */
+async function filesOf({ path, type }: Mask): Promise<readonly string[]> {
+  if (type === 'file') return [path];
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile())
+    .slice(0, MAX_LOOKED_AT)
+    .map((entry) => join(entry.parentPath, entry.name));
 }
 
 async function add(masks: Mask[], path: string, more: Pick<Mask, 'stays'>): Promise<void> {

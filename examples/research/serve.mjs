@@ -24,7 +24,9 @@ export function serve(port = DEFAULT_PORT) {
     response.sendDate = false; // the same answer at any time
     response.statusCode = text === undefined ? 404 : 200;
     response.setHeader('content-type', path.endsWith('.json') ? 'application/json' : 'text/markdown');
-    response.end(text ?? 'There is no such page.\n');
+    // Links are relative in the files, and absolute for whoever reads them.
+    const site = `http://${request.headers.host}/`;
+    response.end(text?.replaceAll('"url": "/', `"url": "${site}`) ?? 'There is no such page.\n');
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);

@@ -4,7 +4,7 @@ import type { ErrorJson } from '../kernel/runtime-error.ts';
 
 /**
  * An action as it stands on the log: what the model asked for, with the defaults of its template filled in. Parameters
- * still hold their `$variables`: they are resolved just before the start.
+ * still hold their references: they are resolved just before the start.
  */
 export interface DeclaredAction extends ActionEnvelope {
   readonly kind: ActionKind;
@@ -20,6 +20,12 @@ export interface DeclaredAction extends ActionEnvelope {
   readonly index?: number;
   /** Names that only this action knows: the item of its `<foreach>`. */
   readonly locals?: JsonObject;
+  /**
+   * What the references in its parameters, and in those of `compensate`, were bound to when it was declared: ids of
+   * actions by name. Later declarations change nothing about it. `{{name}}` is text where the name is not in here; for
+   * `$id` there is an entry only where the name is not the id.
+   */
+  readonly references?: Readonly<Record<string, string>>;
 }
 
 /** Why an action never started. */

@@ -1,4 +1,4 @@
-import { referencesIn } from '../conditions/references/resolve-references.ts';
+import { referencesInParameters } from '../conditions/references/resolve-references.ts';
 import type { Feed } from './feed.ts';
 import { feedCycle, feedUnknown } from './feed-errors.ts';
 
@@ -7,17 +7,12 @@ export type FeedGraph = ReadonlyMap<string, readonly string[]>;
 
 type Has = Pick<ReadonlySet<string>, 'has'>;
 
-/** What is loaded before a feed: its `refs`, and every `$id` in its params that is a feed. Each once. */
+/** What is loaded before a feed: its `refs`, and every `$id` and `{{id}}` in its params that is a feed. Each once. */
 function refsOf(feed: Feed, ids: Has): readonly string[] {
-  const named = referencesIn(feed.source.params).flatMap(({ name }) => longestKnown(name, ids) ?? []);
+  const named = referencesInParameters(feed.source.params).flatMap(({ name }) =>
+    ids.has(name) ? [name] : [],
+  );
   return named.length === 0 && feed.refs.length < 2 ? feed.refs : [...new Set([...feed.refs, ...named])];
-}
-
-/** As references are resolved: of `$disk-usage-1` the longest reading that is a feed counts. */
-function longestKnown(name: string, ids: Has): string | undefined {
-  for (let end = name.length; end > 0; end = name.lastIndexOf('-', end - 1))
-    if (ids.has(name.slice(0, end))) return name.slice(0, end);
-  return undefined;
 }
 
 /**

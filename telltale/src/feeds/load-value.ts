@@ -7,15 +7,18 @@ import { badParams, gaveNothing, loadTimedOut } from './feed-errors.ts';
 import { until } from './load-slots.ts';
 import { sharedFor, shareKey } from './share-key.ts';
 
-/** A source's params with their references resolved: feeds first, then what `lookup` knows. */
+/**
+ * A source's params with their references resolved: `$name` is a feed, or else what `lookup` knows; `{{name}}` inside a
+ * text is a feed.
+ */
 export function resolveParams(
   feed: Feed,
   feeds: ReadonlyMap<string, Json>,
   lookup: (name: string) => Json | undefined,
 ): JsonObject {
-  const resolved = resolveReferences(feed.source.params, (name) =>
-    feeds.has(name) ? feeds.get(name) : lookup(name),
-  );
+  const inserted = (name: string) => feeds.get(name);
+  const whole = (name: string) => (feeds.has(name) ? feeds.get(name) : lookup(name));
+  const resolved = resolveReferences(feed.source.params, { whole, inserted });
   if (!resolved.ok) throw badParams(feed.id, resolved.error.message, resolved.error.hint);
   return resolved.value.value as JsonObject;
 }

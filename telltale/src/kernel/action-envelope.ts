@@ -13,8 +13,10 @@ export type OnError = (typeof ON_ERROR)[number];
 /** The fields of an action that a dialect, the log and the scheduler read alike. */
 export interface ActionEnvelope {
   readonly id: string;
-  /** `$variables` in them are resolved just before the start. */
+  /** References in them are resolved just before the start. */
   readonly parameters: JsonObject;
+  /** Whether the parameters hold no references, whatever they look like. */
+  readonly literal?: boolean;
   /** Also store the result under this name. */
   readonly output_key?: string;
   /** Ids that must have succeeded first. */

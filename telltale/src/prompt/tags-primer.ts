@@ -42,7 +42,7 @@ function tagList(agent: AgentManifest, acts: boolean, hasMetadata: boolean): str
   if (acts)
     lines.push(
       '- <parallel id="g">…</parallel> around actions: all of them run at once, its close waits for all, and "depends_on": ["g"] means all of them.',
-      '- <foreach in="$list" as="item">…</foreach> around actions: each once for every item, which is $item in their parameters; ids get [0], [1], …',
+      '- <foreach in="$list" as="item">…</foreach> around actions: each once for every item, which is "$item" or {{item}} in their parameters; ids get [0], [1], …',
     );
   if (acts || hasMetadata)
     lines.push(
@@ -68,7 +68,7 @@ function actionRules({ protocol }: AgentManifest): string {
 - mode: async (default): runs while you go on. ${sync} fire_and_forget: started, and you never hear of it again.
 - id: letters, digits, _ and -; unique in the session; a1, a2, … if left out.
 - In the JSON: "name" (required unless there is a "template"), "parameters", and where you need them "output_key" (a name for its result), "depends_on" (ids that must have succeeded first), "timeout" (seconds for each try), "retry" (further tries), "on_error" ("skip", "fail" or "retry"), "if" (a CEL test), "compensate" (an action that undoes it), "template" (one of the action templates). Any other key is an error.
-- $id, $output_key or $id.path[0] in parameters or in a response stands for that result: the action waits for it by itself. $$ is a dollar sign.
+- To use a result: a parameter that is exactly "$id", "$output_key" or "$id.path[0]" becomes that value; inside a longer text write {{id.path}}, without spaces. The action waits for it by itself. Everything else in parameters stays as you write it, $ and $$ included. In a response, $id becomes the result's text, and $$id stays $id.
 - If an action fails, what depends on it is skipped, and the rest goes on.`;
 }
 

@@ -1,6 +1,8 @@
 import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import { NONE } from '../kernel/grow.ts';
+import { withReferences } from './bind.ts';
+import { bindingOf } from './binding-of.ts';
 import { duplicateId } from './faults.ts';
 import { openLoop, spoilGroup } from './gates-of.ts';
 import { loopAction } from './loops.ts';
@@ -24,7 +26,9 @@ export function askForEach(works: Works, asked: Loop, cause: Cause): void {
     return false;
   });
   const taken = { ...asked, actions };
-  const action = loopAction(freshLoopId(works), taken);
+  const made = loopAction(freshLoopId(works), taken);
+  // Before the names of what it makes stand for the `<foreach>` itself.
+  const action = withReferences(works, made, bindingOf(works, made, false), false);
   if (works.life === 'open') openLoop(works, taken);
   take(works, action, cause, DECLARED);
 }

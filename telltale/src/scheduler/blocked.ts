@@ -6,6 +6,8 @@ import { isPending } from './graph.ts';
 export interface Blocker {
   readonly kind: 'unseen' | 'turn_end';
   readonly id: string;
+  /** The action that lacks it, or is held. */
+  readonly root: ActionNode;
 }
 
 /** `node` waits for an id, or for a name, that nothing has. */
@@ -29,7 +31,7 @@ export function blockerOf(graph: Graph, from: Node): Blocker | undefined {
   const root = rootOf(graph, from);
   if (root === undefined) return undefined;
   const [id] = graph.lacking?.get(root) ?? [];
-  return id === undefined ? { kind: 'turn_end', id: root.id } : { kind: 'unseen', id };
+  return id === undefined ? { kind: 'turn_end', id: root.id, root } : { kind: 'unseen', id, root };
 }
 
 const isRoot = ({ lacking, held }: Graph, node: Node): node is ActionNode =>

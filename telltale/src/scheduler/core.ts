@@ -115,6 +115,9 @@ export function takeAwaiting(graph: Graph, name: string): readonly ActionNode[] 
   return nodes;
 }
 
+/** No name is waited for any more. */
+export const nameSettled = (node: ActionNode): Change[] => (node.waiting === 0 ? [ready(node)] : []);
+
 /** The name that it waited for stands for what it needs now. */
 export function nameFound(graph: Graph, node: ActionNode, needs: Needs): Change[] {
   if (needs.failedBy !== undefined) return skip(graph, node, 'dependency', needs.failedBy, []);

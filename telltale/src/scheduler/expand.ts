@@ -6,7 +6,7 @@ import { giveUpUnseen } from './core.ts';
 import { listUnknown, partUnknown } from './failures.ts';
 import { lastPart, loopFailed } from './faults.ts';
 import { freeStream } from './gates.ts';
-import { lookupOf, resolveInput } from './input.ts';
+import { lookupsOf, resolveInput } from './input.ts';
 import { itemsOf, loopOf, rounds } from './loops.ts';
 import { apply, complete, fail } from './record.ts';
 import type { Run } from './run.ts';
@@ -33,7 +33,7 @@ export function expand(works: Works, run: Run): void {
   run.cause = at;
   const ids: string[] = [];
   const { gates } = run.node;
-  for (const member of rounds(loop, items.value)) {
+  for (const member of rounds(loop, items.value, action.references)) {
     ids.push(member.id);
     if (!state.actions.has(member.id)) take(works, member, at, { turn: run.turn, undoes: undefined });
   }
@@ -48,7 +48,7 @@ function whyNothing(works: Works, { action, binding, turn }: Run, { in: source }
   const reference = readWholeReference(source);
   if (reference === undefined) return listUnknown(source, turn === 'broken');
   const { name, path } = reference;
-  const value = lookupOf(works, action, binding)(name);
+  const value = lookupsOf(works, action, binding).whole(name);
   if (value !== undefined) return partUnknown(source, lastPart(`$${name}`, value, path));
   return works.graph.gates?.get(name)?.of === 'parallel'
     ? partUnknown(source, `"${name}" is a <parallel>, whose actions have values of their own`)

@@ -1,10 +1,12 @@
 import { type PathSegment, quote } from '../conditions/issue.ts';
 import { readPath } from '../conditions/own-property.ts';
-import type { Lookup, UnknownReference } from '../conditions/references/resolve-references.ts';
+import type { Lookups, UnknownReference } from '../conditions/references/resolve-references.ts';
+import type { DeclaredAction } from '../events/action.ts';
 import type { EventBody } from '../events/event.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Deadlock } from './graph.ts';
+import { isOwnName } from './names.ts';
 
 /** What the model is told, in its next turn, of something it wrote that cannot work. */
 export type Fault = Extract<EventBody, { type: 'fault' }>;
@@ -57,24 +59,35 @@ function loopDeadlocked(why: Deadlock): Fault {
 const MAX_LISTED = 10;
 const MAX_KEY_SHOWN = 40;
 
-/** `lookup` tells a name that nobody knows from a part that what it stands for does not have. */
-export function unknownVariables(id: string, unknown: readonly UnknownReference[], lookup: Lookup): Fault {
+/** `lookups` distinguish a name that nothing has from a part that the value of the name does not have. */
+export function unknownVariables(
+  action: DeclaredAction,
+  unknown: readonly UnknownReference[],
+  { whole }: Lookups,
+): Fault {
   const nameless = new Set<string>();
+  const itself = new Set<string>();
   const partless = new Set<string>();
   for (const { source, name, path } of unknown) {
-    const value = lookup(name);
-    if (value === undefined) nameless.add(source);
-    else partless.add(`${source} (${lastPart(`$${name}`, value, path)})`);
+    const value = whole(name);
+    if (value !== undefined) partless.add(`${source} (${lastPart(`$${name}`, value, path)})`);
+    else if (isOwnName(action, name)) itself.add(source);
+    else nameless.add(source);
   }
   const why = [
     ...(nameless.size === 0 ? [] : [`${listed(nameless)} as written: ${NO_SUCH_NAME}`]),
+    ...(itself.size === 0 ? [] : [`${listed(itself)} as written: ${ITSELF}`]),
     ...(partless.size === 0 ? [] : [`${listed(partless)} as written: there is no such part in the value.`]),
   ];
-  return fault('unknown_variable', `Action "${id}" was run with ${why.join(' And with ')}`);
+  return fault(
+    'unknown_variable',
+    `Action "${action.id}" ran with ${why.join(' And with ')} If you meant text, give the action "literal": true.`,
+  );
 }
 
 const NO_SUCH_NAME =
-  'no output_key, action, feed, variable, metadata field or target called once has that name. Write $$ for a dollar sign.';
+  'no output_key, action, feed, variable, metadata field or target called once has that name.';
+const ITSELF = 'that is the name of the action itself, and nothing had the name before it.';
 
 function listed(all: ReadonlySet<string>): string {
   const more = all.size > MAX_LISTED ? ` and ${all.size - MAX_LISTED} more` : '';

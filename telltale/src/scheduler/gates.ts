@@ -1,6 +1,6 @@
-import { blockerOf, found } from './blocked.ts';
+import { type Blocker, blockerOf, found } from './blocked.ts';
 import { type ActionNode, type Change, type Gate, type Graph, isClosed, type Node } from './graph.ts';
-import { close, deadlock, doom, end, spoiltBy } from './propagate.ts';
+import { close, deadlock, doom, end, ready, spoiltBy } from './propagate.ts';
 
 /** An id that was waited for is there now. */
 export function appear(graph: Graph, node: Node): void {
@@ -85,13 +85,28 @@ export function freeStream(graph: Graph, changes: Change[] = [], moved?: readonl
     return changes;
   if (moved?.every((node) => blockerOf(graph, node) === undefined)) return changes;
   for (const node of waitingIn(holder)) {
-    const why = node.phase === 'waiting' ? blockerOf(graph, node) : undefined;
+    let why = node.phase === 'waiting' ? blockerOf(graph, node) : undefined;
+    while (why !== undefined && goWithoutName(graph, why, changes)) why = blockerOf(graph, node);
     if (why === undefined) continue;
+    const { kind, id } = why;
     // The name that is waited for is its own: it is the list of a `<foreach>` whose rounds it needs.
-    const isItself = why.kind === 'unseen' && why.id === node.id;
-    deadlock(graph, node, isItself ? { kind: 'cycle', path: [node.id, node.id] } : why, changes);
+    const isItself = kind === 'unseen' && id === node.id;
+    deadlock(graph, node, isItself ? { kind: 'cycle', path: [id, id] } : { kind, id }, changes);
   }
   return changes;
+}
+
+/** A `$name` in parameters may be text: the action need not wait for it. A `<foreach>` cannot go without its list. */
+function goWithoutName(graph: Graph, { id: name, root }: Blocker, changes: Change[]): boolean {
+  const waiting = graph.unnamed?.get(name);
+  const at = waiting?.indexOf(root) ?? -1;
+  if (waiting === undefined || at === -1 || root.makesMembers) return false;
+  if (waiting.length === 1) graph.unnamed?.delete(name);
+  else waiting.splice(at, 1);
+  if (graph.unseen?.get(name)?.includes(root) !== true) found(graph, root, name);
+  root.waiting--;
+  if (root.waiting === 0) changes.push(ready(root));
+  return true;
 }
 
 /** The actions that a stream waits for. A gate that has failed is still open for as long as one of its members is. */

@@ -51,12 +51,19 @@ function described(value: Json): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** What the loop makes, round by round. */
-export function* rounds(loop: Loop, items: readonly Json[]): Iterable<DeclaredAction> {
+/** What the loop makes, round by round. `references`: what was bound when the loop was declared. */
+export function* rounds(
+  loop: Loop,
+  items: readonly Json[],
+  references: DeclaredAction['references'],
+): Iterable<DeclaredAction> {
   const siblings = new Set(loop.actions.map(({ id }) => id));
   for (const [index, item] of items.entries()) {
     const locals: JsonObject = { [loop.as]: item };
-    for (const action of loop.actions) yield memberOf(action, index, locals, siblings);
+    for (const action of loop.actions) {
+      const member = memberOf(action, index, locals, siblings);
+      yield references === undefined ? member : { ...member, references };
+    }
   }
 }
 

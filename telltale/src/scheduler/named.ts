@@ -2,20 +2,17 @@ import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import type { Binding } from './bind.ts';
 import { bindingOf } from './binding-of.ts';
-import { awaitName, nameFound, takeAwaiting } from './core.ts';
+import { awaitName, nameFound, nameSettled, takeAwaiting } from './core.ts';
 import { isLoop, loopOf } from './loops.ts';
 import { find } from './names.ts';
 import { apply } from './record.ts';
 import type { Works } from './works.ts';
 
-/** The name of the list of a `<foreach>`, where nothing has it yet: an id not seen yet is allowed, as in `depends_on`. */
-export function unnamedList(works: Works, action: DeclaredAction, { late }: Binding): string | undefined {
-  const [reference] = late;
-  if (reference === undefined || reference.source !== action.parameters.in) return undefined;
-  return find(works, reference.name, action) === undefined ? reference.name : undefined;
-}
+/** A name that nothing has yet: a whole `$name` may come later in the turn, as an id of `depends_on` may. */
+export const unnamedOf = (works: Works, action: DeclaredAction, { late }: Binding): string | undefined =>
+  late.find(({ name }) => find(works, name, action) === undefined)?.name;
 
-/** What was taken in may be the list that a `<foreach>` before it waits for: by its id, its `output_key` or its target. */
+/** What was taken in may be what an action before it waits for: by its id, its `output_key` or its target. */
 export function namedBy(works: Works, action: DeclaredAction, cause: Cause | undefined): void {
   for (const { id, output_key, name } of isLoop(action) ? loopOf(action).actions : [action]) {
     named(works, id, cause);
@@ -46,8 +43,15 @@ export function named(works: Works, name: string, cause: Cause | undefined): voi
   for (const node of takeAwaiting(graph, name)) {
     const run = works.runs.get(node.id);
     if (run === undefined) continue; // it has ended meanwhile
+    if (!isLoop(run.action)) {
+      // What the name stands for is waited for when it is about to start.
+      const next = unnamedOf(works, run.action, run.binding);
+      if (next !== undefined) awaitName(graph, node, next);
+      else apply(works, nameSettled(node), cause);
+      continue;
+    }
     // Each is bound when the one before it is on the log: it may have ended what has the name.
-    const binding = bindingOf(works, run.action);
+    const binding = bindingOf(works, run.action, true);
     if (binding.late.length > 0) awaitName(graph, node, name);
     else {
       run.binding = binding;

@@ -89,31 +89,52 @@ export function outputOf({ state, graph }: NameSpace, id: string): Json | undefi
 /**
  * What `$name` stands for, in the order of the protocol: an `output_key`, an action id, what is known outside (feeds,
  * variables, metadata), a target called exactly once. Before all of these come the names that only `by` knows: the
- * item of its `<foreach>`, and its siblings there.
+ * item of its `<foreach>`, and its siblings there. What `by` itself is called stands for no action: who had the name
+ * before it was bound when it was declared.
  */
 export function find(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
-  if (by !== undefined) {
-    const local = by.locals === undefined ? undefined : (ownProperty(by.locals, name) as Json | undefined);
-    if (local !== undefined) return { state: 'value', value: local };
-    const sibling = siblingOf(names, name, by);
-    if (sibling !== undefined) return standingOfAction(names.state, names.graph, sibling);
-  }
-  return findKey(names, name, by) ?? findId(names, name, by) ?? findOutside(names, name, by);
+  if (by === undefined) return findAction(names, name) ?? findOutside(names, name);
+  const local = localOf(by, name);
+  if (local !== undefined) return { state: 'value', value: local };
+  const sibling = siblingOf(names, name, by);
+  if (sibling !== undefined) return standingOfAction(names.state, names.graph, sibling);
+  const action = isOwnName(by, name) ? undefined : findAction(names, name);
+  return action ?? findOutside(names, name, by);
 }
 
-/** The action of the same round of the `<foreach>` that `by` stands in, if one there has that id or `output_key`. */
-export function siblingOf({ loops }: NameSpace, name: string, by: DeclaredAction): string | undefined {
+/** The action or `<foreach>` with this `output_key` or id. */
+export const findAction = (names: NameSpace, name: string): Standing | undefined =>
+  findKey(names, name) ?? findId(names, name);
+
+/** The value of a name that only `by` knows. */
+export const localOf = ({ locals }: DeclaredAction, name: string): Json | undefined =>
+  locals === undefined ? undefined : (ownProperty(locals, name) as Json | undefined);
+
+export const isOwnName = ({ id, base, output_key }: DeclaredAction, name: string): boolean =>
+  name === id || name === base || name === output_key;
+
+/**
+ * The action of the same round of the `<foreach>` that `by` stands in, if another one there has that id or `output_key`.
+ * `later`: also one that stands behind `by` in it.
+ */
+export function siblingOf(
+  { loops }: NameSpace,
+  name: string,
+  by: DeclaredAction,
+  later = true,
+): string | undefined {
   const siblings = by.base === undefined ? undefined : loops?.get(by.base)?.actions;
-  const sibling = siblings?.find(
-    ({ id, output_key }) => id === name || (output_key === name && id !== by.base),
-  );
-  return sibling === undefined ? undefined : `${sibling.id}[${by.index}]`;
+  for (const { id, output_key } of siblings ?? []) {
+    if (id === by.base && !later) return undefined;
+    if (id !== by.base && (id === name || output_key === name)) return `${id}[${by.index}]`;
+  }
+  return undefined;
 }
 
-function findKey(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
+function findKey(names: NameSpace, name: string): Standing | undefined {
   const provider = names.keys?.get(name);
   if (provider === undefined) return undefined;
-  const latest = provider === by?.id ? undefined : standingOf(names, provider);
+  const latest = standingOf(names, provider);
   // The one that was declared last counts, however long the others take: it is what was meant where the name was written.
   if (latest !== undefined && latest.state !== 'failed') return latest;
   const completed = names.state.outputs.get(name);
@@ -121,10 +142,8 @@ function findKey(names: NameSpace, name: string, by?: DeclaredAction): Standing 
   return before?.state === 'value' ? before : latest;
 }
 
-function findId(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
-  if (name === by?.id || names.graph.gates?.get(name)?.of === 'parallel') return undefined;
-  return standingOf(names, name);
-}
+const findId = (names: NameSpace, name: string): Standing | undefined =>
+  names.graph.gates?.get(name)?.of === 'parallel' ? undefined : standingOf(names, name);
 
 /** Whoever is told of its end asks while it is still there. */
 const standingOfComing = (gate: Gate, name: string): Standing =>
@@ -132,7 +151,8 @@ const standingOfComing = (gate: Gate, name: string): Standing =>
     ? { state: 'open', node: gate }
     : { state: 'failed', id: name, because: gate.failedBy, error: gate.error ?? neverEnded(name) };
 
-function findOutside(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
+/** What a name stands for that no action has. */
+export function findOutside(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
   const value = names.lookup(name);
   if (value !== undefined) return { state: 'value', value };
   const coming = names.coming(name);

@@ -1,9 +1,8 @@
 import { readPath } from '../conditions/own-property.ts';
 import { type Reference, readWholeReference } from '../conditions/references/reference.ts';
-import type { DeclaredAction } from '../events/action.ts';
 import { find, type NameSpace, type Standing } from './names.ts';
 
-/** One way to read a reference: ids may have hyphens, and prose puts hyphens behind names. The longest comes first. */
+/** One way to read a reference of a response: ids may have hyphens, and prose puts hyphens behind names. The longest comes first. */
 interface Reading extends Reference {
   /** What of the source is text in this reading. */
   readonly rest: string;
@@ -22,10 +21,9 @@ function* readings(reference: Reference): Iterable<Reading> {
 export function findReference(
   names: NameSpace,
   reference: Reference,
-  by?: DeclaredAction,
 ): { readonly reading: Reading; readonly standing: Standing } | undefined {
   for (const reading of readings(reference)) {
-    const standing = find(names, reading.name, by);
+    const standing = find(names, reading.name);
     if (standing === undefined) continue;
     if (standing.state === 'value' && readPath(standing.value, reading.path) === undefined) continue;
     return { reading, standing };

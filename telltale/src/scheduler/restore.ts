@@ -58,7 +58,7 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
   const input = known.input ?? reviewOf(from, action.id)?.input ?? hookedInput(from.hooks, action.id);
   const { run, changes } = place(works, action, {
     // What it was to be called with stood: all that it needed was there.
-    binding: begun || input !== undefined ? NO_NEEDS : bindingOf(works, action),
+    binding: begun || input !== undefined ? NO_NEEDS : bindingOf(works, action, true),
     undoes: undone(works.state, action),
     turn: begun && !loop ? 'well' : turnOf(from, known),
     cause: undefined,

@@ -2,7 +2,7 @@ import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import { put } from '../kernel/grow.ts';
 import { noteEnd } from './bell.ts';
-import type { Binding } from './bind.ts';
+import { type Binding, withReferences } from './bind.ts';
 import { bindingOf } from './binding-of.ts';
 import { type Declaration, declare } from './core.ts';
 import type { TargetTraits } from './edges.ts';
@@ -10,7 +10,7 @@ import { seal } from './gates.ts';
 import { gatesOf } from './gates-of.ts';
 import type { Change } from './graph.ts';
 import { isLoop } from './loops.ts';
-import { namedBy, seek, unnamedList } from './named.ts';
+import { namedBy, seek, unnamedOf } from './named.ts';
 import { nameKey } from './names.ts';
 import { apply } from './record.ts';
 import { type Run, WAITING } from './run.ts';
@@ -20,15 +20,17 @@ import type { Works } from './works.ts';
 export type Coming = Pick<Run, 'turn' | 'undoes'>;
 
 /** Takes an action in: on the log, into the graph, into the queue if it may start. */
-export function take(works: Works, action: DeclaredAction, cause: Cause | undefined, coming: Coming): void {
-  const { id, mode, group, base } = action;
+export function take(works: Works, asked: DeclaredAction, cause: Cause | undefined, coming: Coming): void {
+  const { id, mode, group, base } = asked;
   const holdsStream = mode === 'sync' && base === undefined;
   // A sync action stands in no <parallel>: those that have not been sealed are closed.
   const { unsealed } = works.graph;
   if (holdsStream && group === undefined && unsealed !== undefined)
     for (const gate of [...unsealed]) apply(works, seal(works.graph, gate), cause);
   if (holdsStream && works.graph.unnamed !== undefined) seek(works);
-  const binding = bindingOf(works, action);
+  const declared = base !== undefined || coming.undoes !== undefined;
+  const binding = bindingOf(works, asked, declared);
+  const action = isLoop(asked) ? asked : withReferences(works, asked, binding, declared);
   const at = works.edges.append({ type: 'action.declared', action }, cause);
   if (works.life !== 'open' && coming.undoes === undefined) {
     works.edges.append({ type: 'action.cancelled', id, reason: works.shutReason }, at);
@@ -52,7 +54,7 @@ export function place(
     readonly binding: Binding;
     readonly cause: Cause | undefined;
     readonly holdsStream: boolean;
-    /** Whether what has the name of its list may still come: in its turn, or while what came there is taken over. */
+    /** Whether what has a name in it may still come: in its turn, or while what came there is taken over. */
     readonly mayBeNamed: boolean;
   },
 ): { readonly run: Run; readonly changes: readonly Change[] } {
@@ -63,7 +65,8 @@ export function place(
   const { node, changes } = declare(works.graph, {
     id,
     needs: binding,
-    unnamed: loop && mayBeNamed ? unnamedList(works, action, binding) : undefined,
+    // The stream would wait with it, and bring nothing.
+    unnamed: mayBeNamed && (loop || !holdsStream) ? unnamedOf(works, action, binding) : undefined,
     gates: gatesOf(works, action),
     held: undoes === undefined ? heldBy(traits, turn) : 'no',
     holdsStream,

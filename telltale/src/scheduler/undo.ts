@@ -12,6 +12,7 @@ export function undoAction(
   { action }: { readonly action: DeclaredAction },
 ): DeclaredAction {
   const { type, name, parameters, timeout, retry, on_error, if: test, output_key } = action.compensate ?? {};
+  const literal = action.compensate?.literal === true;
   const locals = { ...action.locals, ...ownOutputs(names, action) };
   return {
     id,
@@ -20,6 +21,8 @@ export function undoAction(
     name: typeof name === 'string' ? name : '',
     parameters: isJsonObject(parameters) ? parameters : {},
     depends_on: [action.id],
+    references: { ...action.references, [action.id]: action.id },
+    ...(literal ? { literal } : {}),
     ...(typeof timeout === 'number' ? { timeout } : {}),
     ...(typeof retry === 'number' ? { retry } : {}),
     ...(on_error === 'retry' ? { on_error } : {}),

@@ -72,10 +72,11 @@ const checked = (action: DeclaredAction): Result<DeclaredAction> =>
 /** What the general way would make of one that names no template and stands in no group: field by field, in a quarter of the time of a spread. */
 function plainAction(intent: ActionIntent, name: string): DeclaredAction {
   const { id, kind = 'tool', mode = 'async', parameters } = intent;
-  const { output_key, depends_on, timeout, retry, on_error, if: test, in: place } = intent;
+  const { literal, output_key, depends_on, timeout, retry, on_error, if: test, in: place } = intent;
   const action: { -readonly [Field in keyof DeclaredAction]: DeclaredAction[Field] } = {
     ...{ id, kind, mode, name, parameters },
   };
+  if (literal !== undefined) action.literal = literal;
   if (output_key !== undefined) action.output_key = output_key;
   if (depends_on !== undefined) action.depends_on = depends_on;
   if (timeout !== undefined) action.timeout = timeout;

@@ -52,9 +52,8 @@ describe('the guide to conditions tells the truth about', () => {
 
   const references = examples('references', / => /);
   it.each(references)('%s', (source, expected) => {
-    const resolved = resolveReferences(source, (name) =>
-      Object.hasOwn(context.vars, name) ? context.vars[name] : undefined,
-    );
+    const lookup = (name: string) => (Object.hasOwn(context.vars, name) ? context.vars[name] : undefined);
+    const resolved = resolveReferences(source, { whole: lookup, inserted: lookup });
     expect(resolved.ok && JSON.stringify(resolved.value.value)).toBe(expected);
   });
 

@@ -144,7 +144,7 @@ describe('what a feed is made of', () => {
     [
       feed('a', params('a', { x: '$b' })),
       feed('b', { refs: ['c'] }),
-      feed('c', params('c', { x: '$d-1' })),
+      feed('c', params('c', { x: 'of {{d}}' })),
       feed('lone'),
       feed('round', { refs: ['round'] }),
     ].map((each) => [each.id, each]),

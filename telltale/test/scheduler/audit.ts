@@ -39,13 +39,20 @@ const bad = (seen: Seen) => hasEnded(seen.status) && seen.status !== 'completed'
 const isLoop = ({ action }: Seen) => action.name === 'foreach';
 const loopActions = ({ action }: Seen) => action.parameters.actions as unknown as readonly DeclaredAction[];
 
-/** Ids named in the strings of a value: `$id`. The random graphs know no other variables. */
-const namesIn = (value: unknown): readonly string[] =>
-  typeof value === 'string'
-    ? [...value.matchAll(/\$(\w+)/g)].map(([, name]) => name as string)
-    : typeof value === 'object' && value !== null
-      ? Object.values(value).flatMap(namesIn)
-      : [];
+interface Named {
+  readonly name: string;
+  /** `$id` as the whole string, not `{{id}}` in a text. */
+  readonly whole: boolean;
+}
+
+/** Ids named in the strings of a value. The random graphs know no other references. */
+const namesIn = (value: unknown): readonly Named[] => {
+  if (typeof value !== 'string')
+    return typeof value === 'object' && value !== null ? Object.values(value).flatMap(namesIn) : [];
+  const whole = /^\$(\w+)$/.exec(value)?.[1];
+  if (whole !== undefined) return [{ name: whole, whole: true }];
+  return [...value.matchAll(/\{\{(\w+)\}\}/g)].map(([, name = '']) => ({ name, whole: false }));
+};
 
 export function audit(events: readonly SessionEvent[], circumstances: Circumstances): Audit {
   const problems: string[] = [];
@@ -75,20 +82,21 @@ export function audit(events: readonly SessionEvent[], circumstances: Circumstan
         (isLoop(seen) && loopActions(seen).some((action) => action.id === id || action.group === id)),
     );
 
-  /** What must have succeeded before it may start. `late`: variables that named nothing when it was declared. */
+  /** What must have succeeded before it may start. `late`: `$id`s that named nothing when it was declared. */
   const needsOf = (seen: Seen): { ids: readonly string[]; late: readonly string[] } => {
     const { action } = seen;
     const names = isLoop(seen) ? namesIn(action.parameters.in) : namesIn(action.parameters);
     const siblings = siblingsOf(seen);
     const ids = [...(action.depends_on ?? [])];
     const late: string[] = [];
-    for (const name of names) {
+    for (const { name, whole } of names) {
       if (action.locals !== undefined && Object.hasOwn(action.locals, name)) continue;
+      if (name === action.id) continue; // nothing had the name before: ids are taken once
       if (siblings.includes(name)) ids.push(`${name}[${action.index}]`);
-      else if (expanded(name).some((other) => other.order <= seen.order)) ids.push(name);
+      else if (expanded(name).some((other) => other.order < seen.order)) ids.push(name);
       // A list may be declared behind its loop, as what `depends_on` names.
       else if (isLoop(seen) && !circumstances.outside.includes(name)) ids.push(name);
-      else late.push(name);
+      else if (whole) late.push(name);
     }
     return { ids, late };
   };
@@ -281,7 +289,7 @@ export function audit(events: readonly SessionEvent[], circumstances: Circumstan
       if (ids.flatMap(expanded).some(bad)) problems.push(`${seen.action.id} waits for what has failed`);
       const waits =
         named.some(({ status }) => !hasEnded(status)) ||
-        (turnOpen && ids.some((id) => expanded(id).length === 0)) ||
+        (turnOpen && [...ids, ...late].some((id) => expanded(id).length === 0)) ||
         (turnOpen && seen.action.name === 'mail') ||
         ids.includes(openGroup) ||
         running.size >= parallelActions;

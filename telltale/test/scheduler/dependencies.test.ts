@@ -136,11 +136,7 @@ describe('deadlocks', () => {
   test('an action that waits for itself', () => {
     const s = stage();
     s.declare('a', { depends_on: ['a'] });
-    s.declare('b', { parameters: { x: '$b.y' } });
-    expect(s.story().filter((line) => line.startsWith('skipped'))).toEqual([
-      'skipped a deadlock a → a',
-      'skipped b deadlock b → b',
-    ]);
+    expect(s.story().filter((line) => line.startsWith('skipped'))).toEqual(['skipped a deadlock a → a']);
   });
 
   test('a sync action that waits for an id not seen yet', () => {

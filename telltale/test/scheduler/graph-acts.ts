@@ -57,7 +57,9 @@ export const declare = ({ target, needs, reads, ...envelope }: Declaring): Act =
       id: `n${place}`,
       kind: 'tool',
       name: target,
-      parameters: Object.fromEntries(known.map((id, i) => [`p${i}`, `see $${id}`])),
+      parameters: Object.fromEntries(
+        known.map((id, i) => [`p${i}`, place % 2 === 0 ? `$${id}` : `see {{${id}}}, $${id}`]),
+      ),
       depends_on: needs.flatMap((offset) => (offset < 0 ? good.at(offset) : `n${place + offset}`) ?? []),
     };
     heard(model, action, target, known);

@@ -25,13 +25,17 @@ describe('what has to be loaded first', () => {
   test('is asked for once, and the action that names it starts with its value when it is there', async () => {
     const { options, asked, arrive } = loading();
     const s = stage(options);
-    s.declare('a', { parameters: { whole: '$tree', again: 'see $tree.root' } });
+    s.declare('a', { parameters: { whole: '$tree', part: '$tree.root', text: 'see {{tree.root}}, $tree' } });
     s.declare('b', { parameters: { x: '$tree' } });
     expect(asked).toHaveLength(1);
     expect(s.running()).toEqual([]);
     arrive({ root: '/' });
     await s.settle();
-    expect(s.call('a').input).toEqual({ whole: { root: '/' }, again: 'see /' });
+    expect(s.call('a').input).toEqual({
+      whole: { root: '/' },
+      part: '/',
+      text: 'see {{tree.root}}, $tree',
+    });
     expect(s.call('b').input).toEqual({ x: { root: '/' } });
   });
 

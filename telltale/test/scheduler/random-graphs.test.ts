@@ -21,7 +21,7 @@ type Step =
       readonly name: 'tool' | 'pay' | 'mail';
       readonly mode: 'sync' | 'async' | 'fire_and_forget';
       readonly needs: readonly Need[];
-      readonly variables: readonly number[];
+      readonly variables: readonly { readonly of: number; readonly whole: boolean }[];
       readonly grouped: boolean;
       readonly retry: number;
       readonly timeout: number;
@@ -51,7 +51,7 @@ const someIds: fc.Arbitrary<readonly Need[]> = fc.array(
   ),
   { maxLength: 3, size: 'max' },
 );
-const someNames = fc.array(near, { maxLength: 2 });
+const someNames = fc.array(fc.record({ of: near, whole: fc.boolean() }), { maxLength: 2 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -182,7 +182,10 @@ async function play(
         const { name, retry, timeout, variables } = at;
         const group = at.grouped && at.mode !== 'sync' ? { group: `g${groups}` } : {};
         const parameters: Record<string, Json> = Object.fromEntries(
-          variables.map((offset, i) => [`p${i}`, `see $${idAt(own, offset)}`]),
+          variables.map(({ of, whole }, i) => {
+            const named = idAt(own, of);
+            return [`p${i}`, whole ? `$${named}` : `see {{${named}}} and $${named}`];
+          }),
         );
         s.declare(id, {
           name,

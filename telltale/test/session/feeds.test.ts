@@ -93,12 +93,15 @@ describe('feeds in a session', () => {
         'depth.json': '{"metres":7}',
       },
       turns: [
-        '<action id="a" mode="sync">{"name":"echo","parameters":{"all":"$tide","part":"at $tide.height","deep":"$depth.metres"}}</action>',
+        '<action id="a" mode="sync">{"name":"echo","parameters":{"all":"$tide","part":"$tide.height","text":"at {{tide.height}}, $tide","deep":"$depth.metres"}}</action>',
         final('Now $depth.metres m, at $tide.height.'),
       ],
     };
     const ran = await runAgent(options);
-    expect(ran.of('action.completed')[0]?.output).toEqual({ all: { height: 3 }, part: 'at 3', deep: 7 });
+    expect(ran.of('action.completed')[0]?.output).toEqual({
+      ...{ all: { height: 3 }, part: 3, deep: 7 },
+      text: 'at {{tide.height}}, $tide',
+    });
     expect(ran.result.result).toBe('Now 7 m, at 3.');
     expect(ran.prompts.join('\n')).not.toContain('id="depth"');
     expect(calls(ran.folder, 'depth')).toBe(2);

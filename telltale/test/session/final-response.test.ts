@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadAgent } from '../../src/session/load-agent.ts';
+import { ResponseReader } from '../../src/session/turn/response-reader.ts';
 import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
@@ -118,13 +120,79 @@ describe('a value in a response of an agent with an output schema', () => {
 });
 
 describe('a dollar in a response', () => {
-  it('that names nothing stays, prices and all, and two are one', async () => {
+  const saying = async (text: string) => {
     const { result, observed } = await runAgent({
-      turns: ['<response>$$5 or $9.99, a $nope.x and $$nope, $ 3.</response>'],
+      manifest: 'import: { tools: [./tools/*.yml] }\n',
+      files: tool('page', 'return { title: "Tides" };'),
+      turns: [`<action id="a">{"name":"page"}</action><response>$a.title\n${text}</response>`],
     });
-    expect(result.result).toBe('$5 or $9.99, a $nope.x and $nope, $ 3.');
     const live = observed.flatMap((event) => (event.type === 'response.delta' ? [event.text] : []));
     expect(live.join('')).toBe(result.result);
+    return String(result.result).replace('Tides\n', '');
+  };
+
+  it.each([
+    ['that names nothing stays, prices and all', '$$5, $9.99, $nope.x, $$nope, $$, $ 3 and ${a}'],
+    ['in a code span stays', 'Type `$a` or ``$a.title `x` $$a`` here.'],
+    ['in a fence stays', '```sh\necho $a $$a\n```\n> ~~~\n> $a\n> ~~~\n- done'],
+  ])('%s', async (_, text) => {
+    expect(await saying(text)).toBe(text);
+  });
+
+  it.each([
+    ['of two, in front of a name that is known, is dropped', '$$a.title, $$$a', '$a.title, $$a'],
+    [
+      'behind a code span and a fence counts again',
+      '`$a` $a.title\n```\n$a\n```\n$a.title',
+      '`$a` Tides\n```\n$a\n```\nTides',
+    ],
+    [
+      'behind a backtick that stays open counts again on the next line',
+      'a ` $a.title\n$a.title',
+      'a ` $a.title\nTides',
+    ],
+  ])('%s', async (_, text, expected) => {
+    expect(await saying(text)).toBe(expected);
+  });
+
+  it('counts wherever the stream was cut, and in code nowhere', () => {
+    const unit = fc.constantFrom(
+      '$',
+      '$a',
+      '$$',
+      '`',
+      '``',
+      '```',
+      '~~~',
+      '\n',
+      ' ',
+      'x',
+      '> ',
+      '- ',
+      '.b',
+      '[0]',
+    );
+    const pieces = (chunks: readonly string[]) => {
+      const reader = new ResponseReader(false);
+      return [...chunks.flatMap((chunk) => reader.push(chunk)), ...reader.end()];
+    };
+    const written = (all: ReturnType<typeof pieces>) =>
+      all
+        .map((piece) =>
+          piece.kind === 'text'
+            ? piece.text
+            : `${piece.kind === 'escaped' ? '<$$' : '<$'}${piece.source.slice(1)}>`,
+        )
+        .join('');
+    fc.assert(
+      fc.property(fc.array(unit, { maxLength: 30 }), (chunks) => {
+        const whole = chunks.join('');
+        expect(written(pieces(chunks))).toBe(written(pieces([whole])));
+        expect(written(pieces([...whole]))).toBe(written(pieces([whole])));
+        expect(written(pieces(chunks)).replaceAll(/[<>]/g, '')).toBe(whole.replaceAll(/[<>]/g, ''));
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it('brings the value of an action as it is: tags in it are text, and nothing in it is a reference', async () => {

@@ -13,6 +13,7 @@ const intents = fc.record(
     mode: fc.constantFrom('sync' as const, 'fire_and_forget' as const),
     name: word,
     parameters: fc.dictionary(word, fc.nat()),
+    literal: fc.boolean(),
     output_key: word,
     depends_on: fc.array(word),
     timeout: fc.nat(),

@@ -299,7 +299,7 @@ describe('a session', () => {
       manifest: TOOLS,
       files: { ...list, ...echo },
       turns: [
-        `${action('list', 'id="l"')}<foreach in="$l" as="item">${action('echo', 'id="e"', { parameters: { text: 'got $item' } })}</foreach><response>$e</response>`,
+        `${action('list', 'id="l"')}<foreach in="$l" as="item">${action('echo', 'id="e"', { parameters: { text: 'got {{item}}' } })}</foreach><response>$e</response>`,
       ],
     });
     expect(of('action.completed').map(({ id }) => id)).toEqual(

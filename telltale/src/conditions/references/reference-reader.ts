@@ -1,7 +1,13 @@
-import { type ReferencePiece, readReferenceAt } from './reference.ts';
+import { type Reference, readReferenceAt } from './reference.ts';
+
+export type ReferencePiece =
+  | { readonly kind: 'text'; readonly text: string }
+  | ({ readonly kind: 'reference' } & Reference)
+  /** `$$name`, read as the reference behind its first dollar: where the name is known, one dollar is dropped. */
+  | ({ readonly kind: 'escaped' } & Reference);
 
 /**
- * Reads `$references` out of a text that arrives in pieces. Text leaves in the call that brought it, except from a
+ * Reads the `$references` of a response, which arrives in pieces. Text leaves in the call that brought it, except from a
  * dollar on while it may still become a longer reference: never more than MAX_REFERENCE_LENGTH characters. However the
  * text is cut, the same pieces come out once adjacent text is joined.
  */
@@ -24,14 +30,12 @@ export function createReferenceReader(): ReferenceReader {
     };
     held = '';
     for (let at = text.indexOf('$'); at !== -1; ) {
-      if (text[at + 1] === '$') {
-        textUpTo(at);
-        pieces.push({ kind: 'dollar' });
-        from = at + 2;
-        at = text.indexOf('$', from);
-        continue;
-      }
-      const { reference, end, open } = readReferenceAt(text, at);
+      // Of several dollars, the last two may be an escaped reference. Those before them are text.
+      const dollar = text[at + 1] === '$' ? at + 1 : at;
+      const { reference, end, open } =
+        dollar > at && text[at + 2] === '$'
+          ? { reference: undefined, end: dollar, open: false }
+          : readReferenceAt(text, dollar, at);
       if (open && !final) {
         textUpTo(at);
         held = text.slice(at);
@@ -39,7 +43,7 @@ export function createReferenceReader(): ReferenceReader {
       }
       if (reference !== undefined) {
         textUpTo(at);
-        pieces.push({ kind: 'reference', ...reference });
+        pieces.push({ kind: dollar > at ? 'escaped' : 'reference', ...reference });
         from = end;
       }
       at = text.indexOf('$', end);
@@ -53,22 +57,4 @@ export function createReferenceReader(): ReferenceReader {
     end: () => read(held, true),
     isIdle: () => held === '',
   };
-}
-
-/** The pieces of a whole text. */
-export function parseReferences(text: string): readonly ReferencePiece[] {
-  const reader = createReferenceReader();
-  return joinText([...reader.push(text), ...reader.end()]);
-}
-
-/** Pieces with adjacent text joined into one. */
-export function joinText(pieces: readonly ReferencePiece[]): readonly ReferencePiece[] {
-  const joined: ReferencePiece[] = [];
-  for (const piece of pieces) {
-    const last = joined.at(-1);
-    if (piece.kind === 'text' && last?.kind === 'text')
-      joined[joined.length - 1] = { kind: 'text', text: last.text + piece.text };
-    else joined.push(piece);
-  }
-  return joined;
 }

@@ -3,55 +3,68 @@ import { err, ok, type Result } from '../../kernel/result.ts';
 import { asText } from '../as-text.ts';
 import type { Issue, PathSegment } from '../issue.ts';
 import { readPath } from '../own-property.ts';
-import { type Reference, readWholeReference } from './reference.ts';
-import { parseReferences } from './reference-reader.ts';
+import { type Reference, readInsertions, readWholeReference } from './reference.ts';
 
 /** The value a name stands for; undefined where there is none. Called with names only: paths are followed here. */
 export type Lookup = (name: string) => Json | undefined;
 
-/** A reference that names nothing, and where in the value it stands. */
+export interface Lookups {
+  /** For `$name`, where it is the whole string. */
+  readonly whole: Lookup;
+  /** For `{{name}}` inside a text. */
+  readonly inserted: Lookup;
+}
+
+/** A reference in parameters. */
+export interface ParameterReference extends Reference {
+  /** Whether it is `$name`, the whole string, and not `{{name}}`. */
+  readonly whole: boolean;
+}
+
+/** A whole reference that names nothing, and where in the value it stands. */
 export interface UnknownReference extends Reference {
   readonly at: readonly PathSegment[];
 }
 
 export interface ResolvedReferences {
   readonly value: Json;
-  /** What stayed as it is written. */
+  /** The whole references that stayed as they are written. */
   readonly unknown: readonly UnknownReference[];
 }
 
 /** Nesting of parameters. */
 const MAX_PARAMETER_DEPTH = 64;
-/** Characters of a string that references were put into. */
+/** Characters of a string that values were inserted into. */
 const MAX_RESOLVED_LENGTH = 8_388_608;
-/** Characters that all references of one value put in together: a list of a thousand `$report` is soon written. */
-const MAX_PUT_IN = 33_554_432;
+/** Characters that all references of one value insert together: a list of a thousand `$report` is soon written. */
+const MAX_INSERTED = 33_554_432;
 
 export type ReferenceCode = 'too_deep' | 'too_large';
 
 /**
- * `value` with the references in its strings resolved. A string that is one reference takes the value with its type;
- * inside a longer one, objects become compact JSON. Keys are left alone, and so is what was put in.
+ * `value` with the references in its strings resolved. A string that is one `$name` takes the value with its type. In any
+ * other string each `{{name}}` that is known becomes text, objects as compact JSON, and every other character stays as it
+ * is. Keys are left alone, and what was inserted is not searched again.
  */
 export function resolveReferences(
   value: Json,
-  lookup: Lookup,
+  lookups: Lookups,
 ): Result<ResolvedReferences, Issue<ReferenceCode>> {
   const unknown: UnknownReference[] = [];
   const sizes = new Map<object, number>();
   let issue: Issue<ReferenceCode> | undefined;
-  let putIn = 0;
+  let inserted = 0;
 
   /** Whether there is room for one more mention of a value. */
   const hasRoom = (put: Json, path: readonly PathSegment[]): boolean => {
-    putIn += sizeOf(put, sizes);
-    if (putIn > MAX_PUT_IN) issue = tooMuch(path);
-    return putIn <= MAX_PUT_IN;
+    inserted += sizeOf(put, sizes);
+    if (inserted > MAX_INSERTED) issue = tooMuch(path);
+    return inserted <= MAX_INSERTED;
   };
 
   const visit = (at: Json, path: readonly PathSegment[]): Json => {
     if (issue !== undefined) return at;
-    if (typeof at === 'string') return at.includes('$') ? resolveText(at, path) : at;
+    if (typeof at === 'string') return resolveText(at, path);
     if (typeof at !== 'object' || at === null) return at;
     if (path.length === MAX_PARAMETER_DEPTH) {
       issue = tooDeep(path);
@@ -63,25 +76,27 @@ export function resolveReferences(
 
   const resolveText = (text: string, path: readonly PathSegment[]): Json => {
     const whole = readWholeReference(text);
-    const found = whole === undefined ? undefined : resolveReference(whole, lookup);
-    if (found !== undefined && found.rest === '') return hasRoom(found.value, path) ? found.value : text;
+    if (whole === undefined) return text.includes('{{') ? insertInto(text, path) : text;
+    const value = valueAt(whole, lookups.whole);
+    if (value === undefined) unknown.push({ ...whole, at: path });
+    return value !== undefined && hasRoom(value, path) ? value : text;
+  };
+
+  const insertInto = (text: string, path: readonly PathSegment[]): string => {
     let resolved = '';
-    for (const piece of parseReferences(text)) {
-      if (piece.kind === 'text') resolved += piece.text;
-      else if (piece.kind === 'dollar') resolved += '$';
-      else {
-        const known = resolveReference(piece, lookup);
-        if (known === undefined)
-          unknown.push({ name: piece.name, path: piece.path, source: piece.source, at: path });
-        else if (!hasRoom(known.value, path)) return text;
-        resolved += known === undefined ? piece.source : asText(known.value) + known.rest;
-      }
+    let from = 0;
+    for (const insertion of readInsertions(text)) {
+      const value = valueAt(insertion, lookups.inserted);
+      if (value === undefined) continue;
+      if (!hasRoom(value, path)) return text;
+      resolved += text.slice(from, insertion.at) + asText(value);
+      from = insertion.at + insertion.source.length;
       if (resolved.length > MAX_RESOLVED_LENGTH) {
         issue = tooLarge(path);
         return text;
       }
     }
-    return resolved;
+    return resolved + text.slice(from);
   };
 
   const resolved = visit(value, []);
@@ -90,25 +105,9 @@ export function resolveReferences(
 
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
 
-export interface ResolvedReference {
-  readonly value: Json;
-  /** What of `source` turned out to be text: `-1` of `$count-1` where `count` is known and `count-1` is not. */
-  readonly rest: string;
-}
-
-/**
- * What `reference` stands for, or undefined. Ids may have hyphens in them, and prose puts hyphens behind names, so the
- * longest reading that is known counts.
- */
-function resolveReference(reference: Reference, lookup: Lookup): ResolvedReference | undefined {
-  const { source } = reference;
-  for (let end = source.length; end > 0; end = source.lastIndexOf('-', end - 1)) {
-    const shorter = end === source.length ? reference : readWholeReference(source.slice(0, end));
-    const root = shorter === undefined ? undefined : lookup(shorter.name);
-    const value = shorter === undefined || root === undefined ? undefined : readPath(root, shorter.path);
-    if (value !== undefined) return { value: value as Json, rest: source.slice(end) };
-  }
-  return undefined;
+function valueAt({ name, path }: Reference, lookup: Lookup): Json | undefined {
+  const root = lookup(name);
+  return root === undefined ? undefined : (readPath(root, path) as Json | undefined);
 }
 
 /** An object is measured when it is mentioned for the second time: most are mentioned once, and that takes no room. */
@@ -121,17 +120,20 @@ function sizeOf(value: Json, sizes: Map<object, number>): number {
   return size;
 }
 
-/** Every reference in the strings of `value`: what an action with these parameters has to wait for. */
-export function referencesIn(value: Json): readonly Reference[] {
-  const found: Reference[] = [];
+/** Every reference in the strings of `value`: what an action with these parameters may have to wait for. */
+export function referencesInParameters(value: Json): readonly ParameterReference[] {
+  const found: ParameterReference[] = [];
   collect(value, 0, found);
   return found;
 }
 
-function collect(value: Json, depth: number, found: Reference[]): void {
+function collect(value: Json, depth: number, found: ParameterReference[]): void {
   if (typeof value === 'string') {
-    if (value.includes('$'))
-      for (const piece of parseReferences(value)) if (piece.kind === 'reference') found.push(piece);
+    const whole = readWholeReference(value);
+    if (whole !== undefined) found.push({ ...whole, whole: true });
+    else if (value.includes('{{'))
+      for (const { name, path, source } of readInsertions(value))
+        found.push({ name, path, source, whole: false });
   } else if (typeof value === 'object' && value !== null && depth < MAX_PARAMETER_DEPTH)
     for (const key in value)
       collect((value as Readonly<Record<string, Json>>)[key] as Json, depth + 1, found);
@@ -153,7 +155,7 @@ const tooLarge = (path: readonly PathSegment[]): Issue<ReferenceCode> => ({
 
 const tooMuch = (path: readonly PathSegment[]): Issue<ReferenceCode> => ({
   code: 'too_large',
-  message: `The references of these parameters put in more than ${MAX_PUT_IN} characters.`,
+  message: `The references of these parameters insert more than ${MAX_INSERTED} characters.`,
   hint: 'Refer to parts of the values, and to each once.',
   path,
 });

@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { referencesInParameters } from '../../conditions/references/resolve-references.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { portOf } from '../../manifest/permissions/host-entry.ts';
 import { urlNeed } from '../../targets/access/need.ts';
@@ -101,11 +102,6 @@ function mustHave(kind: Extract<TargetKind, 'workflow' | 'agent'>, name: string,
 
 /** What holds references is checked with what they come to. */
 function mustFit(params: JsonObject, check: Target['check']): void {
-  const wrong = hasReference(params) ? undefined : check(params);
+  const wrong = referencesInParameters(params).length > 0 ? undefined : check(params);
   if (wrong !== undefined) throw wrong;
 }
-
-const hasReference = (value: Json): boolean => {
-  if (typeof value === 'string') return /\$[A-Za-z_]/.test(value);
-  return typeof value === 'object' && value !== null && Object.values(value).some(hasReference);
-};

@@ -66,7 +66,7 @@ function runRules({ protocol }: AgentManifest): string {
 - "id": letters, digits, _ and -; unique in the session; a1, a2, … if left out. Give one to every call whose result you want to name.
 - "depends_on": ids that must have succeeded first. "output_key": a name for its result.
 - "timeout": seconds for each try. "retry": further tries. "on_error": "skip", "fail" or "retry". "if": a CEL test. "compensate": a call that undoes it, as {"name": "…", "parameters": {…}}. "template": one of the action templates. Any other key is an error.
-$id, $output_key or $id.path[0] in an input or in a response stands for that result: the call waits for it by itself. $$ is a dollar sign. If a call fails, what depends on it is skipped, and the rest goes on.`;
+To use a result: a value in an input that is exactly "$id", "$output_key" or "$id.path[0]" becomes that result; inside a longer text write {{id.path}}, without spaces. The call waits for it by itself. Everything else in an input stays as you write it, $ and $$ included. In a response, $id becomes the result's text, and $$id stays $id. If a call fails, what depends on it is skipped, and the rest goes on.`;
 }
 
 /** A name of a stranger's making is no example. */

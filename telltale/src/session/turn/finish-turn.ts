@@ -1,4 +1,3 @@
-import { referencesIn } from '../../conditions/references/resolve-references.ts';
 import { cameToNothing, isShown } from '../../events/action.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
@@ -13,6 +12,7 @@ import type { Heard } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
 import type { Next } from './next.ts';
 import { noTags, remind, tellOnce } from './remind.ts';
+import { referencesInResponse } from './response-reader.ts';
 import { sourceOf } from './response-stream.ts';
 import { allEndedOrSpokenTo, aMoment, responsesOut, stillOnly } from './settle-actions.ts';
 
@@ -125,7 +125,11 @@ function whyUndone({ state, manifest, scheduler }: SessionContext, source: strin
   if (faults.length > 0)
     return `${undone}: something else in your turn did not act (${faults.join(', ')}), which you had not seen. Read why, then do it again or say so ${again}.`;
   if (manifest.protocol.final_with_actions === 'bind') return undefined;
-  const named = new Set(referencesIn(source).map((each) => idNamed(scheduler.resolve(each.source))));
+  const named = new Set(
+    referencesInResponse(source, manifest.output !== undefined).map((each) =>
+      idNamed(scheduler.resolve(each.source)),
+    ),
+  );
   const unnamed = state.news.results.find((id) => {
     const action = state.actions.get(id)?.action;
     return action !== undefined && !named.has(action.base ?? id);

@@ -1,12 +1,12 @@
 import { asText } from '../../conditions/as-text.ts';
-import type { ReferencePiece } from '../../conditions/references/reference.ts';
-import { createReferenceReader, type ReferenceReader } from '../../conditions/references/reference-reader.ts';
+import type { ReferencePiece } from '../../conditions/references/reference-reader.ts';
 import { extendText } from '../../kernel/extend-text.ts';
 import { added, NONE } from '../../kernel/grow.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
 import type { SessionLog } from '../session-log.ts';
 import { beforeJson, fitted, type JsonPlace, readOn } from './json-place.ts';
+import { ResponseReader } from './response-reader.ts';
 
 type ShownOn = Pick<SessionLog, 'state' | 'watched' | 'show'>;
 
@@ -30,7 +30,7 @@ export interface ResponseStream {
   /** What the model wrote, once that may differ from what has gone out: `sourceOf` has it. */
   source: string | undefined;
   /** Made at the first dollar: most responses have none. */
-  reader: ReferenceReader | undefined;
+  reader: ResponseReader | undefined;
   queue: readonly ReferencePiece[];
   at: number;
   /** Whether what comes next waits. */
@@ -75,14 +75,14 @@ export function createResponseStream(
 }
 
 export function pushResponse(stream: ResponseStream, text: string): void {
-  // Most pieces hold no dollar and nothing waits: they go straight out.
-  if (!stream.held && stream.queue.length === 0 && stream.reader?.isIdle() !== false && !text.includes('$')) {
-    if (stream.source !== undefined) stream.source += text;
+  // Most responses hold no dollar and wait for nothing: their text goes straight out.
+  if (stream.reader === undefined && !stream.held && !text.includes('$')) {
     say(stream, text);
     return;
   }
-  stream.source = sourceOf(stream) + text;
-  stream.reader ??= createReferenceReader();
+  const before = sourceOf(stream);
+  stream.reader ??= new ResponseReader(stream.place !== undefined, before);
+  stream.source = before + text;
   take(stream, stream.reader.push(text));
 }
 
@@ -137,8 +137,10 @@ const UNDECIDED = 'it waits for a person to decide.';
 /** Whether the piece has gone out; otherwise its action is waited for. */
 function put(stream: ResponseStream, piece: ReferencePiece): boolean {
   if (piece.kind === 'text') say(stream, piece.text);
-  else if (piece.kind === 'dollar') say(stream, '$');
-  else {
+  else if (piece.kind === 'escaped') {
+    const isKnown = stream.scheduler.resolve(`$${piece.name}`).state !== 'unknown';
+    say(stream, isKnown ? piece.source : `$${piece.source}`);
+  } else {
     const { scheduler } = stream;
     const found = scheduler.resolve(piece.source);
     if (found.state === 'pending' && !stream.patient)

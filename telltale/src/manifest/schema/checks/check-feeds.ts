@@ -1,8 +1,9 @@
 import type { KnownNames } from '../../../conditions/cel/check-expression.ts';
+import { referencesInParameters } from '../../../conditions/references/resolve-references.ts';
 import { suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { checkRequestAddress } from './check-addresses.ts';
-import { checkNames, variablesMentioned } from './check-names.ts';
+import { checkNames } from './check-names.ts';
 import { checkUnique } from './check-unique.ts';
 import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
 import { findCycles, showCycle } from './find-cycles.ts';
@@ -55,19 +56,15 @@ export function checkFeedIds(
   });
 }
 
-/** What is loaded first: `refs`, and every `$id` in the parameters. */
+/** What is loaded first: `refs`, and every `$id` and `{{id}}` in the parameters. */
 const refsOf = (feed: DocumentNode): readonly string[] => [
   ...feed
     .at('refs')
     .items()
     .flatMap((ref) => ref.text() ?? []),
-  ...[...textsUnder(feed.at('source').at('params'))].flatMap(([text]) => namesMentioned(text)),
-];
-
-/** Each `$name`; ids may have hyphens, and prose puts hyphens behind names, so that both readings count. */
-const namesMentioned = (text: string): readonly string[] => [
-  ...variablesMentioned(text),
-  ...[...text.matchAll(/(?<!\$)\$([A-Za-z_][\w-]*)/g)].map(([, name = '']) => name),
+  ...[...textsUnder(feed.at('source').at('params'))].flatMap(([text]) =>
+    referencesInParameters(text).map(({ name }) => name),
+  ),
 ];
 
 function checkInterval(feed: DocumentNode): readonly Issue[] {

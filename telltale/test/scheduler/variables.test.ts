@@ -281,7 +281,7 @@ describe('what is known is decided when an action is declared', () => {
     const t = stage();
     t.declare('x', { group: 'g', parameters: { home: '$HOME' } });
     t.declare('y', { group: 'g', parameters: { later: '$x', home: '$HOME' } });
-    t.scheduler.closed('g', true);
+    t.scheduler.closed('g');
     expect(t.running()).toEqual(['x']);
   });
 

@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts';
 export const ACTION_KINDS = ['tool', 'agent', 'relic', 'workflow', 'llm', 'artifact', 'internal'] as const;
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
-export const ACTION_MODES = ['sync', 'async', 'fire_and_forget'] as const;
+export const ACTION_MODES = ['sync', 'async', 'background', 'fire_and_forget'] as const;
 export type ActionMode = (typeof ACTION_MODES)[number];
 
 export const ON_ERROR = ['skip', 'fail', 'retry'] as const;

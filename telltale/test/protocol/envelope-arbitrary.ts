@@ -5,14 +5,21 @@ import type { Json } from '../../src/kernel/json.ts';
 /** Every field, what is none, and what every object inherits. */
 const KEYS = [
   ...['name', 'parameters', 'output_key', 'depends_on', 'timeout', 'retry', 'on_error', 'if', 'compensate'],
+  ...['literal', 'arguments', 'args', 'input'],
   ...['template', 'type', 'mode', 'id', 'dependson', '__proto__', 'constructor', 'toString', '0'],
 ];
+
+// biome-ignore format: a table
+const ATTRIBUTES = [
+  '', '', ' id="a1"', ' mode="sync"', ' type="context_feed"', ' name="n"', ' name="m"', ' retry="1"', ' timeout="1.5"',
+  ' depends_on="a1"', ' output_key="a1"', ' on_error=skip', ' literal="true"', ' name="n" literal=false',
+] as const;
 
 const KIND_WORDS = [...ACTION_KINDS, 'context_feed', 'Tool'];
 
 const SCALARS: readonly Json[] = [
   ...[null, true, false, 0, -1, 1, 1.5, 1e300, '', ' ', 'a1', '9a', 'a-b', 'a b', 'é', '__proto__'],
-  ...['skip', 'fail', 'retry', 'Skip', 'sync', 'tool'],
+  ...['skip', 'fail', 'retry', 'Skip', 'sync', 'tool', '{"a":1}', '"{}"', '""'],
 ];
 
 const { envelope } = fc.letrec<{ value: Json; field: [string, Json]; envelope: string; inner: Json }>(
@@ -46,7 +53,7 @@ export const envelopeTurn: fc.Arbitrary<string> = fc
   .array(
     fc
       .tuple(
-        fc.constantFrom('', ' id="a1"', ' mode="sync"', ' type="context_feed"'),
+        fc.constantFrom(...ATTRIBUTES),
         envelope,
         fc.constantFrom(['', ''], ['<parallel>', '</parallel>'], ['<foreach in="$l">', '</foreach>']),
       )

@@ -29,6 +29,16 @@ function mayBeTag(held: string, inResponse: boolean): boolean {
   if (is(`<(?:${CONTROL.join('|')})[ \\t\\r\\n/]${inside}|<(?:${NAMES.join('|')})${assigned}`))
     return held.length < TAG_LIMIT;
 
+  // An action with a name and nothing in it waits for the end of its line, or for another tag there.
+  const empty = `<action(?:${assigned})>(?:${W}*</action${W}*>)?[ \\t\\r]*`;
+  const [action] = new RegExp(`^${empty}`).exec(held) ?? [];
+  if (action !== undefined && /\bname[ \t\r\n]*=/.test(action)) {
+    const next = held.slice(action.length);
+    if (next === '' || (next.startsWith('<') && mayBeTag(next, false))) return true;
+    if (/^[ \t\r\n]*<(?:$|\/)/.test(next))
+      return `</action`.startsWith(next.trim()) || /^<\/action[ \t\r\n]*$/.test(next.trim());
+  }
+
   const fence = `(?:\`+|~+)?[ \\t\\r\\n]*[^ \\t\\r\\n{<]*${W}*`;
   return is(`<(?:action|metadata)(?:${assigned}|${W}*)>${W}*${fence}`);
 }

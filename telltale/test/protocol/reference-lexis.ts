@@ -161,6 +161,23 @@ function readAttributes(text: string, from: number): ReadAttributes {
       const name = assigned[1];
       if (name === undefined) readable = false;
       at += assigned[0].length;
+      if (name === 'depends_on' && text[at] === '[') {
+        // "From `[` to the first `]` outside double quotes; a `<`, `>` or line break before that is `bad_attribute`."
+        const opened = at;
+        let quotes = false;
+        for (at += 1; at < text.length && !'<>\n'.includes(text[at]!); at++) {
+          if (text[at] === '"') quotes = !quotes;
+          if (text[at] === ']' && !quotes) break;
+        }
+        const stop = text[at++];
+        if (stop === undefined) return { is: 'endless' };
+        if (stop === ']') list.push({ name, value: decoded(text.slice(opened, at)) });
+        else readable = false;
+        if (stop === '<') return { is: 'broken', end: at - 1 };
+        if (stop === '>') return { is: 'tag', end: at, empty: false, attributes: { list, readable } };
+        separated = stop === '\n';
+        continue;
+      }
       const quoted = matchAt(`"([^"]*)"|'([^']*)'`, text, at);
       if (quoted) {
         at += quoted[0].length;
@@ -232,5 +249,5 @@ export function readBody(input: string, from: number, name: TagName): Body {
 }
 
 /** "Any other reserved tag there ends the body": from where it is certain which tag it is. */
-const isReservedTag = (input: string, at: number): boolean =>
+export const isReservedTag = (input: string, at: number): boolean =>
   readClosing(input, at)?.is === 'tag' || readOpening(input, at)?.certain !== undefined;

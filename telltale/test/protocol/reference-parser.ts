@@ -9,8 +9,10 @@ import { attributeOf, isId, isReadable, readActionAttributes, readEnvelope } fro
 import { createIdLedger, type Path, type Taking } from './reference-ids.ts';
 import { readObject } from './reference-json.ts';
 import {
+  type Body,
   bodyFollows,
   isControl,
+  isReservedTag,
   isSpace,
   type Opening,
   onlySpaceFollows,
@@ -326,8 +328,12 @@ export function referenceParse(input: string, options: ReferenceOptions = {}): P
         return response(tag);
       case 'action':
       case 'metadata':
+        if (name === 'action' && attributeOf(attributes.list, 'name') !== undefined) {
+          const empty = emptyAction(tag);
+          if (empty) return isAlone(empty.end) ? acting(name, tag, empty) : asText('no_body', empty.end);
+        }
         if (tag.empty || !bodyFollows(input, end)) return asText('no_body', end);
-        return acting(name, tag);
+        return acting(name, tag, readBody(input, end, name));
       case 'if':
       case 'else':
       case 'foreach':
@@ -427,12 +433,29 @@ export function referenceParse(input: string, options: ReferenceOptions = {}): P
 
   // ---- 3, 4 Actions and metadata ----------------------------------------------------------------------------
 
-  function acting(name: 'action' | 'metadata', tag: WholeTag) {
+  /** 2.1: `<action name="clock"/>`, or nothing but white space before `</action>`. */
+  function emptyAction(tag: WholeTag): { space: string; end: number } | undefined {
+    if (tag.empty) return { space: '', end: tag.end };
+    const space = /^[ \t\r\n]*/.exec(input.slice(tag.end))![0];
+    const closing = readClosing(input, tag.end + space.length);
+    return closing?.is === 'tag' && closing.name === 'action' ? { space, end: closing.end } : undefined;
+  }
+
+  /** 2.1: "if it stands alone on its line or lines, other tags aside". */
+  function isAlone(end: number): boolean {
+    if (!isSpace(input.slice(lineFrom, at))) return false;
+    const next = end + /^[ \t\r]*/.exec(input.slice(end))![0].length;
+    return next >= input.length || input[next] === '\n' || isReservedTag(input, next);
+  }
+
+  function acting(name: 'action' | 'metadata', tag: WholeTag, found: Body | { space: string; end: number }) {
     endRun(at, false);
-    const body = readBody(input, tag.end, name);
+    const isEmpty = 'space' in found;
+    const body: Body = isEmpty ? { is: 'closed', text: '{}', next: found.end } : found;
+    const length = isEmpty ? found.space.length : body.text.length;
     const outcome = (): FaultCode | undefined => {
       // 2.8: "one fault for each: the first of body_too_large in_doubt bad_attribute bad_json bad_action duplicate_id"
-      if (body.text.length > maxBody) return 'body_too_large';
+      if (length > maxBody) return 'body_too_large';
       if (body.is === 'truncated') return 'truncated';
       if (inDoubt) return 'in_doubt';
       return name === 'action' ? action(tag, body) : metadata(tag, body);

@@ -56,6 +56,7 @@ describe('a native call', () => {
       on_error: 'fail',
       if: 'true',
       template: 'fetch',
+      literal: true,
     };
     const { id: _, mode: __, ...rest } = run;
     expect(events(frame('search', { q: '$zero', _run: run }))).toEqual([
@@ -94,7 +95,7 @@ describe('a native call', () => {
   });
 
   it.each([
-    [{ mode: 'later' }, 'bad_attribute', 'sync, async, fire_and_forget'],
+    [{ mode: 'later' }, 'bad_attribute', 'sync, async, background, fire_and_forget'],
     [{ id: 'a b' }, 'bad_attribute', 'letters, digits'],
     [{ id: 7 }, 'bad_attribute', 'letters, digits'],
     [{ depend_on: ['x'] }, 'bad_action', 'Did you mean "depends_on"?'],

@@ -9,7 +9,7 @@ const CHUNKINGS = 200;
 const SEED = Number(process.env.CHECK_SEED ?? 20_261_115);
 const FILES = ['vectors/protocol.jsonl', 'vectors/protocol-options.jsonl', 'cases.jsonl'];
 /** Beside the repository on the machines where the page is written; a clone goes without. */
-const ORIGINALS = new URL('../../../../shared/vectors/', import.meta.url);
+const ORIGINALS = new URL('../../../../shared/vectors/next/', import.meta.url);
 
 describe.each(FILES)('%s', (file) => {
   describe.each(readCases(new URL(file, import.meta.url)))('$name', ({ input, options, events }) => {

@@ -37,7 +37,7 @@ const envelopeKeys = {
     .describe(
       'What is called; if absent, what its template calls, else a tool. context_feed is an alias of internal.',
     ),
-  mode: z.enum(['sync', 'async', 'fire_and_forget']).optional().describe('async if absent.'),
+  mode: z.enum(['sync', 'async', 'background', 'fire_and_forget']).optional().describe('async if absent.'),
   name: targetName('The tool, agent, relic, workflow, prompt, artifact or internal action.').optional(),
   parameters: jsonObject('Its parameters; $variables are resolved just before the start.').optional(),
   output_key: name('Also store the result under this name.').optional(),
@@ -49,6 +49,7 @@ const envelopeKeys = {
     .optional()
     .describe('skip: record it and go on; fail: end the session; retry: as retry: 3.'),
   if: cel('A CEL test over metadata, vars, actions and agent; false: the action is skipped.').optional(),
+  literal: z.boolean().optional().describe('true: nothing in the parameters is replaced.'),
   template: name('Another template whose fields are the defaults.').optional(),
 };
 

@@ -17,4 +17,5 @@ export const RUN_PROPERTIES: JsonObject = {
   if: { type: 'string', description: 'A CEL test; where it does not hold the call is skipped.' },
   compensate: { type: 'object', description: 'What undoes it: {"name": "…", "parameters": {…}}.' },
   template: { type: 'string', description: 'An action template.' },
+  literal: { type: 'boolean', description: 'true: nothing in the input is replaced.' },
 };

@@ -14,6 +14,7 @@ const FIELDS = [
   'if',
   'compensate',
   'template',
+  'literal',
 ] as const;
 type Field = (typeof FIELDS)[number];
 
@@ -26,6 +27,9 @@ const UNDO_KINDS: readonly Json[] = [...ACTION_KINDS, 'context_feed'];
 export const BODY_FIELDS: readonly string[] = FIELDS;
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+
+/** What may be an `output_key`. */
+export const isVariableName = (text: string): boolean => VARIABLE.test(text);
 
 /** Within `for … in` the engine knows what this says of most objects; `Object.hasOwn` is a call for each key. */
 const isOwn = Object.prototype.hasOwnProperty;
@@ -44,6 +48,7 @@ const MUST_BE: Readonly<Record<Field, string>> = {
   if: 'a test, as a string',
   compensate: 'an object: the action that undoes this one',
   template: 'the name of an action template',
+  literal: 'true or false',
 };
 
 /**
@@ -82,6 +87,9 @@ function put(envelope: Envelope, key: string, value: Json): -1 | 0 | 1 {
     case 'template':
       envelope.template = value;
       return isText(value) ? 1 : -1;
+    case 'literal':
+      envelope.literal = value;
+      return typeof value === 'boolean' ? 1 : -1;
     default:
       return 0;
   }
@@ -127,6 +135,7 @@ function readFields(body: JsonObject, nested: boolean, strange: (key: string) =>
     if: undefined,
     compensate: undefined,
     template: undefined,
+    literal: undefined,
   };
   for (const key in body) {
     if (!isOwn.call(body, key)) continue;

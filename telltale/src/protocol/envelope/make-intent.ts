@@ -41,6 +41,7 @@ export function makeIntent(
   if (body.if !== undefined) intent.if = body.if;
   if (body.compensate !== undefined) intent.compensate = body.compensate;
   if (template !== undefined) intent.template = template;
+  if (body.literal !== undefined) intent.literal = body.literal;
   if (place !== 'outside') intent.in = place;
   if (repaired) intent.repaired = true;
   return intent as unknown as ActionIntent;

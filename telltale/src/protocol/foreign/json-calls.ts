@@ -2,8 +2,7 @@ import { ACTION_KINDS } from '../../kernel/action-envelope.ts';
 import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import { isId } from '../envelope/action-id.ts';
 import { BODY_FIELDS } from '../envelope/envelope.ts';
-import { strictJson } from '../json/parse-value.ts';
-import { readObject } from '../json/read-object.ts';
+import { objectIn } from '../envelope/parameters.ts';
 import { isCallName, type RawCall } from './source.ts';
 
 /** A list of calls, and one call, under the name of a field. Other fields of the wrapper do not matter. */
@@ -105,19 +104,10 @@ export function parametersOf(value: unknown, certain: boolean): JsonObject | und
   if (isJsonObject(value)) return isSchema(value) ? undefined : value;
   if (value === null || value === undefined) return {};
   if (typeof value === 'string') {
-    if (value.trim() === '') return {};
     const object = objectIn(value);
     if (object !== undefined) return object;
   }
   return certain ? { input: value as JsonObject[string] } : undefined;
-}
-
-/** The object that a text is as JSON. Some models put their JSON into a string twice. */
-export function objectIn(text: string): JsonObject | undefined {
-  const strict = strictJson(text);
-  const inner = typeof strict === 'string' ? strict : text;
-  const object = readObject(inner, inner === text ? strict : strictJson(inner));
-  return typeof object === 'string' ? undefined : object;
 }
 
 /** The declaration of a tool looks like a call of it. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import { callsInJson, objectIn, parametersOf, withFields } from './json-calls.ts';
+import { objectIn } from '../envelope/parameters.ts';
+import { callsInJson, parametersOf, withFields } from './json-calls.ts';
 import { type Found, isCallName, type RawCall, Source } from './source.ts';
 
 /** An opening tag. Its length is bounded, since a pattern may be tried at each `<`. */

@@ -7,6 +7,7 @@ import { AS, ATTRIBUTE_NAMES, FINAL, ID, IN, KEY, MODE, TEST, TYPE } from './att
 import type { Attributes } from './attributes.ts';
 import type { Elements } from './elements.ts';
 import { badValue, type Fault, repeatedAttribute, unknownAttribute, unreadableAttributes } from './faults.ts';
+import { badField, FIELD_BITS } from './field-attributes.ts';
 import type { TagName } from './tag-names.ts';
 
 /** An opening tag as it was read. */
@@ -20,7 +21,7 @@ const bits = (...codes: readonly number[]): number => codes.reduce((sum, code) =
 
 /** What each tag knows, one bit for each code. `thought` and `response` ignore the rest silently. */
 const KNOWN: Readonly<Record<TagName, number>> = {
-  action: bits(TYPE, MODE, ID, KEY),
+  action: bits(TYPE, MODE, ID, KEY) | FIELD_BITS,
   metadata: bits(KEY),
   if: bits(TEST, KEY),
   else: bits(KEY),
@@ -58,7 +59,9 @@ export function attributeFault(tag: ReadTag): Fault | undefined {
     return badValue(name, 'mode', mode, ACTION_MODES.join(', '));
   }
   const id = values[ID];
-  return id === undefined || isId(id) ? undefined : badValue(name, 'id', id, ID_FORM);
+  if (id !== undefined && !isId(id)) return badValue(name, 'id', id, ID_FORM);
+  const bad = badField(attributes);
+  return bad && badValue(name, bad.field, bad.value, bad.allowed);
 }
 
 /** The event of an action whose attributes and body have been checked. */

@@ -21,7 +21,7 @@ export function readAttributes(scan: TagScan, tag: string): Attributes {
   const { spans, spanCount } = scan;
   if (spanCount === 0) return NO_ATTRIBUTES;
   const escapes = tag.includes('&');
-  const values = noValues();
+  const values: (string | undefined)[] = [];
   let present = 0;
   let others: Set<string> | undefined;
   let repeated: string | undefined;
@@ -42,22 +42,6 @@ export function readAttributes(scan: TagScan, tag: string): Attributes {
   }
   return { values, present, other: others?.values().next().value, repeated };
 }
-
-/**
- * One for each code. Written out: `Array(9).fill()` is a call into the engine's C++. Of a variable: a list of constants is
- * shared until it is written to, and then copied.
- */
-const noValues = (none?: string): (string | undefined)[] => [
-  none,
-  none,
-  none,
-  none,
-  none,
-  none,
-  none,
-  none,
-  none,
-];
 
 /** The five entities, once: `&amp;lt;` is `&lt;`. */
 function decode(value: string): string {

@@ -1,5 +1,6 @@
 import { readEnvelope } from '../envelope/envelope.ts';
 import { takeAutomaticId, takeId } from '../envelope/id-book.ts';
+import { withParameters } from '../envelope/parameters.ts';
 import type { ParserEvent } from '../intents.ts';
 import { readObject } from '../json/read-object.ts';
 import { emit } from '../prose/output.ts';
@@ -7,6 +8,7 @@ import { actionIntent, attributeFault, type ReadTag } from './action-intent.ts';
 import { ID } from './attribute-names.ts';
 import { openForeach } from './elements.ts';
 import { badAction, badJson, brokenBody, duplicateId, inDoubt, notFinite } from './faults.ts';
+import { hasName, withFields } from './field-attributes.ts';
 import type { BodyTag } from './tag-names.ts';
 import { endRun, newRun, type Turn } from './turn.ts';
 
@@ -45,9 +47,12 @@ function act({ elements, book, doubt }: Turn, tag: ReadTag, text: string, strict
   if (name === 'metadata') {
     return repaired ? { type: 'metadata', value, repaired } : { type: 'metadata', value };
   }
-  const envelope = readEnvelope(value);
+  const { attributes } = tag;
+  const body = hasName(attributes) ? value : withParameters(value, 'parameters');
+  const full = typeof body === 'string' ? body : withFields(attributes, body);
+  const envelope = typeof full === 'string' ? full : readEnvelope(full);
   if (typeof envelope === 'string') return badAction(envelope);
-  const asked = tag.attributes.values[ID];
+  const asked = attributes.values[ID];
   if (asked !== undefined && !takeId(book, asked)) return duplicateId(asked);
   const id = asked ?? takeAutomaticId(book);
   return actionIntent(tag, envelope, id, elements, repaired);

@@ -19,6 +19,12 @@ export const noBody = (tag: BodyTag) =>
     `<${tag}> without a JSON object after it was taken as text. To act, write <${tag}>{…}</${tag}>; to write about the tag, put it in \`backticks\`.`,
   );
 
+export const emptyInProse = () =>
+  fault(
+    'no_body',
+    'An <action name="…"> without a JSON object, in the midst of a line, was taken as text. To run it, put it on a line of its own, or write <action name="…">{…}</action>; to write about it, put it in `backticks`.',
+  );
+
 export const tagTooLong = (name: TagName | undefined) =>
   fault(
     'tag_too_long',

@@ -13,6 +13,7 @@ import {
   noBody,
   unsealed,
 } from './faults.ts';
+import { hasName } from './field-attributes.ts';
 import { type BodyTag, isControl } from './tag-names.ts';
 import { COUNTED, endRun, type Meaning, NEEDS_BODY, newRun, type Turn } from './turn.ts';
 import { closeAbove, openElement } from './turn-elements.ts';
@@ -32,7 +33,8 @@ export function openTag(turn: Turn, tag: ReadTag, selfClosing: boolean, at: numb
   if (name === 'response') return openResponse(turn, tag, selfClosing, at);
   if (isControl(name)) return openControl(turn, tag, selfClosing, at);
   if (turn.key !== undefined && tag.attributes.values[KEY] !== turn.key) return unsealed(name);
-  return selfClosing ? noBody(name as BodyTag) : NEEDS_BODY;
+  const needsMore = !selfClosing || (name === 'action' && hasName(tag.attributes));
+  return needsMore ? NEEDS_BODY : noBody(name as BodyTag);
 }
 
 function openResponse(turn: Turn, { attributes }: ReadTag, selfClosing: boolean, at: number): Meaning {

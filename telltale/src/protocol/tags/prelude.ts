@@ -6,7 +6,9 @@ export const WAITING = 0;
 export const BEGINS = 1;
 /** No body; the character has to be looked at again. */
 const NONE = 2;
-export type PreludeVerdict = 0 | 1 | 2;
+/** The same, at a `<` behind nothing but white space. */
+export const MAY_CLOSE = 3;
+export type PreludeVerdict = 0 | 1 | 2 | 3;
 
 const BEFORE_FENCE = 0;
 const FENCE = 1;
@@ -35,7 +37,7 @@ export function stepPrelude(prelude: Prelude, c: number): PreludeVerdict {
     case BEFORE_FENCE:
       if (c === OPEN_BRACE) return BEGINS;
       if (isSpace(c)) return WAITING;
-      if (c !== BACKTICK && c !== TILDE) return NONE;
+      if (c !== BACKTICK && c !== TILDE) return c === LT ? MAY_CLOSE : NONE;
       prelude.phase = FENCE;
       prelude.mark = c;
       prelude.marks = 1;

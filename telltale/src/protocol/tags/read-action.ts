@@ -10,9 +10,11 @@ import {
   startBody,
 } from './body-scan.ts';
 import { bodyText, strictValue } from './body-text.ts';
+import { beginClosing } from './empty-action.ts';
 import { beginBody, breakBody, endBody } from './end-body.ts';
 import { bodyTooLarge, noBody, truncatedBody } from './faults.ts';
-import { BEGINS, stepPrelude, WAITING } from './prelude.ts';
+import { hasName } from './field-attributes.ts';
+import { BEGINS, MAY_CLOSE, stepPrelude, WAITING } from './prelude.ts';
 import { BODY, bodyOf, counted, preludeOf, type Reader, release } from './reader-state.ts';
 import type { BodyTag } from './tag-names.ts';
 
@@ -23,6 +25,11 @@ export function readPrelude(r: Reader, chunk: string, from: number): number {
     if (verdict === WAITING) continue;
     const { held, tagLength } = r;
     const name = r.tag?.name as BodyTag;
+    if (verdict === MAY_CLOSE && mayBeEmpty(r)) {
+      r.held += chunk.slice(from, i);
+      beginClosing(r);
+      return i + 1;
+    }
     if (verdict !== BEGINS) return release(r, held + chunk.slice(from, i), r.offset + i, i, noBody(name));
     beginBody(r.turn, r.offset + from - held.length);
     counted(r);
@@ -36,6 +43,8 @@ export function readPrelude(r: Reader, chunk: string, from: number): number {
   r.held += chunk.slice(from);
   return chunk.length;
 }
+
+const mayBeEmpty = ({ tag }: Reader): boolean => tag?.name === 'action' && hasName(tag.attributes);
 
 export function readBody(r: Reader, chunk: string, from: number): number {
   const body = bodyOf(r);

@@ -2,6 +2,7 @@ import { isSpace, LF } from '../prose/chars.ts';
 import type { ReadTag } from './action-intent.ts';
 import { readAttributes } from './attributes.ts';
 import { closeInFence, closeTag } from './close-tag.ts';
+import { beginSelfClosed } from './empty-action.ts';
 import { controlUnread, type Fault, tagTooLong, unreadableAttributes } from './faults.ts';
 import { openTag, openThought } from './open-tag.ts';
 import { startPrelude } from './prelude.ts';
@@ -113,10 +114,11 @@ export function endOpeningTag(
     return next;
   }
   if (meaning !== NEEDS_BODY) return release(r, text, at, next, faultOf(meaning));
-  r.mode = PRELUDE;
   r.held = text;
   r.tag = tag;
   r.tagLength = text.length;
+  if (selfClosing) return beginSelfClosed(r, at, next);
+  r.mode = PRELUDE;
   startPrelude(preludeOf(r));
   return next;
 }

@@ -17,6 +17,8 @@ export const TAIL = 2;
 /** Between an opening tag and the `{` of its body. */
 export const PRELUDE = 3;
 export const BODY = 4;
+/** In an action with a name and nothing in it, or behind one. */
+export const EMPTY = 5;
 
 /** What the next chunk may be taken for at a glance. Words, since they need no look into another module. */
 export type Outlook =
@@ -33,6 +35,20 @@ export const IN_PROSE = 1;
 export const IN_SPAN = 2;
 export const AFTER_CLOSING_RUN = 3;
 export const ALONE_IN_BLOCK = 4;
+
+/**
+ * An `<action>` with a name and nothing in it, which acts if it stands alone on its lines, other tags aside: whether it
+ * does is only known when its last line ends, or another tag begins. `held` of the reader is the action and what white
+ * space follows it; `candidate` is the tag that is being read behind that.
+ */
+export interface EmptyAction {
+  phase: number;
+  candidate: string;
+  /** How long the action is, and how much white space stands between its tags. */
+  length: number;
+  space: number;
+  readonly scan: TagScan;
+}
 
 export interface ReaderOptions {
   readonly maxBody: number;
@@ -54,6 +70,7 @@ export interface Reader {
   // What only actions need is made for the first of a turn.
   prelude: Prelude | undefined;
   body: BodyScan | undefined;
+  empty: EmptyAction | undefined;
   readonly maxBody: number;
   mode: number;
   /** What `mode` and the parts come to for the next chunk: one look instead of eight. */
@@ -75,7 +92,7 @@ export interface Reader {
   tag: ReadTag | undefined;
   tagLength: number;
   saidTooLarge: boolean;
-  /** What has to be read again: the tag that broke a body. */
+  /** What has to be read again: the tag that broke a body, or that follows an empty action. */
   again: string;
 }
 
@@ -88,6 +105,7 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
     scan: commonScan(),
     prelude: undefined,
     body: undefined,
+    empty: undefined,
     maxBody,
     mode: TEXT,
     outlook: 'unknown',
@@ -144,6 +162,7 @@ export function preludeOf(r: Reader): Prelude {
 export function forgetActions(r: Reader): void {
   r.prelude = undefined;
   r.body = undefined;
+  r.empty = undefined;
   r.scan = commonScan();
 }
 

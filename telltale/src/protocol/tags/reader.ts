@@ -3,6 +3,7 @@ import { holdsNothing, takeEvents } from '../prose/output.ts';
 import { pushedAfterEnd } from '../turn-parser.ts';
 import { isBetweenTags } from './body-scan.ts';
 import { finishTurn } from './close-tag.ts';
+import { cutEmpty, readEmpty } from './empty-action.ts';
 import { noBody } from './faults.ts';
 import { endText, isCalm } from './markdown.ts';
 import { cutBody, readBody, readPrelude } from './read-action.ts';
@@ -11,6 +12,7 @@ import { closeFromCode, readTag, readTail } from './read-tag.ts';
 import {
   BODY,
   bodyOf,
+  EMPTY,
   type Outlook,
   PRELUDE,
   type Reader,
@@ -63,6 +65,7 @@ export function endStream(r: Reader, consumed: number): ParserEvent[] {
   else if (mode === TAIL) closeFromCode(r, length);
   else if (mode === PRELUDE) release(r, r.held, length, 0, noBody(r.tag?.name as BodyTag));
   else if (mode === BODY) cutBody(r, length);
+  else if (mode === EMPTY) cutEmpty(r, length);
   finishTurn(turn, endText(r.md), length);
   return takeEvents(r.output);
 }
@@ -72,8 +75,8 @@ function feed(r: Reader, chunk: string, at: number): void {
   r.offset = at;
   for (let i = 0; i < chunk.length; ) {
     if (r.mode === TEXT) i = readText(r, chunk, i);
-    else if (r.mode === BODY) {
-      i = readBody(r, chunk, i);
+    else if (r.mode === BODY || r.mode === EMPTY) {
+      i = r.mode === BODY ? readBody(r, chunk, i) : readEmpty(r, chunk, i);
       if (r.again !== '') readAgain(r, at + i);
     } else if (r.mode === TAG) i = readTag(r, chunk, i);
     else if (r.mode === PRELUDE) i = readPrelude(r, chunk, i);
@@ -82,7 +85,7 @@ function feed(r: Reader, chunk: string, at: number): void {
   r.offset = outer;
 }
 
-/** The tag that broke a body, which ended at `at`, is read once more as what it is. */
+/** A tag, or a part of one, that ended at `at` is read once more as what it is. */
 function readAgain(r: Reader, at: number): void {
   const { again } = r;
   r.again = '';

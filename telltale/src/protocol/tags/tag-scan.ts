@@ -1,5 +1,16 @@
-import { APOSTROPHE, EQUALS, GT, isSpace, LT, QUOTE, SLASH } from '../prose/chars.ts';
-import { attributeCode, FINAL, nextAttributeNode } from './attribute-names.ts';
+import {
+  APOSTROPHE,
+  CLOSE_BRACKET,
+  EQUALS,
+  GT,
+  isSpace,
+  LF,
+  LT,
+  OPEN_BRACKET,
+  QUOTE,
+  SLASH,
+} from '../prose/chars.ts';
+import { attributeCode, DEPENDS_ON, FINAL, nextAttributeNode } from './attribute-names.ts';
 import { ROOT } from './name-trie.ts';
 import { isControl, nameAt, nextNode } from './tag-names.ts';
 import { AFTER_LT, addSpan, endValue, SPAN, startValue, type TagScan } from './tag-scan-state.ts';
@@ -30,6 +41,9 @@ const QUOTED = 7;
 const AFTER_QUOTED = 8;
 const UNQUOTED = 9;
 const AFTER_SLASH = 10;
+/** In `depends_on=[…]`, outside and inside the quotes of an id. */
+const LIST = 11;
+const LIST_STRING = 12;
 
 export function stepTag(scan: TagScan, c: number): Verdict {
   if (scan.phase === NAME) {
@@ -85,6 +99,9 @@ function advance(scan: TagScan, c: number): Verdict {
       return between(scan, c);
     case UNQUOTED:
       return unquoted(scan, c);
+    case LIST:
+    case LIST_STRING:
+      return inList(scan, c);
     default: // AFTER_SLASH
       if (c === GT) {
         scan.selfClosing = true;
@@ -169,9 +186,27 @@ function beforeValue(scan: TagScan, c: number): Verdict {
     endValue(scan, scan.length);
     return COMPLETE;
   }
-  scan.phase = UNQUOTED;
+  const isList = c === OPEN_BRACKET && scan.spans[scan.spanCount - SPAN] === DEPENDS_ON;
+  scan.phase = isList ? LIST : UNQUOTED;
   scan.slashBefore = c === SLASH;
   startValue(scan, scan.length);
+  return PENDING;
+}
+
+/** A list ends with its line and with the tag, wherever in it they end. */
+function inList(scan: TagScan, c: number): Verdict {
+  if (c === LT) return BROKEN;
+  if (c === GT || c === LF) {
+    scan.readable = false;
+    endValue(scan, scan.length);
+    scan.phase = BETWEEN;
+    return c === GT ? COMPLETE : PENDING;
+  }
+  if (c === QUOTE) scan.phase = scan.phase === LIST ? LIST_STRING : LIST;
+  else if (c === CLOSE_BRACKET && scan.phase === LIST) {
+    endValue(scan, scan.length + 1);
+    scan.phase = AFTER_QUOTED;
+  }
   return PENDING;
 }
 

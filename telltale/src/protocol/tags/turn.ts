@@ -29,7 +29,7 @@ export interface Turn {
 
 /** What a tag that was read comes to, where it is not text because of a fault. */
 export const COUNTED = 0;
-/** An `<action>` or `<metadata>` that counts if a body follows. */
+/** An `<action>` or `<metadata>` that counts if a body follows, or an `<action>` with a name that may be empty. */
 export const NEEDS_BODY = 1;
 export const SILENT_TEXT = 2;
 export type Meaning = 0 | 1 | 2 | Fault;

@@ -34,10 +34,24 @@ type Begun = { -readonly [Field in keyof TurnRecord]: TurnRecord[Field] };
 /** Copied: literals of what is kept from turn to turn would be made in the old generation, and stay there. */
 const RECORD: Begun = { turn: 0, news: emptyNews(), running: NONE, metadata: {}, output: '' };
 
+/** Whether the last request is to be made again as it was: it failed before its first character, and nothing is new since. */
+export const asksAgain = ({ again, turns, turn, news }: Readonly<SessionState>): boolean =>
+  again === true && turns.at(-1)?.turn === turn && isEmptyNews(news);
+
+/** The number of the turn that begins next. */
+export const nextTurn = (state: Readonly<SessionState>): number =>
+  asksAgain(state) ? state.turn : state.turn + 1;
+
 export function beginTurn(state: SessionState, turn: number): void {
+  const isSame = state.again === true && turn === state.turn;
+  delete state.again;
   state.status = 'running';
   state.turn = turn;
   state.turnOpen = true;
+  if (isSame) {
+    if (state.hooks.length > 0) state.hooks = withoutTurn(state.hooks);
+    return;
+  }
   // What goes on with a turn that was cut short is one turn with it: it need not act again to have acted.
   const { deeds, tags } = state.signs;
   state.signs = wasCutShort(state) ? { ...noSigns(), deeds, tags } : noSigns();
@@ -88,7 +102,8 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   if (turn !== undefined && event.kept !== undefined) turn.output = turn.output.slice(0, event.kept);
   const said = turn?.output.length ?? 0;
   const { error, groups } = event;
-  state.news.broken = { error, at: said, ...(groups === undefined ? {} : { groups }) };
+  if (event.again === true) state.again = true;
+  else state.news.broken = { error, at: said, ...(groups === undefined ? {} : { groups }) };
   if (groups !== undefined) spoilGroups(state, groups);
   settleGroups(state);
   if (event.error.code === TURN_CUT_SHORT) state.asked.said += said;

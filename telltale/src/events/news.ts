@@ -15,7 +15,7 @@ export interface News {
   rejected: readonly FieldError[];
   /** Fields of metadata that are not what the model last saw. */
   changed: readonly string[];
-  /** Why the turn before this one broke off, after how many characters, and which `<parallel>`s it is gone on in. */
+  /** Why the turn before this one broke off, after how many characters, and which `<parallel>`s it broke off in. */
   broken?: { readonly error: ErrorJson; readonly at: number; readonly groups?: readonly string[] };
   /** Whether the turn before this one came to an end, but not well: at a limit, or with a tag left open. Absent where it did. */
   short?: true;

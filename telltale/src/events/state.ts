@@ -87,6 +87,8 @@ export interface SessionState {
   turn: number;
   /** Whether the model's stream of that turn has not ended yet. */
   turnOpen: boolean;
+  /** Whether its request failed before the first character: it is made again. */
+  again?: true;
   /** The turns since the last compaction. */
   turns: readonly TurnRecord[];
   news: News;

@@ -33,6 +33,8 @@ export type TurnEventBody =
       readonly error: ErrorJson;
       /** Milliseconds until the next turn begins; absent where none will. */
       readonly retry_in?: number;
+      /** It failed before its first character: the same request is made again, as the same turn. */
+      readonly again?: true;
       /** Only in logs of earlier versions: how many characters of what it said the model was shown, where not all. */
       readonly kept?: number;
       /** The `<parallel>`s that it broke off in: they do not succeed. */

@@ -1,4 +1,4 @@
-import { variableValues } from '../events/fold-turns.ts';
+import { nextTurn, variableValues } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { added, NONE } from '../kernel/grow.ts';
@@ -71,7 +71,7 @@ function extend(this: OwnConversation, state: SessionState): Prompt {
   const last = state.turns.at(-1);
   if (last?.turn !== asked || state.compaction?.through !== this.compacted)
     throw outOfStep(last?.turn, asked);
-  return goOn(this, state, state.turns.length - 1, state.turn + 1, coming(state));
+  return goOn(this, state, state.turns.length - 1, nextTurn(state), coming(state));
 }
 
 function rebuild(this: OwnConversation, state: SessionState): Prompt | undefined {

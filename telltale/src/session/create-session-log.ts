@@ -1,5 +1,6 @@
 import { encodeNext, type LastFront } from '../events/codec.ts';
 import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
+import { nextTurn } from '../events/fold-turns.ts';
 import { placeEvent } from '../events/place-event.ts';
 import { reduce } from '../events/reduce.ts';
 import { SNAPSHOT_EVERY, SNAPSHOT_SOON, type SnapshotWriter } from '../events/snapshot.ts';
@@ -134,7 +135,7 @@ function append(this: OwnLog, body: EventBody, cause?: Cause, beside?: Beside): 
   const session = writer.stream;
   const place: Cause = { stream: session, seq, depth: from.depth + 1 };
   if (this.sealed) return place;
-  const turn = starts ? state.turn + 1 : state.turn;
+  const turn = starts ? nextTurn(state) : state.turn;
   const at = this.clock.now();
   const event = placeEvent(body, seq, at, session, turn, from);
   reduce(state, event);

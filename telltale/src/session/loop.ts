@@ -1,4 +1,5 @@
 import type { Cause } from '../events/event.ts';
+import { asksAgain } from '../events/fold-turns.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { Conversation } from '../prompt/conversation.ts';
@@ -86,6 +87,7 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
         if (then.kind !== 'turn') return owner.ended(then);
       }
     }
+    if (asksAgain(state)) return askAgain(loop);
     const before = context.works.beforeTurn();
     if (before !== undefined) await before;
     if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
@@ -94,9 +96,7 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
     const led = context.guide?.before();
     const ended = led === undefined ? undefined : await led;
     if (ended !== undefined) return owner.ended(ended);
-    const limit =
-      reachedLimit(state, context.manifest.limits, context.clock.now()) ??
-      context.edges.lineage?.limits.reached();
+    const limit = limitOf(context);
     if (limit !== undefined) return owner.ended({ kind: 'failed', error: limit });
     const previous = conversation.prompt();
     const compacting = compactIfNeeded(context, conversation);
@@ -120,6 +120,22 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
   } catch (thrown) {
     owner.failed(thrown);
   }
+}
+
+const limitOf = ({ state, manifest, clock, edges }: SessionContext) =>
+  reachedLimit(state, manifest.limits, clock.now()) ?? edges.lineage?.limits.reached();
+
+/** The last request failed before its first character: it is made again as it was. */
+async function askAgain(loop: Loop): Promise<void> {
+  const { context, conversation, owner } = loop;
+  if (context.stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
+  if (context.state.failing !== undefined) return owner.ended(await untilStopped(context));
+  const limit = limitOf(context);
+  if (limit !== undefined) return owner.ended({ kind: 'failed', error: limit });
+  const prompt = conversation.prompt() ?? conversation.extend(context.state);
+  loop.prompt = prompt;
+  loop.hearing = openTurn(context, prompt, prompt, loop.hearing);
+  listen(loop.hearing, prompt, loop);
 }
 
 /** Apart: with a function inside, each call of the one above would make a context for it. */

@@ -32,7 +32,7 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   if (response?.final === true && response.turn === state.turn) return { kind: 'final', text: response.text };
   const heard = rehear(context);
   if (!state.turnOpen) {
-    const isBroken = state.news.broken !== undefined;
+    const isBroken = state.news.broken !== undefined || state.again === true;
     scheduler.turnEnded(isBroken ? 'broken' : 'well');
     if (!isBroken) return { kind: 'undecided', heard };
     tellLost(context, heard);
@@ -55,7 +55,8 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   const error = { code: TURN_CUT_SHORT, message: CUT_SHORT, retryable: true };
   const { groups } = heard;
   const within = groups.length === 0 ? {} : { groups };
-  log.append({ type: 'turn.failed', error, retry_in: 0, ...within, usage, cost_usd });
+  const again = state.turns.at(-1)?.output === '' ? ({ again: true } as const) : {};
+  log.append({ type: 'turn.failed', error, retry_in: 0, ...again, ...within, usage, cost_usd });
   scheduler.spoil(groups);
   scheduler.turnEnded('broken');
   return { kind: 'broken', heard };

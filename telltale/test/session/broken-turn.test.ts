@@ -89,6 +89,75 @@ describe('a turn that breaks off', () => {
     expect(unsaid).not.toHaveProperty('usage');
   });
 
+  it('before its first character is asked again as it was: the same turn, the same prompt, and no word of it', async () => {
+    const asked: string[] = [];
+    const model = breaking('', '');
+    const { events } = await lived({
+      ...model,
+      stream(request, sink) {
+        asked.push(JSON.stringify(request.messages));
+        return model.stream(request, sink);
+      },
+    });
+    expect(asked.length).toBe(3);
+    expect(new Set(asked).size).toBe(1);
+    expect(of(events, 'turn.started').map(({ turn }) => turn)).toEqual([1, 1, 1]);
+    expect(of(events, 'turn.failed')).toMatchObject([{ again: true }, { again: true }]);
+    expect(of(events, 'session.completed')).toHaveLength(1);
+  });
+
+  it('before its first character is asked again behind a message that came meanwhile, as a new turn', async () => {
+    const asked: string[] = [];
+    const model = breaking('');
+    const { events } = await lived(
+      {
+        ...model,
+        stream(request, sink) {
+          asked.push(request.messages.map(({ role, text }) => `${role}: ${text}`).join('\n'));
+          return model.stream(request, sink);
+        },
+      },
+      {
+        async during(session) {
+          await seen(session, 'turn.failed');
+          await session.steer('Mind the gap.');
+        },
+      },
+    );
+    expect(asked[1]).toContain('Mind the gap.');
+    expect(asked[1]).not.toContain('broke off');
+    expect(of(events, 'turn.started').map(({ turn }) => turn)).toEqual([1, 2]);
+  });
+
+  it('before its first character six times in a row ends the session, and says why', async () => {
+    const { events } = await lived(breaking('', '', '', '', '', '', ''));
+    expect(of(events, 'turn.failed')).toHaveLength(6);
+    expect(of(events, 'session.failed')).toMatchObject([{ error: { code: 'overloaded' } }]);
+  });
+
+  it('before its first character goes on so behind a restart', async () => {
+    const { behind } = await lived(breaking('<thought>Hm.</thought>', ''));
+    const asked: string[] = [];
+    const then: Model = {
+      id: 'scripted:then',
+      async stream({ messages }, sink) {
+        asked.push(JSON.stringify(messages));
+        sink.text(FINAL);
+        return { finish: 'stop' };
+      },
+    };
+    const { all, result } = await behind(
+      (event) => event.type === 'turn.failed' && event.again === true,
+      then,
+    );
+    expect(result.status).toBe('completed');
+    expect(of(all, 'turn.started').map(({ turn }) => turn)).toEqual([1, 2, 2]);
+    expect(asked[0]).toContain('broke off after');
+    const open = await behind((event) => event.type === 'turn.started' && event.turn === 2, then);
+    expect(of(open.all, 'turn.started').map(({ turn }) => turn)).toEqual([1, 2, 2, 2]);
+    expect(asked[1]).toBe(asked[0]);
+  });
+
   it('has what it said out before the next, as of its own turn', async () => {
     const { events } = await lived(
       breaking(`${call('a', 'slow')}<response final="false">It is $a.</response>`),

@@ -62,6 +62,7 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
         context,
         ended.error,
         heard === 0 && reasoned === 0 ? undefined : countUsage(state, prompt.tokens, unwritten),
+        heard === 0,
       ),
       heard: heardIn(hearing),
     };
@@ -84,14 +85,23 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
   return { kind: 'heard', heard: heardIn(hearing) };
 }
 
-/** What was said stays said; the next turn tells the model where it broke off. */
-function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | undefined) {
+/**
+ * What was said stays said; the next turn tells the model where it broke off. Where nothing was, the request is made again,
+ * and no prompt says that it failed.
+ */
+function breakOff(
+  context: SessionContext,
+  error: RuntimeError,
+  usage: Usage | undefined,
+  isUnheard: boolean,
+) {
   const { log, state, edges, scheduler, model } = context;
   const retryInMs = nextDelay(state.totals.failedTurns + 1, error, edges.runtime.random());
   log.append({
     type: 'turn.failed',
     error: error.toJSON(),
     ...(retryInMs === undefined ? {} : { retry_in: Math.round(retryInMs) }),
+    ...(isUnheard ? { again: true } : {}),
     ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
   });
   scheduler.turnEnded('broken');

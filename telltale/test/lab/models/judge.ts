@@ -80,7 +80,9 @@ function repeated({ events, spoken }: CaseRun): readonly string[] {
     left.set(key, (left.get(key) ?? 0) + by);
     return left.get(key) ?? 0;
   };
-  const risky = spoken.flatMap(({ move }) => move.acts.filter(({ idempotent }) => idempotent !== true));
+  const risky = spoken.flatMap(({ move }) =>
+    move.acts.filter(({ idempotent, isRepeated }) => idempotent !== true && isRepeated !== true),
+  );
   for (const { parameters } of risky) count(parameters, 1);
   const names = new Set(risky.map(({ parameters }) => JSON.stringify(parameters)));
   const found: string[] = [];

@@ -23,6 +23,8 @@ export interface Spoilt {
   /** Extra turns at the most. */
   readonly mayCost: number;
   readonly aliases?: readonly Alias[];
+  /** What the model says in the turn behind it, whatever it reads there; a faultless turn follows then. */
+  readonly next?: (view: View) => Move | undefined;
   /** What has to stand in the next request of the agent. */
   readonly isTold?: { readonly pattern: RegExp; readonly what: string };
 }
@@ -60,6 +62,7 @@ export const ROWS = {
   echo: { label: 'repeats the call that a page asks for', target: '≤ 1' },
   quote: { label: 'quotes a call in a code block', target: '0' },
   leftovers: { label: 'leaves a BOM and an end token of its chat template in its words', target: '0' },
+  repeat: { label: 'repeats its turn, ids and all, after a held answer or a broken stream', target: '≤ 1' },
   broken: { label: 'breaks off in mid-stream', target: '≤ 1' },
   overloaded: { label: 'cannot be reached at first', target: '0' },
 } as const satisfies Readonly<Record<string, { readonly label: string; readonly target: string }>>;
@@ -159,6 +162,13 @@ const quoted = (dialect: Dialect): string => {
   return `A call would look like this:\n\n\`\`\`\n${written}\n\`\`\`\n\n`;
 };
 
+/** The acts of that turn once more, as they were said; the ids are those of then. */
+const again = (move: Move, turn: number): Move => ({
+  ...move,
+  acts: move.acts.map((act) => ({ ...act, isRepeated: true })),
+  style: { ids: Object.fromEntries(move.acts.map(({ key }) => [key, `${key}_${turn}`])) },
+});
+
 const VERBOSE = 'I think about this at length, and write down every single thought that I have on it. ';
 /** Characters: more than the window of the simulated providers. */
 const VERBOSE_CHARS = 140_000;
@@ -248,6 +258,22 @@ export const MISTAKES: readonly Mistake[] = [
     row: 'unseen',
     make: (move, { task }) => (isUnderWay(move) ? always({ ...move, final: task.guess }, 1) : undefined),
   },
+  {
+    name: 'guess-and-repeat',
+    row: 'repeat',
+    make: (move, { task, turn }) =>
+      isUnderWay(move)
+        ? always({ ...move, final: task.guess }, 1, { next: () => again(move, turn) })
+        : undefined,
+  },
+  {
+    name: 'broken-and-repeat',
+    row: 'repeat',
+    make: (move, { dialect, turn, wire }) =>
+      isUnderWay(move) && move.acts.length > 1 && (dialect === 'tags' || wire.hasRawArguments)
+        ? always(styled(move, { broken: true }), 1, { next: () => again(move, turn) })
+        : undefined,
+  },
   { name: 'plain-answer', row: 'plain', make: answers('plain') },
   { name: 'thinking-answer', row: 'thinking', make: answers('thinking') },
   ...FOREIGN_FORMS.map((form) => foreign(form)),
@@ -267,6 +293,19 @@ export const MISTAKES: readonly Mistake[] = [
     name: 'says-it-waits',
     row: 'wait',
     make: with_({ after: '\nI wait for the results now.\n' }, 0, isUnderWay),
+  },
+  {
+    name: 'waits-in-words',
+    row: 'wait',
+    make(move) {
+      const last = move.acts.at(-1);
+      if (last === undefined || !isUnderWay(move)) return undefined;
+      const background: Act = { ...last, mode: 'background' };
+      return always({ ...move, acts: [...move.acts.slice(0, -1), background] }, 1, {
+        next: ({ did }) =>
+          did(last.key) ? undefined : { acts: [], style: { only: 'I wait for the tests to end.' } },
+      });
+    },
   },
   {
     name: 'no-type',

@@ -15,6 +15,9 @@ export interface Act {
   readonly dependsOn?: readonly string[];
   /** Whether it may be done twice. */
   readonly idempotent?: boolean;
+  readonly mode?: 'background';
+  /** Said before, with the same id: it must not be done again. */
+  readonly isRepeated?: true;
 }
 
 /** What a guided step is completed with. */

@@ -167,6 +167,8 @@ class StandIn {
   /** Mistakes that are still to be made. */
   #left: LabCase['mistakes'];
   #refused = false;
+  /** What the last mistake makes of the coming turn. */
+  #next: Spoilt['next'];
 
   constructor(labCase: LabCase, task: Task) {
     this.#case = labCase;
@@ -200,7 +202,7 @@ class StandIn {
     const turn = this.spoken.length + 1;
     const view = viewOf(heard, this.#aliases);
     const faultless = this.#task.policy(view);
-    let move = faultless;
+    let move = this.#next?.(view) ?? faultless;
     const made: { mistake: string; spoilt: Spoilt }[] = [];
     let refusal: Spoilt['refuse'];
     const moment: Moment = {
@@ -227,6 +229,7 @@ class StandIn {
     }
     this.#refused = false;
     this.#left = left;
+    this.#next = made.find(({ spoilt }) => spoilt.next !== undefined)?.spoilt.next;
     this.#aliases = [...this.#aliases, ...made.flatMap(({ spoilt }) => spoilt.aliases ?? [])];
     this.spoken.push({ body, view, faultless, move, made });
     if (turn >= (this.#task.conversation?.steer.atRequest ?? Number.POSITIVE_INFINITY))

@@ -60,6 +60,8 @@ const named = ({ final = '', style }: Move, turn: number): string =>
 const dependencies = ({ dependsOn }: Act, style: Style, turn: number): JsonObject =>
   dependsOn === undefined ? {} : { depends_on: dependsOn.map((key) => idOf({ key }, turn, style)) };
 
+const modeOf = ({ mode }: Act): JsonObject => (mode === undefined ? {} : { mode });
+
 function tagWords(move: Move, style: Style, turn: number): readonly Part[] {
   const said: Part[] = [];
   if (move.thought !== undefined) said.push(text(`<thought>${move.thought}</thought>\n`));
@@ -92,12 +94,13 @@ const completionAct = ({ notes, context_updates }: NonNullable<Move['complete']>
 function actionTag(act: Act, style: Style, turn: number): string {
   const { kind = 'tool', name, parameters } = act;
   const id = `id="${idOf(act, turn, style)}"`;
-  const type = style.noType === true ? '' : ` type="${kind}"`;
+  const mode = act.mode === undefined ? '' : ` mode="${act.mode}"`;
+  const type = `${style.noType === true ? '' : ` type="${kind}"`}${mode}`;
   const run = dependencies(act, style, turn);
   if (style.nameAttribute !== true)
     return `<action${type} ${id}>\n${spoilt({ name, parameters, ...run }, style)}\n`;
   const waits = 'depends_on' in run ? ` depends_on='${JSON.stringify(run.depends_on)}'` : '';
-  return `<action${kind === 'tool' ? '' : type} name="${name}" ${id}${waits}>\n${spoilt(parameters, style)}\n`;
+  return `<action${kind === 'tool' ? mode : type} name="${name}" ${id}${waits}>\n${spoilt(parameters, style)}\n`;
 }
 
 function toolWords(move: Move, style: Style, turn: number): readonly Part[] {
@@ -113,7 +116,7 @@ function toolWords(move: Move, style: Style, turn: number): readonly Part[] {
   for (const act of move.acts)
     make(act.name, {
       ...act.parameters,
-      _run: { id: idOf(act, turn, style), ...dependencies(act, style, turn) },
+      _run: { id: idOf(act, turn, style), ...dependencies(act, style, turn), ...modeOf(act) },
     });
   if (move.complete !== undefined) make('complete_step', completionAct(move.complete).parameters);
   if (move.final !== undefined) make('respond', { text: named(move, turn), final: true });
@@ -134,6 +137,7 @@ function stepWords(move: Move, style: Style, turn: number): readonly Part[] {
             input: act.parameters,
             id: idOf(act, turn, style),
             ...dependencies(act, style, turn),
+            ...modeOf(act),
           })),
         }),
     ...(complete === undefined && final === undefined

@@ -20,8 +20,8 @@ export interface View {
   readonly results: readonly Result[];
   /** The turn that is to be said now, from 1. */
   readonly turn: number;
-  /** Whether an act of that key has succeeded. */
-  did(key: string): boolean;
+  /** Whether an act of that key has succeeded; `shows` knows its result where the runtime chose the id. */
+  did(key: string, shows?: RegExp): boolean;
 }
 
 /** An id that a mistake gave to an act, from a turn on. */
@@ -66,12 +66,13 @@ export function viewOf(heard: Heard, aliases: readonly Alias[]): View {
     news: news.join('\n\n'),
     results,
     turn: turn + 1,
-    did: (key) => results.some((each) => each.ok && keyOf(each) === key),
+    did: (key, shows) =>
+      results.some((each) => each.ok && (keyOf(each) === key || shows?.test(each.text) === true)),
   };
 }
 
 /** How errors begin, and what is said of calls that have not ended. */
-const LOOKS_FAILED = /^(?:[a-z]+(?:_[a-z]+)+: |running\b|not run\b|skipped\b|It did not run)/;
+const LOOKS_FAILED = /^(?:\{"error":|[a-z]+(?:_[a-z]+)+: |running\b|not run\b|skipped\b|It did not run)/;
 
 const RESULT = /<result\b([^>]*)>([\s\S]*?)<\/result>/g;
 

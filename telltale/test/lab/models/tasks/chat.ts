@@ -46,7 +46,7 @@ function make(nonce: (name: string) => string): Task {
           acts: [],
           final: `The Aurora is at berth ${berthSeen} and sails with the tide ${tideSeen}.`,
         };
-      return did('log')
+      return did('log', /log\.txt/)
         ? { acts: [], final: `log.txt has ${berthSeen} and ${tideSeen}.` }
         : { acts: [writeLog(`${berthSeen}:${tideSeen}\n`)] };
     },

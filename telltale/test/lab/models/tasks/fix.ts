@@ -49,7 +49,7 @@ function make(nonce: (name: string) => string): Task {
     policy({ told, did }): Move {
       const passed = /certificate (C-[0-9a-f]+)/.exec(told)?.[1];
       const found = /\$1 \/ (rate_[0-9a-f]+)/.exec(told)?.[1];
-      if (passed !== undefined && did('makefile'))
+      if (passed !== undefined && did('makefile', /Makefile/))
         return {
           metadata: { status: 'DONE' },
           acts: [],
@@ -67,7 +67,7 @@ function make(nonce: (name: string) => string): Task {
         metadata: { status: 'FIXING' },
         acts: [
           ...(isFixed ? [] : [edit(`- $1 / ${found} + 1`, `- $1 / ${found}`)]),
-          ...(did('makefile') ? [] : [WRITE_MAKEFILE]),
+          ...(did('makefile', /Makefile/) ? [] : [WRITE_MAKEFILE]),
           ...(passed !== undefined ? [] : [{ ...runTests, ...(isFixed ? {} : { dependsOn: ['edit'] }) }]),
         ],
       };

@@ -142,6 +142,44 @@ describe('a step', () => {
     ]);
   });
 
+  const WRITTEN =
+    '{"thought":"a // b # c","tool_calls":[{"name":"x","input":{"q":1}}],"notes":"n","is_complete":true}';
+
+  it.each([
+    ['a fence', `\`\`\`json\n${WRITTEN}\n\`\`\``],
+    ['a longer fence without a language', `~~~~\n${WRITTEN}\n~~~~`],
+    [
+      'a line comment',
+      WRITTEN.replace('{', '{ // what "I" do: {\n').replace(',"notes"', ' // it\'s [\n,"notes"'),
+    ],
+    ['a hash comment', WRITTEN.replace('"notes"', ' # it\'s }\n"notes"')],
+    ['a block comment', WRITTEN.replace('[{', "[/* it's **/{").replace(':true', ':/* ] */true')],
+    ['comments in a call', WRITTEN.replace('{"q":1}', '{ // don\'t }\n"q": /* " */ 1 # ]\n}')],
+  ])('reads its input through %s, however it is cut', (_, input) => {
+    const expected = codes(events(WRITTEN));
+    expect(expected).toEqual(['open', 'delta', 'close', 'action', 'open', 'delta', 'close']);
+    for (const size of [1, 2, 3, 7, input.length]) {
+      const parser = createStepParser();
+      const pieces = input.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? [];
+      const all = [openFrame('c', 'step'), ...pieces, '\u001e\n'].flatMap((piece) => parser.push(piece));
+      expect(said(all, 'thought')).toBe('a // b # c');
+      expect(all.filter(({ type }) => type === 'action')).toMatchObject([
+        { name: 'x', parameters: { q: 1 } },
+      ]);
+      expect(codes(all).filter((code) => code !== 'delta')).toEqual(
+        expected.filter((code) => code !== 'delta'),
+      );
+    }
+  });
+
+  it.each([
+    ['a comment that nothing ends', '{"tool_calls":[{"name":"a"}] // ,"is_complete":true}'],
+    ['a slash that begins none', '{"tool_calls":[{"name":"a"}], / "is_complete":true}'],
+    ['a fence with words behind it', '```json is what I say {"tool_calls":[]}'],
+  ])('does not read on behind %s', (_, input) => {
+    expect(codes(events(input)).at(-1)).toBe('bad_json');
+  });
+
   it('that ends too early ends what is open in it, as cut off', () => {
     const cut = (input: string) => hear('step', `${openFrame('c', 'step')}${input}`).events.slice(-2);
     expect(cut('{"thought": "Hm')).toMatchObject([

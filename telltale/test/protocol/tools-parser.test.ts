@@ -254,11 +254,8 @@ describe('respond', () => {
     expect(events(frame('respond', '{"text":"half')).at(-1)).toEqual({ ...close, truncated: true });
   });
 
-  it('is read once more as a whole where it cannot be read as it comes', () => {
-    expect(events(frame('respond', '```json\n{"text": "fenced", "final": false}\n```'))).toEqual([
-      open(false),
-      delta('fenced'),
-      close,
-    ]);
+  it('streams out of a fence as well, and past comments', () => {
+    const written = '```json\n{ // what I "say" {\n"final": false, /* so */ "text": "fenced"}\n```';
+    expect(events(frame('respond', written))).toEqual([open(false), delta('fenced'), close]);
   });
 });

@@ -1,4 +1,5 @@
 import { APOSTROPHE, isSpace, QUOTE } from '../prose/chars.ts';
+import { beginComment, type CommentScan, createCommentScan, readComment } from './comment-scan.ts';
 import { createRawValue, type RawValue, readRaw, readScalar, startRaw } from './raw-value.ts';
 import { createStringText, decodeString, type StringText, startString } from './string-text.ts';
 
@@ -19,8 +20,9 @@ export type Found =
 
 /**
  * Reads the members of one JSON object as its text comes: strings in `streamed` piece by piece, lists in `listed` item by
- * item, all others when they are complete. Linear, however the text is cut, and without recursion. Forgives trailing
- * commas, single quotes, raw line breaks in strings, and brackets that are missing at the end.
+ * item, all others when they are complete. Linear, however the text is cut, and without recursion. Forgives comments,
+ * trailing commas, single quotes, raw line breaks in strings, brackets that are missing at the end, and a Markdown fence
+ * around it all.
  */
 export interface MemberScan {
   readonly streamed: ReadonlySet<string>;
@@ -36,9 +38,25 @@ export interface MemberScan {
   repaired: boolean;
   inList: boolean;
   readonly string: StringText;
+  readonly comment: CommentScan;
 }
 
-type State = 'start' | 'key' | 'name' | 'colon' | 'value' | 'string' | 'raw' | 'scalar' | 'after' | 'end';
+type State =
+  | 'start'
+  | 'fence'
+  | 'key'
+  | 'name'
+  | 'colon'
+  | 'value'
+  | 'string'
+  | 'raw'
+  | 'scalar'
+  | 'after'
+  | 'end';
+
+/** The opening of a Markdown fence: its marks and at most one word. */
+const FENCE = /^(?:`{3,}|~{3,})[ \t]*[^ \t\r\n{`~<]*\s*$/;
+const MAX_FENCE = 64;
 
 /** Longer keys are no keys of ours. */
 const MAX_KEY = 256;
@@ -54,6 +72,7 @@ export const createMemberScan = (streamed: ReadonlySet<string>, listed: Readonly
   repaired: false,
   inList: false,
   string: createStringText(),
+  comment: createCommentScan(),
 });
 
 export interface Scanned {
@@ -93,11 +112,23 @@ export function scanMembers(scan: MemberScan, chunk: string, from: number): Scan
         scan.state = 'after';
         return { found: scan.inList ? 'item' : 'value', to: at };
       case 'start':
+      case 'fence':
       case 'key':
       case 'colon':
       case 'value':
       case 'after': {
-        if (isSpace(c)) {
+        const { comment } = scan;
+        if (comment.state !== 'none') {
+          const to = readComment(comment, chunk, at);
+          scan.repaired = true;
+          if (to === undefined) {
+            scan.state = 'end';
+            return { found: 'bad', to: chunk.length };
+          }
+          at = to;
+          continue;
+        }
+        if (scan.state !== 'fence' && (beginComment(comment, c) || isSpace(c))) {
           at++;
           continue;
         }
@@ -119,8 +150,21 @@ export function scanMembers(scan: MemberScan, chunk: string, from: number): Scan
 function between(scan: MemberScan, char: string, c: number): Found {
   switch (scan.state) {
     case 'start':
+      if (char === '`' || char === '~') {
+        scan.state = 'fence';
+        scan.key = char;
+        return 'nothing';
+      }
       scan.state = 'key';
       return char === '{' ? 'nothing' : 'bad';
+    case 'fence':
+      if (char !== '{') {
+        scan.key += char;
+        return scan.key.length > MAX_FENCE ? 'bad' : 'nothing';
+      }
+      scan.state = 'key';
+      scan.repaired = true;
+      return FENCE.test(scan.key) ? 'nothing' : 'bad';
     case 'key':
       if (char === '}') return closeObject(scan);
       if (char === ',') {
@@ -201,6 +245,8 @@ export function endMembers(scan: MemberScan): Found {
   scan.state = 'end';
   if (state === 'end' || state === 'start') return 'nothing';
   scan.repaired = true;
+  // A comment that nothing ends may have swallowed a part of the object.
+  if (scan.comment.state !== 'none' || state === 'fence') return 'bad';
   const isCut =
     state === 'name' || state === 'colon' || state === 'string' || (state === 'value' && !scan.inList);
   if (isCut || (state === 'raw' && scan.value.quote !== 0)) return 'bad';

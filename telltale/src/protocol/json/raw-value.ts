@@ -9,6 +9,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from '../prose/chars.ts';
+import { beginComment, type CommentScan, createCommentScan, readComment } from './comment-scan.ts';
 
 /** The text of one JSON value, as it comes: only where it ends is looked for. */
 export interface RawValue {
@@ -18,6 +19,7 @@ export interface RawValue {
   /** The quote of the string that it is in, 0 outside; and whether a backslash came before. */
   quote: number;
   escaped: boolean;
+  readonly comment: CommentScan;
 }
 
 export const createRawValue = (): RawValue => ({
@@ -26,6 +28,7 @@ export const createRawValue = (): RawValue => ({
   depth: 0,
   quote: 0,
   escaped: false,
+  comment: createCommentScan(),
 });
 
 /** `first` is its opening quote or bracket; of a scalar, nothing. */
@@ -35,12 +38,17 @@ export function startRaw(value: RawValue, first: string, isString: boolean): voi
   value.depth = isString ? 0 : 1;
   value.quote = isString ? first.charCodeAt(0) : 0;
   value.escaped = false;
+  value.comment.isSpaced = false;
 }
 
-/** Reads a string, an object or a list up to its end, and returns where that is. */
+/** Reads a string, an object or a list up to its end, and returns where that is. What stands in a comment ends nothing. */
 export function readRaw(value: RawValue, chunk: string, from: number): number {
   let at = from;
   for (; at < chunk.length; at++) {
+    if (value.comment.state !== 'none') {
+      at = readComment(value.comment, chunk, at) ?? at;
+      if (at >= chunk.length) break;
+    }
     const c = chunk.charCodeAt(at);
     if (value.quote !== 0) {
       if (value.escaped) value.escaped = false;
@@ -48,7 +56,8 @@ export function readRaw(value: RawValue, chunk: string, from: number): number {
       else if (c === value.quote) value.quote = 0;
       else continue;
       if (value.quote !== 0 || value.depth > 0) continue;
-    } else if (c === QUOTE || c === APOSTROPHE) {
+    } else if (beginComment(value.comment, c)) continue;
+    else if (c === QUOTE || c === APOSTROPHE) {
       value.quote = c;
       continue;
     } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {

@@ -54,6 +54,7 @@ export const ROWS = {
   foreign: { label: "writes its call in another system's form, as text", target: '0 or 1' },
   native: { label: 'makes a native call in `tags`', target: '0' },
   wait: { label: 'says that it waits while its calls run', target: '0' },
+  background: { label: 'waits in words for a call in the background', target: '≤ 1' },
   type: { label: 'leaves out `type`', target: '0' },
   name: { label: '`<action name="…">`', target: '0' },
   notes: { label: 'notes too short *and* other violations', target: '1' },
@@ -296,7 +297,7 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     name: 'waits-in-words',
-    row: 'wait',
+    row: 'background',
     make(move) {
       const last = move.acts.at(-1);
       if (last === undefined || !isUnderWay(move)) return undefined;

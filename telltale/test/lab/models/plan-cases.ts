@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { LabCase, Planned } from './lab-case.ts';
-import { MISTAKES } from './mistakes.ts';
+import { MISTAKES, mistakeOf } from './mistakes.ts';
 import { DIALECTS, type Dialect } from './move.ts';
 import { type Spoken, taskOf } from './run-case.ts';
 import { WIRES } from './stand-in.ts';
@@ -59,6 +59,18 @@ export function singleCases(selection: Selection, traces: Traces): readonly LabC
           found.push(withSeed({ task, dialect, provider, mistakes: [planned] }, selection.seed));
         }
   return found;
+}
+
+const PRIME = 31;
+
+/** Of each row of the table in each dialect one run, of another task and turn each. */
+export function oneOfEachRow(cases: readonly LabCase[]): readonly LabCase[] {
+  const groups = new Map<string, LabCase[]>();
+  for (const each of cases) {
+    const key = `${each.dialect} ${each.mistakes.map(({ mistake }) => mistakeOf(mistake)?.row).join()}`;
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  return [...groups.values()].flatMap((group, index) => group[(index * PRIME) % group.length] ?? []);
 }
 
 /** Pairs of mistakes of one task, drawn by the seed: of one turn or of two. */

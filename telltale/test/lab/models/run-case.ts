@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path';
 import { createOpenAI } from '@ai-sdk/openai';
 import type { SessionEvent } from '../../../src/events/event.ts';
 import { createRuntime } from '../../../src/index.ts';
-import type { Model } from '../../../src/models/model.ts';
-import { fromLanguageModel } from '../../../src/models/providers/from-language-model.ts';
+import type { ModelObject } from '../../../src/models/model-object.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import type { Session, SessionResult } from '../../../src/session/runtime-types.ts';
 import { checkRequest } from '../../wire/check-request.ts';
@@ -107,15 +106,14 @@ export const forget = ({ folder }: Pick<CaseRun, 'folder'>): void =>
 function askedAt(
   provider: ProviderName,
   url: string,
-): { readonly model: string | Model; readonly env: Record<string, string> } {
+): { readonly model: string | ModelObject; readonly env: Record<string, string> } {
   switch (provider) {
     case 'openai-chat':
       return { model: 'openai/gpt-4o', env: { OPENAI_API_KEY: 'sk-lab', OPENAI_BASE_URL: url } };
     case 'openai-responses': {
       // A gateway is asked for chat completions, so that OpenAI's own format takes a model of the AI SDK.
-      const asked = createOpenAI({ baseURL: url, apiKey: 'sk-lab' }).responses('gpt-4o');
-      const providerOptions = { openai: { store: false } };
-      return { model: fromLanguageModel(asked, { id: 'openai/gpt-4o', providerOptions }), env: {} };
+      const model = createOpenAI({ baseURL: url, apiKey: 'sk-lab' }).responses('gpt-4o');
+      return { model, env: {} };
     }
     case 'anthropic':
       return {

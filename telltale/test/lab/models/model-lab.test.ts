@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isWell, judge, type Verdict } from './judge.ts';
 import type { LabCase } from './lab-case.ts';
-import { MISTAKES, ROWS } from './mistakes.ts';
-import { EVERYTHING, faultlessCases, singleCases, tracesOf } from './plan-cases.ts';
+import { MISTAKES, mistakeOf, ROWS } from './mistakes.ts';
+import { EVERYTHING, faultlessCases, oneOfEachRow, singleCases, tracesOf } from './plan-cases.ts';
 import { type CaseRun, forget, runCase } from './run-case.ts';
 import { type ProviderHost, startProviderHost } from './stand-in.ts';
 import { allHold, tableOf } from './table.ts';
@@ -61,6 +61,9 @@ describe('the model laboratory', () => {
     expect(MISTAKES.map(({ name }) => name).filter((name) => !made.has(name))).toEqual([]);
     const rows = new Set(MISTAKES.map(({ row }) => row));
     expect(Object.keys(ROWS).filter((row) => !rows.has(row))).toEqual([]);
+    const few = oneOfEachRow(planned).map(({ mistakes }) => mistakeOf(mistakes[0]?.mistake ?? '')?.row);
+    expect(new Set(few)).toEqual(rows);
+    expect(few.length).toBeLessThanOrEqual(3 * rows.size);
   });
 
   describe('finds', () => {

@@ -383,6 +383,40 @@ describe('git', { timeout: 120_000 }, () => {
   });
 });
 
+/** `git add` fails where an ignored file is named, and what is left out is named to it. */
+test('git stages a folder in which denied files and the store are ignored', {
+  timeout: 120_000,
+}, async () => {
+  const add = { name: 'git', parameters: { operation: 'add', paths: ['.'] } };
+  const folder = attackedProject({
+    tools: ['builtin:git'],
+    permissions:
+      '{ shell: deny, sandbox: "off", paths: { allow: ["."], deny: [.env, "Odd[1]*.txt", "vault/*", .kept] } }',
+    files: {
+      '.gitignore': '.telltale/\n.ENV\n.env\nvault/\n',
+      '.env': 'hush\n',
+      '.kept': 'hush\n',
+      'odd[1]a.txt': 'hush\n',
+      'vault/key.txt': 'hush\n',
+      'plain.txt': 'plain\n',
+    },
+    calls: [add],
+  });
+  const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' });
+  git('init', '--quiet', '--initial-branch=main');
+  git('add', '--force', '.env');
+  git('-c', 'user.name=me', '-c', 'user.email=me@example.com', 'commit', '--quiet', '-m', 'first');
+  writeFileSync(join(folder, '.env'), 'changed\n');
+  expect(await outcomes(folder)).toEqual(['ok']);
+  expect(git('diff', '--cached', '--name-only').trim().split('\n')).toEqual([
+    '.gitignore',
+    'agent.yml',
+    'package.json',
+    'plain.txt',
+    'turns.yml',
+  ]);
+});
+
 describe('permissions.manifests', { timeout: 60_000 }, () => {
   const permissions = '{ shell: deny, manifests: [crew] }';
   const NEW = 'kind: Agent\nname: fresh\nmodel: scripted:./x.yml\n';

@@ -25,8 +25,7 @@ async function leftOutOf(entry: string, top: string, cwd: string): Promise<reado
   if (rest.length === 0 && isInside(cwd, start)) return [];
   if (isInside(start, top)) {
     const way = segmentsOf(relative(top, start));
-    if (rest.length === 0) return [`:(top,exclude,literal,icase)${way.join('/')}`];
-    return globs([...way.map(escaped), ...rest.map(escaped)]);
+    return globs([...way.map(literal), ...rest.map(escaped)]);
   }
   if (!isInside(top, start)) return [];
   const rests = restsBelow(rest, segmentsOf(relative(start, top)));
@@ -61,12 +60,23 @@ function throughStars(pattern: readonly string[], reached: ReadonlySet<number>):
 }
 
 /** A pattern names a folder with all that is in it. */
-const globs = (segments: readonly string[]): readonly string[] => {
-  const glob = `:(top,exclude,glob,icase)${segments.join('/')}`;
-  return segments.at(-1) === '**' ? [glob] : [glob, `${glob}/**`];
+const globs = ([first = '', ...more]: readonly string[]): readonly string[] => {
+  const glob = `:(top,exclude,glob,icase)${[bracketed(first), ...more].join('/')}`;
+  return [first, ...more].at(-1) === '**' ? [glob] : [glob, `${glob}/**`];
 };
 
+/**
+ * The same pattern, without a name that git could take for a path: `git add` fails where an ignored file is named, and
+ * what is left out counts as named. Brackets do not ignore case by themselves.
+ */
+const bracketed = (segment: string): string =>
+  segment.replace(/\\?([!-)+->@-~])/, (_, letter: string) =>
+    /[a-z]/i.test(letter) ? `[${letter.toLowerCase()}${letter.toUpperCase()}]` : `[\\${letter}]`,
+  );
+
 const segmentsOf = (path: string): readonly string[] => path.split(sep).filter((segment) => segment !== '');
+
+const literal = (segment: string): string => segment.replace(/[[\]\\*?]/g, '\\$&');
 
 /** Brackets and backslashes are letters in a manifest. */
 const escaped = (segment: string): string => segment.replace(/[[\]\\]/g, '\\$&');

@@ -103,6 +103,7 @@ export type {
   ToolAnswer,
 } from './models/model.ts';
 export type { ModelObject } from './models/model-object.ts';
+export type { CountedOpening, CountedPart } from './prompt/prompt-parts.ts';
 export type {
   AgentDefinition,
   AgentOutput,
@@ -164,6 +165,7 @@ export type {
   FeedTrial,
   FeedTrialOptions,
   OnWaiting,
+  PromptPreviewOptions,
   ReadOptions,
   ResumeOptions,
   Runtime,

@@ -9,6 +9,7 @@ export function begin(state: SessionState, event: EventOf<'session.started'>): v
   state.manifest = event.manifest;
   state.model = event.model;
   if (event.seal !== undefined) state.seal = event.seal;
+  if (event.environment !== undefined) state.environment = event.environment;
   if (event.parent !== undefined) state.parent = event.parent;
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.chat === true) state.chat = true;

@@ -19,6 +19,16 @@ export interface ManifestPin {
   readonly files?: Readonly<Record<string, string>>;
 }
 
+/** Where and when a session began, as its model is told. On the log, so that its prompts are the same after a restart. */
+export interface SessionEnvironment {
+  /** The day, in UTC: `2026-11-19`. */
+  readonly date: string;
+  /** The agent's folder, absolute: paths that tools take are relative to it. */
+  readonly folder: string;
+  /** As Node names it: `linux`, `darwin`, `win32`. */
+  readonly platform: string;
+}
+
 /** How a session begins, rests, goes on and ends. */
 export type LifeEventBody =
   | {
@@ -31,6 +41,8 @@ export type LifeEventBody =
       readonly parent?: ParentRef;
       /** The session's key, where `protocol.seal` is on. */
       readonly seal?: string;
+      /** Absent on logs that were begun before models were told of it. */
+      readonly environment?: SessionEnvironment;
       /** Variables given at the start. */
       readonly vars?: JsonObject;
       /** The classes of those that are no runtime variables. */

@@ -4,7 +4,7 @@ import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState, ActionStatus } from './action.ts';
 import type { FeedState } from './feed-event.ts';
 import type { HookMark } from './hook-marks.ts';
-import type { ManifestPin, ParentRef } from './life-event.ts';
+import type { ManifestPin, ParentRef, SessionEnvironment } from './life-event.ts';
 import { emptyNews, type News } from './news.ts';
 import type { RunOrders, StartedRun, Timer, TriggerCount } from './reaction-state.ts';
 import type { ReviewAnswer, ReviewRequest } from './review-event.ts';
@@ -65,6 +65,7 @@ export interface SessionState {
   manifest: ManifestPin;
   model: string;
   seal?: string;
+  environment?: SessionEnvironment;
   parent?: ParentRef;
   maxTurns?: number;
   /** Whether a run leads it: it ends when the run does. */

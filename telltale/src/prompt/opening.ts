@@ -1,9 +1,10 @@
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
+import { NONE } from '../kernel/grow.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
 import type { CallStyle } from './calls/call-style.ts';
 import type { PartLimits } from './part-limits.ts';
-import type { PromptTool } from './prompt.ts';
+import type { PromptPart, PromptTool } from './prompt.ts';
 import type { BlockStyle } from './render-block.ts';
 
 /** What a request costs beside the text of a message. */
@@ -12,6 +13,8 @@ export const TOKENS_PER_MESSAGE = 4;
 export interface ConversationOptions {
   /** Instructions and primer: fixed for the session. */
   readonly system: string;
+  /** The same in parts; `system` is their texts, joined. */
+  readonly systemParts?: readonly PromptPart[] | undefined;
   readonly agent: AgentManifest;
   /** The session's key, where `protocol.seal` is on. */
   readonly seal?: string | undefined;
@@ -26,17 +29,30 @@ export interface ConversationOptions {
 /** How a conversation begins, and how it is written: the same for all sessions of an agent that have no seal. */
 export interface Opening {
   readonly system: string;
+  readonly systemParts: readonly PromptPart[];
+  /** What the model can call natively. */
+  readonly tools: readonly PromptTool[];
   /** Of the system prompt and of the tools. */
   readonly systemTokens: number;
   readonly style: BlockStyle;
   readonly calls: CallStyle | undefined;
 }
 
-export const openingOf = ({ system, agent, seal, calls, tools, parts }: ConversationOptions): Opening => ({
+export const openingOf = ({
   system,
+  systemParts = [{ name: 'instructions', text: system }],
+  agent,
+  seal,
+  calls,
+  tools = NONE,
+  parts,
+}: ConversationOptions): Opening => ({
+  system,
+  systemParts,
+  tools,
   systemTokens:
     estimateTokens(system) +
-    (tools === undefined ? 0 : estimateTokens(JSON.stringify(tools))) +
+    (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))) +
     TOKENS_PER_MESSAGE,
   style: blockStyle(agent, seal, parts),
   calls,

@@ -1,3 +1,4 @@
+import type { SessionEnvironment } from '../events/life-event.ts';
 import type { Json } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { type CallNames, NO_CALL_NAMES } from '../protocol/calls/call-names.ts';
@@ -5,6 +6,7 @@ import { stepPrimer, toolsPrimer } from './calls/call-primer.ts';
 import { describeField } from './describe-field.ts';
 import type { DescribedTarget } from './described-target.ts';
 import { createEscape, type Escape } from './escape.ts';
+import type { PromptPart } from './prompt.ts';
 import { tagsPrimer } from './tags-primer.ts';
 
 export interface PrimerOptions {
@@ -15,37 +17,65 @@ export interface PrimerOptions {
   readonly sealKey?: string | undefined;
   /** What targets and then internal actions are called, where the model calls them natively. */
   readonly callNames?: CallNames | undefined;
+  /** Absent for sessions that were begun before models were told of it. */
+  readonly environment?: SessionEnvironment | undefined;
   /** Whether a run leads the session from step to step. */
   readonly led?: boolean;
 }
 
-/** The system prompt of a session: the manifest's instructions and the primer. Never changes within it. */
-export function systemPrompt(agent: AgentManifest, options: PrimerOptions): string {
-  const instructions = agent.instructions.trim();
-  return instructions === '' ? primer(agent, options) : `${instructions}\n\n${primer(agent, options)}`;
-}
-
 /**
- * How this agent's model acts, and on what. Descriptions and schemas of targets are text from outside (a server may
- * have written them) and are escaped as such.
+ * The system prompt of a session: the manifest's instructions, and how this agent's model acts, and on what. It never
+ * changes within the session. Descriptions and schemas of targets are text from outside (a server may have written
+ * them) and are escaped as such.
  */
-export function primer(agent: AgentManifest, options: PrimerOptions): string {
+export function systemParts(agent: AgentManifest, options: PrimerOptions): readonly PromptPart[] {
   const safe = createEscape(options.sealKey);
   const isTags = agent.dialect === 'tags';
-  return [
-    dialectPrimer(agent, options, safe),
+  const led = options.led === true;
+  const all: readonly PromptPart[] = [
+    { name: 'instructions', text: agent.instructions.trim() },
+    { name: 'protocol', text: dialectPrimer(agent, options, safe) },
     // Native tools say themselves what they are, and so do the fields of `set_metadata`.
-    ...(isTags ? [targetList(options.targets, safe), internalList(options.internalActions, safe)] : []),
-    templateList(agent, safe),
-    isTags ? metadataList(agent, safe) : '',
-    variableList(agent, safe),
-    feedList(agent),
-    options.led === true ? stepsNote(agent) : outputNote(agent),
-    limitsNote(agent, options.targets.length + options.internalActions.length > 0),
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
+    { name: 'tools', text: isTags ? targetList(options.targets, safe) : '' },
+    { name: 'internal actions', text: isTags ? internalList(options.internalActions, safe) : '' },
+    { name: 'templates', text: templateList(agent, safe) },
+    { name: 'metadata', text: isTags ? metadataList(agent, safe) : '' },
+    { name: 'variables', text: variableList(agent, safe) },
+    { name: 'feeds', text: feedList(agent) },
+    led ? { name: 'steps', text: stepsNote(agent) } : { name: 'output', text: outputNote(agent) },
+    { name: 'environment', text: environmentNote(options.environment) },
+    {
+      name: 'limits',
+      text: limitsNote(agent, options.targets.length + options.internalActions.length > 0),
+    },
+  ];
+  const parts = all.filter(({ text }) => text !== '');
+  const last = parts.at(-1);
+  return parts.map((part) => (part === last ? part : { name: part.name, text: `${part.text}\n\n` }));
 }
+
+/** The parts as one text. */
+export const systemPrompt = (agent: AgentManifest, options: PrimerOptions): string =>
+  systemParts(agent, options)
+    .map(({ text }) => text)
+    .join('');
+
+/** Without the instructions. */
+export const primer = (agent: AgentManifest, options: PrimerOptions): string =>
+  systemPrompt({ ...agent, instructions: '' }, options);
+
+function environmentNote(environment: SessionEnvironment | undefined): string {
+  if (environment === undefined) return '';
+  const { date, folder, platform } = environment;
+  return `# Environment\n\n- Date when this session began (UTC): ${weekday(date)}, ${date}\n- Working folder: ${folder}\n- Platform: ${PLATFORMS[platform] ?? platform}`;
+}
+
+const weekday = (date: string): string =>
+  ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'][
+    new Date(date).getUTCDay()
+  ] ?? '';
+
+const PLATFORMS: Readonly<Record<string, string>> = { linux: 'Linux', darwin: 'macOS', win32: 'Windows' };
 
 function dialectPrimer(agent: AgentManifest, options: PrimerOptions, safe: Escape): string {
   const { targets, internalActions, sealKey, callNames = NO_CALL_NAMES } = options;

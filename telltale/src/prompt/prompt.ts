@@ -24,6 +24,28 @@ export interface PromptTool {
   readonly parameters: JsonObject;
 }
 
+/** What a part of the system prompt is about, in the order in which they stand. */
+export type PromptPartName =
+  | 'instructions'
+  | 'protocol'
+  | 'example'
+  | 'tools'
+  | 'internal actions'
+  | 'templates'
+  | 'metadata'
+  | 'variables'
+  | 'feeds'
+  | 'steps'
+  | 'output'
+  | 'environment'
+  | 'limits';
+
+/** A part of the system prompt. The texts of all of them, joined without a separator, are the prompt as it is sent. */
+export interface PromptPart {
+  readonly name: PromptPartName;
+  readonly text: string;
+}
+
 /** What a turn is asked with. */
 export interface Prompt {
   readonly system: string;

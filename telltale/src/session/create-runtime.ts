@@ -172,6 +172,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       // Its model is opened where a feed asks it: trying the others needs none.
       return tryFeeds(edges, agent, { model: lateModel(agent), ...trial });
     },
+    async preview(agent, preview = {}) {
+      mustBeOpen();
+      const { previewPrompt } = await import('./preview-prompt.ts');
+      return previewPrompt(edges, agent, { model: lateModel(agent), ...preview });
+    },
     async memory(folder) {
       mustBeOpen();
       return memories.open(resolve(cwd, folder));

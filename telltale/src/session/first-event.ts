@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { platform } from 'node:os';
 import type { EventBody } from '../events/event.ts';
-import type { ManifestPin } from '../events/life-event.ts';
+import type { ManifestPin, SessionEnvironment } from '../events/life-event.ts';
 import type { FieldError } from '../events/value-event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { JsonObject } from '../kernel/json.ts';
@@ -27,6 +28,13 @@ export function pinOf({ agent, source, model }: PreparedAgent): ManifestPin {
   const files = codeFilesOf(agent, model.id);
   return files === undefined ? source : { ...source, files };
 }
+
+/** What a session that begins now tells its model of where it is. */
+export const environmentOf = (clock: Clock, folder: string): SessionEnvironment => ({
+  date: new Date(clock.now()).toISOString().slice(0, 10),
+  folder,
+  platform: platform(),
+});
 
 /** A sub-agent's variables are given by the model that calls it. */
 export const writerOf = (lineage: Lineage | undefined) => (lineage === undefined ? 'user' : 'model');
@@ -76,6 +84,7 @@ export async function firstEvent(
     model: prepared.model.id,
     ...(lineage === undefined ? {} : { parent: lineage.parent }),
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
+    environment: environmentOf(edges.clock, agent.folder),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     ...(start.chat === true ? { chat: true as const } : {}),
     ...(lead === undefined && manifest.workflow === null ? {} : { led: true as const }),

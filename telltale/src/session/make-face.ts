@@ -1,18 +1,22 @@
 import { completesStep } from '../events/action.ts';
+import type { SessionState } from '../events/state.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { type Opening, openingOf } from '../prompt/opening.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
-import { systemPrompt } from '../prompt/primer.ts';
+import { systemParts } from '../prompt/primer.ts';
 import type { AgentTargets } from '../targets/create-targets.ts';
 import type { InternalAction } from './internal/internal-actions.ts';
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
+
+/** What a session's system prompt has of the session itself. */
+type Beginning = Pick<SessionState, 'seal' | 'environment'>;
 
 /** What a session shows its model: its tools, and what stands before all turns. */
 export interface Face {
   readonly internal: readonly InternalAction[];
   /** Where the model calls tools natively: the dialects `tools` and `step`. */
   readonly calls: PreparedCalls | undefined;
-  readonly opening: (seal: string | undefined) => Opening;
+  readonly opening: (session: Beginning) => Opening;
 }
 
 export function makeFace(
@@ -28,20 +32,32 @@ export function makeFace(
       ? internal.filter((action) => !completesStep({ kind: 'internal', name: action.name }))
       : internal;
   const calls = prepareCalls(manifest, targets, callable, led);
-  const openingFor = (seal: string | undefined) => {
-    const system = systemPrompt(manifest, {
+  const make = ({ seal, environment }: Beginning) => {
+    const told = systemParts(manifest, {
       targets,
       internalActions: callable,
       sealKey: seal,
       callNames: calls?.style.names,
+      environment,
       led,
     });
     return openingOf({
-      ...{ system, agent: manifest, seal, parts },
+      system: told.map(({ text }) => text).join(''),
+      systemParts: told,
+      agent: manifest,
+      seal,
+      parts,
       calls: calls?.style,
       tools: calls?.request.tools,
     });
   };
-  const unsealed = openingFor(undefined);
-  return { internal, calls, opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)) };
+  // Sessions without a seal that begin on the same day share it.
+  let shared: { readonly key: string; readonly opening: Opening } | undefined;
+  const opening = (session: Beginning) => {
+    if (session.seal !== undefined) return make(session);
+    const key = JSON.stringify(session.environment ?? null);
+    if (shared?.key !== key) shared = { key, opening: make(session) };
+    return shared.opening;
+  };
+  return { internal, calls, opening };
 }

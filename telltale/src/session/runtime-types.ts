@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ModelObject } from '../models/model-object.ts';
+import type { CountedOpening } from '../prompt/prompt-parts.ts';
 import type { Store } from '../store/store.ts';
 import type { Artifacts } from '../targets/artifacts/artifacts.ts';
 import type { ArtifactTest, ArtifactTested } from '../targets/artifacts/test-artifact.ts';
@@ -189,6 +190,13 @@ export interface FeedTrialOptions {
   readonly model?: string | ModelObject;
 }
 
+export interface PromptPreviewOptions {
+  /** In place of the manifest's own. */
+  readonly model?: string | ModelObject;
+  /** As in a session that a workflow leads from step to step; by default what the agent's manifest says. */
+  readonly led?: boolean;
+}
+
 /** Told of every event of the sessions and runs that a runtime works on, after its commit. */
 export type Watcher = (event: SessionEvent | RunEvent) => void;
 
@@ -240,6 +248,8 @@ export interface Runtime {
   forClients(options?: ClientRunsOptions): ClientRuns;
   /** The feeds of an agent, to try them. Close it when you are done. */
   feeds(agent: LoadedAgent<unknown>, options?: FeedTrialOptions): Promise<FeedTrial>;
+  /** What a session of the agent that began now would be sent before its first message, by parts and with tokens. */
+  preview(agent: LoadedAgent<unknown>, options?: PromptPreviewOptions): Promise<CountedOpening>;
   /** The knowledge graph of a folder. It is closed with the runtime. */
   memory(folder: string): Promise<Memory>;
   /** What waits for a person, over all sessions and runs of the store, oldest first. */

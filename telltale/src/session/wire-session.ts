@@ -98,7 +98,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
       works,
     },
   };
-  const conversation = createConversation(face.opening(state.seal));
+  const conversation = createConversation(face.opening(state));
   const disarm = state.chat === true ? () => undefined : armWall(context);
   const wired = withMethods<WiredSession, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md

@@ -247,6 +247,9 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         feeds: async () => {
           throw new Error('nothing here has feeds');
         },
+        preview: async () => {
+          throw new Error('nothing here is shown');
+        },
         memory: async () => {
           throw new Error('nothing here remembers');
         },

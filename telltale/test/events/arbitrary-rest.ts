@@ -17,6 +17,7 @@ const startedBody: fc.Arbitrary<EventBody> = fc.record(
     model: fc.constant('scripted:x'),
     parent: fc.constant({ session: 'ses_above', action: 'a1', agents: ['boss'] }),
     seal: fc.constant('k3y'),
+    environment: fc.constant({ date: '2026-11-19', folder: '/work', platform: 'linux' }),
     vars: fc.constant({ v: 1, w: 'x' }),
     classes: fc.constant({ w: 'derived' as const }),
     user: fc.constant('ann'),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fold } from '../../src/events/reduce.ts';
+import type { SessionState } from '../../src/events/state.ts';
 import { openFrame } from '../../src/kernel/call-frames.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { estimateTokens } from '../../src/kernel/estimate-tokens.ts';
@@ -391,18 +392,18 @@ describe.each(['tools', 'step'] as const)('a conversation in the dialect %s', (d
           step({ is_complete: true, notes: 'Done.' }),
         ];
 
-  const opening = async (folder: string) => {
+  const opening = async (folder: string, state: SessionState) => {
     const clock = createSystemClock();
     const edges = { store: createMemoryStore({ clock }), clock, env: {}, tokenizer: createTokenizer() };
     const shelf = createAgentShelf(edges, createSessionParts());
     const agent = await loadAgent('agent.yml', { cwd: folder });
     const { face } = await shelf.prepare(agent, createScriptedModel({ turns: [] }));
-    return face(false).opening(undefined);
+    return face(false).opening(state);
   };
 
   it('made anew from the log is what it was, turn by turn', async () => {
     const { events, requests, folder } = await ask({ manifest: `dialect: ${dialect}\n${TOOLS}`, turns });
-    const style = await opening(folder);
+    const style = await opening(folder, fold(events));
     const starts = events.flatMap(({ type }, index) => (type === 'turn.started' ? [index] : []));
     expect(starts).toHaveLength(requests.length);
     for (const [turn, index] of starts.entries()) {

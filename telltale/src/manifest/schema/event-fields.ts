@@ -7,7 +7,19 @@ const OF_CHILD = ['action', 'child', 'event'] as const;
 /** What events of a session's log say beyond that, by type; a test holds them against the events themselves. */
 export const EVENT_FIELDS = {
   'session.started': [
-    ...['agent', 'input', 'manifest', 'model', 'parent', 'seal', 'vars', 'classes', 'user', 'metadata'],
+    ...[
+      'agent',
+      'input',
+      'manifest',
+      'model',
+      'parent',
+      'seal',
+      'environment',
+      'vars',
+      'classes',
+      'user',
+      'metadata',
+    ],
     ...['states', 'balance', 'max_turns', 'chat', 'led', 'forked'],
   ],
   'session.completed': ['result'],

@@ -1,0 +1,29 @@
+import type { Opening } from './opening.ts';
+
+export interface CountedPart {
+  readonly name: string;
+  readonly text: string;
+  readonly tokens: number;
+}
+
+/** All that stands before a session's first message. */
+export interface CountedOpening {
+  readonly system: readonly CountedPart[];
+  /** What is offered natively, each with its definition as JSON; empty in the dialect `tags`. */
+  readonly tools: readonly CountedPart[];
+  readonly tokens: number;
+}
+
+/** The system prompt by parts and the native tools, with what each costs by `count`. */
+export function promptParts(
+  { systemParts, tools }: Opening,
+  count: (text: string) => number,
+): CountedOpening {
+  const system = systemParts.map(({ name, text }) => ({ name, text, tokens: count(text) }));
+  const offered = tools.map((tool) => {
+    const text = JSON.stringify(tool);
+    return { name: tool.name, text, tokens: count(text) };
+  });
+  const tokens = [...system, ...offered].reduce((sum, part) => sum + part.tokens, 0);
+  return { system, tools: offered, tokens };
+}

@@ -18,6 +18,8 @@ export interface TargetTraits {
   readonly graceMs?: number;
   /** There where only so many calls of it run at once, over all sessions: then `slot` is called before each try. */
   readonly slots?: { readonly key: string; readonly max: number } | undefined;
+  /** JSON Schema of the parameters. */
+  readonly parameters?: JsonObject;
   /** What is wrong with the resolved parameters. */
   check(input: JsonObject): RuntimeError | undefined;
   /** There where a person may have to be asked: then `clear` is called before the first try. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { withLists } from '../kernel/with-lists.ts';
 import { attempt, GRACE_MS, type Outcome, stopAttempt } from './attempt.ts';
 import { lateNeeds } from './bind.ts';
 import { waitForMore } from './core.ts';
@@ -63,18 +64,24 @@ function isWanted(works: Works, run: Run): boolean {
 /** Resolves its parameters and asks its target whether they will do. */
 function isReady(works: Works, run: Run): boolean {
   const { action } = run;
-  const input = resolveInput(works, action, run.binding, action.parameters);
-  const problem = input.ok ? refused(works, run, input.value.value) : input.error;
-  if (problem !== undefined) fail(works, run, problem);
-  if (!input.ok || problem !== undefined) return false;
-  if (input.value.fault !== undefined) works.edges.append(input.value.fault, run.cause);
-  run.input = input.value.value;
+  const resolved = resolveInput(works, action, run.binding, action.parameters);
+  run.traits ??= works.edges.traits(action);
+  const { traits } = run;
+  if (!resolved.ok || traits === undefined) {
+    fail(works, run, resolved.ok ? works.edges.unknownTarget(action) : resolved.error);
+    return false;
+  }
+  const { value, fault } = resolved.value;
+  // A list in a string may have come from another action.
+  const input = traits.parameters === undefined ? value : withLists(traits.parameters, value);
+  const problem = traits.check(input);
+  if (problem !== undefined) {
+    fail(works, run, problem);
+    return false;
+  }
+  if (fault !== undefined) works.edges.append(fault, run.cause);
+  run.input = input;
   return true;
-}
-
-function refused({ edges }: Works, run: Run, input: JsonObject): RuntimeError | undefined {
-  run.traits ??= edges.traits(run.action);
-  return run.traits === undefined ? edges.unknownTarget(run.action) : run.traits.check(input);
 }
 
 const NO_INPUT: JsonObject = {};

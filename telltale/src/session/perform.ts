@@ -11,7 +11,6 @@ import { notAllowed } from './internal/internal-actions.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
-import { unknownCall } from './unknown-call.ts';
 
 /** What a session calls targets with. The functions below are its methods: they are the scheduler's edges. */
 export interface Performer {
@@ -51,7 +50,10 @@ export function unknown(this: Performer, { kind, name }: DeclaredAction): Runtim
   const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
   if (blocked !== undefined) return blocked;
   const { calls } = faceOf(this);
-  if (calls !== undefined) return unknownCall(name, calls.style.names);
+  if (calls !== undefined) {
+    const { natives } = calls.style.names;
+    return unknownTarget('tool', name, { all: natives.map((native) => ({ kind: 'tool', name: native })) });
+  }
   return unknownTarget(kind, name, { all: [...targets.all, ...internalOf(this).values()] });
 }
 

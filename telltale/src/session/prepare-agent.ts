@@ -136,19 +136,22 @@ export async function prepareAgent(
     metadata: createMetadata(manifest.metadata),
     derived,
     parts,
-    toAction: createToAction(manifest.action_templates),
     checkOutput: createOutputCheck(
       manifest.output?.schema,
       DIALECT_WORDS[manifest.dialect].output,
       code?.output,
     ),
   };
+  const internal = [...allowed, ledInternalAction()].map(({ name, parameters }) => ({
+    ...{ kind: 'internal' as const, name, parameters },
+  }));
   const over = (table: AgentTargets): PreparedAgent => {
     const plain = makeFace(manifest, table.all, allowed, parts, false);
     const led = once(() => makeFace(manifest, table.all, [...allowed, ledInternalAction()], parts, true));
     const prepared: PreparedAgent = {
       ...fixed,
       targets: table,
+      toAction: createToAction(manifest.action_templates, [...table.all, ...internal]),
       face: (isLed) => (isLed ? led() : plain),
       latest() {
         const latest = table.latest();

@@ -1,11 +1,15 @@
 import type { DeclaredAction } from '../events/action.ts';
+import type { ActionKind } from '../kernel/action-envelope.ts';
 import { isJsonObject, type JsonObject } from '../kernel/json.ts';
 import { suggest } from '../kernel/nearest.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { withLists } from '../kernel/with-lists.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import { type Ambiguous, meantTarget } from '../protocol/calls/meant-target.ts';
 import type { ActionIntent } from '../protocol/intents.ts';
 import { isLoop } from '../scheduler/loops.ts';
+import { KIND_LABELS } from '../targets/unknown-target.ts';
 
 /**
  * What the model asked for, with the defaults of its template: ready for the log. `groups` are the `<parallel>`s that it
@@ -13,10 +17,63 @@ import { isLoop } from '../scheduler/loops.ts';
  */
 export type ToAction = (intent: ActionIntent, groups: readonly string[]) => Result<DeclaredAction>;
 
+/** What an agent can call, as far as an action has to know it. */
+export interface CallableTarget {
+  readonly kind: ActionKind;
+  readonly name: string;
+  readonly parameters: JsonObject;
+}
+
 type Template = AgentManifest['action_templates'][string];
 type Defaults = Partial<Omit<DeclaredAction, 'id' | 'parameters'>> & { readonly parameters?: JsonObject };
 
-export function createToAction(templates: AgentManifest['action_templates']): ToAction {
+export function createToAction(
+  templates: AgentManifest['action_templates'],
+  targets: readonly CallableTarget[] = [],
+): ToAction {
+  const known = new Map(targets.map((target) => [keyOf(target.kind, target.name), target]));
+  const has = (kind: ActionKind, name: string) => known.has(keyOf(kind, name));
+  /** The action with the target that it means, and with lists where that wants them. */
+  const settled = (action: DeclaredAction): Result<DeclaredAction> => {
+    if (isLoop(action) || undoesByLoop(action)) return err(loopByHand(action.id));
+    const target = meantTarget(action, has);
+    if ('kinds' in target) return err(ambiguous(action.id, target));
+    const undo = action.compensate === undefined ? undefined : settledUndo(action.id, action.compensate);
+    if (undo?.ok === false) return undo;
+    const { kind, name } = target;
+    const schema = known.get(keyOf(kind, name))?.parameters;
+    const parameters = schema === undefined ? action.parameters : withLists(schema, action.parameters);
+    const isSame = kind === action.kind && name === action.name && parameters === action.parameters;
+    if (isSame && undo?.value === action.compensate) return ok(action);
+    return ok({
+      ...action,
+      kind,
+      name,
+      parameters,
+      ...(undo === undefined ? {} : { compensate: undo.value }),
+    });
+  };
+  const settledUndo = (id: string, undo: JsonObject): Result<JsonObject> => {
+    const { name, type, parameters, compensate } = undo;
+    if (typeof name !== 'string') return ok(undo);
+    const asked = type === 'context_feed' ? 'internal' : ((type ?? 'tool') as ActionKind);
+    const target = meantTarget({ kind: asked, name }, has);
+    if ('kinds' in target) return err(ambiguous(id, target));
+    const inner = isJsonObject(compensate) ? settledUndo(id, compensate) : undefined;
+    if (inner?.ok === false) return inner;
+    const schema = known.get(keyOf(target.kind, target.name))?.parameters;
+    const given =
+      schema === undefined || !isJsonObject(parameters) ? parameters : withLists(schema, parameters);
+    if (target.kind === asked && target.name === name && given === parameters && inner?.value === compensate)
+      return ok(undo);
+    return ok({
+      ...undo,
+      name: target.name,
+      ...(target.kind === asked ? {} : { type: target.kind }),
+      ...(given === undefined ? {} : { parameters: given }),
+      ...(inner === undefined ? {} : { compensate: inner.value }),
+    });
+  };
   const defaults = new Map<string, Defaults>();
   const names = Object.keys(templates);
   for (const name of names) defaults.set(name, templateDefaults(templates, name));
@@ -39,7 +96,7 @@ export function createToAction(templates: AgentManifest['action_templates']): To
     if (template === undefined && groups.length === 0 && intent.compensate === undefined)
       return intent.name === undefined
         ? err(nameMissing(intent.id, ''))
-        : checked(plainAction(intent, intent.name));
+        : settled(plainAction(intent, intent.name));
     const group = groups.at(-1);
     const base = template === undefined ? undefined : defaults.get(template);
     if (template !== undefined && base === undefined) return err(templateUnknown(intent.id, template, names));
@@ -62,12 +119,11 @@ export function createToAction(templates: AgentManifest['action_templates']): To
       ...(group === undefined ? {} : { group }),
       ...(groups.length > 1 ? { within: groups.slice(0, -1) } : {}),
     };
-    return checked(action);
+    return settled(action);
   };
 }
 
-const checked = (action: DeclaredAction): Result<DeclaredAction> =>
-  isLoop(action) || undoesByLoop(action) ? err(loopByHand(action.id)) : ok(action);
+const keyOf = (kind: ActionKind, name: string): string => `${kind} ${name}`;
 
 /** What the general way would make of one that names no template and stands in no group: field by field, in a quarter of the time of a spread. */
 function plainAction(intent: ActionIntent, name: string): DeclaredAction {
@@ -151,6 +207,13 @@ const loopByHand = (id: string) =>
   new RuntimeError('bad_action', `The action "${id}" calls "foreach", which is no action.`, {
     hint: 'Write <foreach in="$list" as="item">…</foreach> around actions.',
   });
+
+const ambiguous = (id: string, { name, kinds }: Ambiguous) =>
+  new RuntimeError(
+    'bad_action',
+    `The action "${id}" did not run: no tool is called "${name}", and it may be ${kinds.map((kind) => `the ${KIND_LABELS[kind]}`).join(' or ')} of that name.`,
+    { hint: `Write ${kinds.map((kind) => `type="${kind}"`).join(' or ')}.` },
+  );
 
 const nameMissing = (id: string, template: string) =>
   new RuntimeError(

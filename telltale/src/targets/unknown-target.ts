@@ -15,7 +15,7 @@ export function unknownTarget(
 ): RuntimeError {
   const elsewhere = all.find((target) => target.name === name && target.kind !== kind);
   const known = all.flatMap((target) => (target.kind === kind ? [target.name] : []));
-  return new RuntimeError('target_unknown', `There is no ${LABELS[kind]} "${clip(name)}".`, {
+  return new RuntimeError('target_unknown', `There is no ${KIND_LABELS[kind]} "${clip(name)}".`, {
     hint:
       elsewhere === undefined
         ? hintFor(name, known, all)
@@ -32,13 +32,13 @@ function hintFor(name: string, known: readonly string[], all: Known): string {
   );
   const target = all.find((each) => each.name === other);
   if (target !== undefined)
-    return `Did you mean the ${LABELS[target.kind]} "${target.name}" (type="${target.kind}")?`;
+    return `Did you mean the ${KIND_LABELS[target.kind]} "${target.name}" (type="${target.kind}")?`;
   if (known.length === 0) return 'There are none of this kind.';
   const more = known.length > MAX_LISTED ? `, … (${known.length} in all)` : '';
   return `There are: ${known.slice(0, MAX_LISTED).join(', ')}${more}.`;
 }
 
-const LABELS: Readonly<Record<TargetKind, string>> = {
+export const KIND_LABELS: Readonly<Record<TargetKind, string>> = {
   tool: 'tool',
   agent: 'agent',
   relic: 'relic',
@@ -48,4 +48,4 @@ const LABELS: Readonly<Record<TargetKind, string>> = {
   internal: 'internal action',
 };
 
-const article = (kind: TargetKind) => `${/^[aei]/.test(LABELS[kind]) ? 'an' : 'a'} ${LABELS[kind]}`;
+const article = (kind: TargetKind) => `${/^[aei]/.test(KIND_LABELS[kind]) ? 'an' : 'a'} ${KIND_LABELS[kind]}`;

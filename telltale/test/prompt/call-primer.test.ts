@@ -5,7 +5,8 @@ import { callTools } from '../../src/prompt/calls/call-tools.ts';
 import { metadataSchema } from '../../src/prompt/calls/metadata-schema.ts';
 import type { DescribedTarget } from '../../src/prompt/described-target.ts';
 import { createEscape } from '../../src/prompt/escape.ts';
-import { type CallTarget, createCallNames } from '../../src/protocol/calls/call-names.ts';
+import { createCallNames } from '../../src/protocol/calls/call-names.ts';
+import type { CallTarget } from '../../src/protocol/calls/meant-target.ts';
 import { agentWith } from './agent.ts';
 
 const TEXT = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const;

@@ -86,7 +86,8 @@ function nameItRanBy(
   meant: TurnCalls['calls'][number] | undefined,
   { names }: CallStyle,
 ): string {
-  if (names.natives.includes(name)) return name;
+  const plain = names.plain(name);
+  if (plain !== name || names.natives.includes(name)) return plain;
   const action = meant?.events.find((event) => event.type === 'action');
   if (action === undefined) return name;
   const isMeant = (native: string) => {

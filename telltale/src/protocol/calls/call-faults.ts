@@ -39,6 +39,12 @@ export const callTooLarge = (name: string, maxBody: number) =>
 export const badCall = (name: string, problem: string) =>
   fault('bad_action', `The call of "${clip(name)}" did not run: ${problem}`);
 
+export const ambiguousCall = (name: string, natives: readonly string[]) =>
+  badCall(
+    name,
+    `no tool has that name, and several others have it. Call ${natives.map((native) => `"${clip(native)}"`).join(' or ')}.`,
+  );
+
 export const badRunValue = (name: string, key: string, value: unknown, allowed: string) =>
   fault(
     'bad_attribute',

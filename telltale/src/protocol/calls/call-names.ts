@@ -1,17 +1,18 @@
-import type { ActionKind } from '../../kernel/action-envelope.ts';
-
-/** Something an action can call. */
-export interface CallTarget {
-  readonly kind: ActionKind;
-  readonly name: string;
-}
+import { type CallTarget, meantTarget, withoutPrefix } from './meant-target.ts';
 
 /** What the targets of an agent are called in native tool calls: one name each, over all kinds. */
 export interface CallNames {
   /** In the order of the targets. */
   readonly natives: readonly string[];
-  /** The target that a name means. */
+  /** The target with this native name. */
   find(native: string): CallTarget | undefined;
+  /** The native name that a model means which puts `functions.` before it. */
+  plain(name: string): string;
+  /**
+   * The target that a model means by a name: by a native one, or by the one that the target has in the manifest, of
+   * whatever kind it is. A list of native names where several have that one, a tool's where none has.
+   */
+  meant(name: string): CallTarget | readonly string[];
 }
 
 /** What a model calls to speak, to declare its state and, in the dialect `step`, for everything. */
@@ -52,7 +53,22 @@ export function createCallNames(targets: readonly CallTarget[]): CallNames {
     if (give(index, target, told)) continue;
     for (let n = 2; !give(index, target, numbered(told, n)); n++);
   }
-  return { natives, find: (native) => byName.get(native) };
+  const plain = (name: string): string => (byName.has(withoutPrefix(name)) ? withoutPrefix(name) : name);
+  const nativesOf = (name: string) =>
+    natives.filter((_, index) => targets[index]?.name === name && targets[index]?.kind !== 'tool');
+  return {
+    natives,
+    find: (native) => byName.get(native),
+    plain: (name) => (byName.has(name) ? name : plain(name)),
+    meant(name) {
+      const known = byName.get(name) ?? byName.get(plain(name));
+      if (known !== undefined) return known;
+      const target = meantTarget({ kind: 'tool', name }, (kind, asked) =>
+        targets.some((each) => each.kind === kind && each.name === asked),
+      );
+      return 'kinds' in target ? nativesOf(target.name) : target;
+    },
+  };
 }
 
 /** No targets that are known: each name is taken for a tool's. */

@@ -6,7 +6,7 @@ import { BODY_FIELDS, clip, readEnvelope } from '../envelope/envelope.ts';
 import { type IdBook, takeAutomaticId, takeId } from '../envelope/id-book.ts';
 import { makeIntent } from '../envelope/make-intent.ts';
 import type { ActionIntent } from '../intents.ts';
-import { badCall, badRunValue, type Fault, idTaken } from './call-faults.ts';
+import { ambiguousCall, badCall, badRunValue, type Fault, idTaken } from './call-faults.ts';
 import type { CallNames } from './call-names.ts';
 
 /** Where how to run a call stands in its input. */
@@ -49,7 +49,8 @@ export function readCall(call: Call, { names, ids, given }: CallBook): ActionInt
     return badRunValue(name, 'id', asked, ID_FORM);
   const stray = ['name', 'parameters'].find((key) => Object.hasOwn(fields, key));
   if (stray !== undefined) return badCall(name, strange(stray, call));
-  const target = names.find(name) ?? { kind: 'tool', name };
+  const target = names.meant(name);
+  if (!('kind' in target)) return ambiguousCall(name, target);
   const undo = fields.compensate;
   const envelope = readEnvelope(
     {
@@ -78,11 +79,12 @@ const isThere = (value: Json | undefined): value is Exclude<Json, null> =>
  */
 function undoOf(undo: JsonObject, names: CallNames): JsonObject {
   const { name, type, compensate } = undo;
-  const target = typeof name === 'string' && !isThere(type) ? names.find(name) : undefined;
+  const target = typeof name === 'string' && !isThere(type) ? names.meant(name) : undefined;
+  const meant = target !== undefined && 'kind' in target ? target : undefined;
   return {
     ...undo,
-    ...(target === undefined ? {} : { name: target.name }),
-    ...(target === undefined || target.kind === 'tool' ? {} : { type: target.kind }),
+    ...(meant === undefined ? {} : { name: meant.name }),
+    ...(meant === undefined || meant.kind === 'tool' ? {} : { type: meant.kind }),
     ...(isJsonObject(compensate) ? { compensate: undoOf(compensate, names) } : {}),
   };
 }

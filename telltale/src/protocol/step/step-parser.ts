@@ -185,7 +185,7 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Step
     output,
     isBetween: () => !over && (scan.state === 'after' || scan.state === 'value' || scan.state === 'key'),
     open(call) {
-      name = call.name;
+      name = book.names.plain(call.name);
       scan = createMemberScan(STREAMED, LISTED);
       end = noEnd(led);
       length = 0;

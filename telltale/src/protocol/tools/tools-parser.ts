@@ -49,7 +49,7 @@ function createListener(maxBody: number, book: CallBook): CallListener {
   return {
     output,
     open(call) {
-      name = call.name;
+      name = book.names.plain(call.name);
       input = '';
       length = 0;
       respond = name === RESPOND ? createRespond() : undefined;

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createRuntime, defineAgent } from '../../src/index.ts';
 import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
@@ -9,6 +10,7 @@ import {
   attack,
   attackedProject,
   cli,
+  cliOn,
   daemonIn,
   outcomes,
   shell,
@@ -69,6 +71,59 @@ describe('the tool filesystem', { timeout: 60_000 }, () => {
     });
     expect(await outcomes(folder)).toEqual([NO, NO, NO, NO, NO, NO, NO, 'ok', 'ok']);
     expect(existsSync(join(folder, 'agents'))).toBe(false);
+  });
+
+  test('makes no manifest that somebody could name, however its kind is spelled', async () => {
+    const texts = [
+      '{ kind: Agent, name: evil, model: "scripted:./x.yml" }\n',
+      '? kind\n: Agent\n',
+      '!!str kind: Tool\nname: evil\n',
+      '&a kind: Workflow\nname: evil\n',
+      '"k\\x69nd": Agent\nname: evil\n',
+      'kind: "A\\u0067ent"\nname: evil\n',
+      'kind:\n  Agent\nname: evil\n',
+      'kind: |-\n  Agent\nname: evil\n',
+      'list: []\n---\n{ "name": "evil", kind: Tool }\n',
+    ];
+    const folder = attackedProject({
+      calls: [
+        ...texts.map((text, index) => write(`work/evil${index}.yml`, text)),
+        write('work/evil.json', '{ "k\\u0069nd": "Agent", "name": "evil" }'),
+        write('work/plain.yml', 'services: { web: { kind: Agent } }\n'),
+        write('work/deploy.yml', '{ apiVersion: v1, kind: Workflow }\n'),
+      ],
+    });
+    expect(await outcomes(folder)).toEqual([...texts.map(() => NO), NO, 'ok', 'ok']);
+  });
+
+  test('changes nothing that the environment of the process has Node load, and nothing of Telltale itself', async () => {
+    const home = fileURLToPath(new URL('../../', import.meta.url));
+    const own = ['src', 'bin', 'dist', 'bundle', 'node_modules'].map((path) => join(home, path, 'evil.js'));
+    onTestFinished(() => {
+      for (const path of own) rmSync(path, { force: true });
+    });
+    const folder = attackedProject({
+      permissions: `{ shell: deny, paths: [".", ${JSON.stringify(home)}] }`,
+      files: { 'first.cjs': "require('./deep/second.cjs');\n", 'deep/second.cjs': '', 'setup/third.mjs': '' },
+      calls: [
+        write('first.cjs', 'x'),
+        write('deep/second.cjs', 'x'),
+        write('setup/third.mjs', 'x'),
+        write('shared/node.js', 'x'),
+        ...own.map((path) => write(path, 'x')),
+        write('deep/free.txt', 'x'),
+      ],
+    });
+    const env = {
+      NODE_OPTIONS: '--require ./first.cjs --import=./setup/third.mjs --max-old-space-size=4096',
+      NODE_PATH: 'shared',
+    };
+    await cliOn({ cwd: folder, env }, 'run', 'agent.yml', 'Go.');
+    const events = (await cli(folder, 'logs', 'last', '--json')).out;
+    const refused = events.split('\n').filter((line) => line.includes('"action.failed"'));
+    expect(refused).toHaveLength(9);
+    for (const line of refused) expect(line).toContain('is closed to agents');
+    expect(textOf(folder, 'deep/free.txt')).toBe('x');
   });
 
   test('changes nothing that the agent, or another agent of the project, is made of', async () => {
@@ -316,6 +371,47 @@ describe('git', { timeout: 120_000 }, () => {
     expect(raw(folder, 'status', '--short')).toBe('');
     expect(raw(folder, 'branch', '--show-current')).toBe('main');
     expect(existsSync(join(folder, 'src/b.txt'))).toBe(false);
+  });
+
+  test('does not restore closed files from a tree, a merge base, or anything else that is no name of a commit', async () => {
+    const evil = { 'tools/evil.yml': EVIL_TOOL };
+    const folder = repository([], evil);
+    raw(folder, 'branch', 'second', 'evil');
+    const tree = raw(folder, 'rev-parse', 'evil^{tree}');
+    raw(folder, 'tag', 'tagged', tree);
+    const paths = ['tools'];
+    const calls = [
+      git('checkout', { ref: 'evil^{tree}', paths }),
+      git('checkout', { ref: tree, paths }),
+      git('checkout', { ref: tree.slice(0, 9), paths }),
+      git('checkout', { ref: 'tagged', paths }),
+      git('checkout', { ref: 'evil...second', paths }),
+      git('checkout', { ref: 'evil...second' }),
+      git('checkout', { ref: 'second...evil' }),
+      git('merge', { ref: 'evil...second' }),
+      git('checkout', { ref: 'main^{tree}', paths: ['src'] }),
+    ];
+    writeFileSync(join(folder, 'turns.yml'), transcript(calls));
+    const UNKNOWN = 'command_failed';
+    expect(await outcomes(folder)).toEqual([NO, NO, NO, NO, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, 'ok']);
+    expect(existsSync(join(folder, 'tools/evil.yml'))).toBe(false);
+    expect(raw(folder, 'branch', '--show-current')).toBe('main');
+  });
+
+  test('does not restore closed files from the index of a merge with conflicts', async () => {
+    const folder = repository([git('checkout', { paths: ['tools', 'src'] })], {});
+    const blob = execFileSync('git', ['hash-object', '-w', '--stdin'], {
+      cwd: folder,
+      encoding: 'utf8',
+      input: EVIL_TOOL,
+    }).trim();
+    // What a command in the sandbox can put into the index.
+    execFileSync('git', ['update-index', '--index-info'], {
+      cwd: folder,
+      input: `100644 ${blob} 0\ttools/evil.yml\n100644 ${blob} 1\tconflict.txt\n`,
+    });
+    expect(await outcomes(folder)).toEqual(['command_failed']);
+    expect(existsSync(join(folder, 'tools/evil.yml'))).toBe(false);
   });
 
   test('does not check out a link into a place that is loaded from', async () => {

@@ -44,14 +44,18 @@ export interface Ended {
 /** Runs the command line as a process of its own. */
 export const cli = (cwd: string, ...argv: readonly string[]): Promise<Ended> => cliOn({ cwd }, ...argv);
 
-/** The same, with another PATH. */
+/** The same, with another PATH or more in its environment. */
 export function cliOn(
-  { cwd, path = process.env.PATH ?? '' }: { readonly cwd: string; readonly path?: string },
+  {
+    cwd,
+    path = process.env.PATH ?? '',
+    env = {},
+  }: { readonly cwd: string; readonly path?: string; readonly env?: Readonly<Record<string, string>> },
   ...argv: readonly string[]
 ): Promise<Ended> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...argv], {
     cwd,
-    env: { PATH: path, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+    env: { PATH: path, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

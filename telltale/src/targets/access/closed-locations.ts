@@ -1,7 +1,9 @@
 import { lstat, readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { delimiter, dirname, extname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
+import { MANIFEST_KINDS } from '../../manifest/check-manifest.ts';
 import { decodeSource } from '../../manifest/decode-source.ts';
 import type { Env } from '../../manifest/env/substitute-env.ts';
 import { findProjectRoot, isInside } from '../../manifest/files/project-root.ts';
@@ -88,6 +90,9 @@ const CODE_FOLDERS: ReadonlySet<string> = new Set(
 const LOADS_FIRST: ReadonlySet<string> = new Set(
   'NODE_OPTIONS BASH_ENV ENV PYTHONSTARTUP RUBYOPT PERL5OPT LD_PRELOAD DYLD_INSERT_LIBRARIES'.split(' '),
 );
+/** Where this code is installed, and what of it runs. */
+const OWN_PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
+const OWN_CODE = ['src', 'dist', 'bundle', 'bin'];
 const PACKAGE_FILES = ['package.json', 'tsconfig.json'];
 const GIT_SETTINGS = ['config', 'config.worktree', 'commondir', 'hooks'];
 
@@ -153,9 +158,24 @@ export class ClosedLocations {
     const parent = name === '__init__.py' ? dirname(folder) : folder;
     const near = brought?.folder ?? code.find((each) => isCode && folded(each) === parent);
     if (near !== undefined) return `modules are loaded from "${near}"`;
-    if (content !== undefined && MANIFEST_FILE.test(name) && isLoadable(content))
+    if (
+      content !== undefined &&
+      MANIFEST_FILE.test(name) &&
+      (isLoadable(content) || this.#isManifest(content))
+    )
       return 'its content is a manifest, which a later "telltale dev" or "telltale serve" would load';
     return undefined;
+  }
+
+  /** A folder search knows manifests by their text. Whoever names such a file loads it however it is spelled. */
+  #isManifest(content: string): boolean {
+    if (!/kind|\\/i.test(content) || content.length > MANIFEST_LIMITS.fileBytes) return false;
+    const decoded = decodeSource('written', Buffer.from(content));
+    if (!decoded.ok) return false;
+    return readManifests(decoded.source, this.#sources.env).documents.some(
+      ({ value }) =>
+        isMap(value) && MANIFEST_KINDS.some((kind) => kind === value.kind) && value.apiVersion === undefined,
+    );
   }
 
   /** Why an agent may not put a link there: it would bring what it leads to into a place that is loaded from. */
@@ -198,6 +218,7 @@ async function findPlaces({ project, folder, cwd, served, env }: ClosedSources):
     if (dirname(root) !== root) await search.scan(root);
   await search.scanShallow(cwd);
   await search.addPath(cwd);
+  await search.addProcess(cwd);
   await search.readAll();
   return search.finish([folder, cwd, project.root], project.root);
 }
@@ -248,6 +269,18 @@ class PlaceSearch {
       if (!this.#isOfProject(folder)) continue;
       await this.addFolder(folder);
       if (!this.#roots.some((root) => isInside(root, folder))) this.#programs.add(folder);
+    }
+  }
+
+  /** What this process was started with, and a later one in the folder will be: its own code, and what its environment names. */
+  async addProcess(cwd: string): Promise<void> {
+    for (const part of OWN_CODE) this.#trees.add(join(OWN_PACKAGE, part));
+    for (const level of levelsOf(OWN_PACKAGE)) this.#trees.add(join(level, 'node_modules'));
+    this.#files.add(join(OWN_PACKAGE, 'package.json'));
+    this.#addEnvironment(this.#env, cwd, false);
+    for (const entry of (this.#env.NODE_PATH ?? '').split(delimiter).filter((each) => each !== '')) {
+      const folder = await realOr(resolve(cwd, entry));
+      if (!this.#roots.some((root) => isInside(root, folder))) this.#codeFolders.add(folder);
     }
   }
 

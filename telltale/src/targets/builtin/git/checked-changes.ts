@@ -46,8 +46,8 @@ export class CheckedChanges {
       return this.#git(['checkout', '--quiet', ...flag(input, 'create', '-b'), ref ?? '']);
     const branch = await this.#branchOf(ref);
     const commit = await this.#commit(branch?.remote ?? branch?.local ?? ref);
-    // Git says itself what is wrong with a name that it does not know.
-    if (commit === undefined) return this.#git(['checkout', '--quiet', '--no-guess', ref, '--']);
+    // Git itself would take more than one commit's name here, `one...other` for one.
+    if (commit === undefined) throw unknownRef(ref);
     await this.#check(await this.#changed(commit), commit);
     const said = await this.#git(['checkout', '--quiet', '--detach', commit, '--'], true);
     if (branch === undefined) return said;
@@ -60,7 +60,7 @@ export class CheckedChanges {
   async merge(input: JsonObject): Promise<string> {
     const ref = reference(input, 'ref') ?? '';
     const commit = await this.#commit(ref);
-    if (commit === undefined) return this.#git(['merge', '--quiet', ref]);
+    if (commit === undefined) throw unknownRef(ref);
     await this.#checkMerge(commit);
     const message = typeof input.message === 'string' ? input.message : `Merge ${await this.#described(ref)}`;
     const args = ['merge', '--quiet', '--no-gpg-sign', '--no-edit', `-m${message}`, commit];
@@ -83,10 +83,9 @@ export class CheckedChanges {
 
   async #restore(input: JsonObject, ref: string | undefined): Promise<string> {
     // Of the index the tree that it stands for: another action could stage something in between.
-    const tree = ref === undefined ? await this.#try(['write-tree']) : await this.#commit(ref);
+    const tree = ref === undefined ? await this.#try(['write-tree']) : await this.#id(`${ref}^{tree}`);
     const specs = [...paths(input), ...this.#at.leftOut];
-    if (tree === undefined)
-      return this.#git(['checkout', '--quiet', ...(ref === undefined ? [] : [ref]), ...specs]);
+    if (tree === undefined) throw ref === undefined ? unmerged() : unknownRef(ref);
     const named = await this.#list([
       'diff',
       '--name-only',
@@ -216,7 +215,11 @@ export class CheckedChanges {
   }
 
   #commit(ref: string): Promise<string | undefined> {
-    return this.#try(['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]);
+    return this.#id(`${ref}^{commit}`);
+  }
+
+  #id(name: string): Promise<string | undefined> {
+    return this.#try(['rev-parse', '--verify', '--quiet', '--end-of-options', name]);
   }
 
   /** What git prints; undefined where it fails or prints nothing. */
@@ -247,6 +250,20 @@ interface Branch {
   readonly local: string;
   readonly remote?: string;
 }
+
+const unknownRef = (ref: string) =>
+  new RuntimeError(
+    'command_failed',
+    `"${ref.slice(0, 100)}" is no branch, tag or commit of this repository.`,
+    {
+      hint: 'The operation "branch" lists the branches, and "log" the commits.',
+    },
+  );
+
+const unmerged = () =>
+  new RuntimeError('command_failed', 'Files cannot be restored from the index while a merge has conflicts.', {
+    hint: 'Give the commit to restore them from as "ref".',
+  });
 
 function closedChanges(refused: readonly string[]): RuntimeError {
   const more = refused.length > MAX_LISTED ? `, and ${refused.length - MAX_LISTED} more` : '';

@@ -101,7 +101,7 @@ function breakOff(
     type: 'turn.failed',
     error: error.toJSON(),
     ...(retryInMs === undefined ? {} : { retry_in: Math.round(retryInMs) }),
-    ...(isUnheard ? { again: true } : {}),
+    ...(isUnheard && retryInMs !== undefined ? { again: true } : {}),
     ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
   });
   scheduler.turnEnded('broken');

@@ -1,8 +1,15 @@
-import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import type { JsonObject } from '../../kernel/json.ts';
 
-/** What every provider of the AI SDK makes. */
-export type LanguageModel = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
+/**
+ * What every provider of the AI SDK makes, in each of its versions. Written out here, so that a program compiles without
+ * the packages of the AI SDK.
+ */
+export interface LanguageModel {
+  readonly specificationVersion: 'v2' | 'v3' | 'v4';
+  readonly provider: string;
+  readonly modelId: string;
+  doStream(options: never): PromiseLike<{ readonly stream: ReadableStream }>;
+}
 
 export type ProviderOptions = Readonly<Record<string, Readonly<Record<string, string | boolean | object>>>>;
 

@@ -20,6 +20,8 @@ const VARYING: ReadonlySet<string> = new Set([
   'run',
   'due',
   'origin',
+  // The date, the folder and the platform that the model is told.
+  'environment',
 ]);
 
 /** Whether they are on the session's log hangs on who is quicker; the run's own log has them in any case. */

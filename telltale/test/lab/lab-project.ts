@@ -85,7 +85,7 @@ const TALK: readonly string[] = [
     '<thought>First I look at what there is.</thought>',
     action('k1', 'list', text('all'), 'sync'),
     action('o1', 'once_slow', text('$k1[0]')),
-    action('k2', 'keep', { ...text('after $o1'), depends_on: ['o1'] }),
+    action('k2', 'keep', { ...text('after {{o1}}'), depends_on: ['o1'] }),
     '<metadata>{"stage":"BEGUN"}</metadata>',
     '<response final="false">I have begun with $k1.</response>',
   ].join('\n'),

@@ -298,12 +298,12 @@ describe('feeds', () => {
     ]);
   });
 
-  it('that refer to each other are shown as a cycle, by refs and by $id', () => {
+  it('that refer to each other are shown as a cycle, by refs, by {{id}} and by $id', () => {
     const llm = (context: string) => ({ type: 'llm', name: 'summarize', params: { nested: [{ context }] } });
     expect(
       said(
         feeds(
-          { id: 'a', source: llm('see $b') },
+          { id: 'a', source: llm('see {{b}}') },
           { id: 'b', refs: ['c'], source },
           { id: 'c', source: llm('$a.x') },
         ),

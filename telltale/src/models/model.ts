@@ -46,6 +46,8 @@ export interface ModelRequest {
   readonly tools?: readonly ModelTool[];
   /** The tool that it must call, exactly once; without it, it is free to call any, or none. */
   readonly toolChoice?: string;
+  /** How a native call reads as text, for models that make one although no tools were offered. */
+  readonly writeCall?: (name: string, input: string) => string;
 }
 
 /** Where a model's stream goes. Called synchronously, as pieces come in; must not throw. */

@@ -90,6 +90,7 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
           id,
           isLate,
           keepsPlain: isCompatible && hasTools,
+          writeCall: request.writeCall,
           failed,
         });
       }),

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { GivenPart } from '../../kernel/provider-part.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { ModelEnd, ModelSink } from '../model.ts';
+import type { ModelEnd, ModelRequest, ModelSink } from '../model.ts';
 import { type CallStream, createCallStream } from './call-stream.ts';
 import { brokeOff, readFinish } from './finish.ts';
 import type { CallOptions, StreamingModel, StreamPart } from './language-model.ts';
@@ -17,6 +17,7 @@ export interface Reading {
   readonly isLate: boolean;
   /** Whether reasoning goes back that nothing was given with. */
   readonly keepsPlain: boolean;
+  readonly writeCall: ModelRequest['writeCall'];
   /** `hint` is for a stream that broke off for no other reason. */
   readonly failed: (thrown: unknown, hint?: string) => RuntimeError;
 }
@@ -25,7 +26,7 @@ export interface Reading {
 export async function readStream(
   model: StreamingModel,
   options: CallOptions,
-  { call, sink, id, isLate, keepsPlain, failed }: Reading,
+  { call, sink, id, isLate, keepsPlain, writeCall = quoteCall, failed }: Reading,
 ): Promise<ModelEnd> {
   const reader = await open(model, options, failed);
   // Of a stream that is given up nothing more is wanted, not even why it could not be given up.
@@ -71,7 +72,8 @@ export async function readStream(
         calls.end(end.finish === 'stop');
         call.closing(end);
       } else if (options.tools !== undefined) readCallPart(part, calls);
-      else if (part.type === 'tool-call' && part.providerExecuted !== true) calls.text(unasked(part));
+      else if (part.type === 'tool-call' && part.providerExecuted !== true)
+        calls.text(writeCall(part.toolName, part.input));
     }
   } finally {
     void giveUp();
@@ -85,12 +87,9 @@ type BlockEdge = Extract<StreamPart, { readonly type: `${'text' | 'reasoning'}-$
 const isBlockEdge = (part: StreamPart): part is BlockEdge =>
   /^(?:text|reasoning)-(?:start|end)$/.test(part.type);
 
-/**
- * A call where no tools were offered, as some models make them all the same: words, since nobody there reads frames. What
- * is quoted in it is no tag.
- */
-const unasked = ({ toolName, input }: Extract<StreamPart, { readonly type: 'tool-call' }>): string =>
-  `\n[called ${toolName}: ${input}]\n`.replaceAll('<', '\\u003c');
+/** A call where no tools were offered, as some models make them all the same: words, in which no tag is quoted. */
+const quoteCall = (name: string, input: string): string =>
+  `\n[called ${name}: ${input}]\n`.replaceAll('<', '\\u003c');
 
 /** What the provider runs itself is its own affair. */
 function readCallPart(part: StreamPart, calls: CallStream): void {

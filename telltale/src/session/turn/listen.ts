@@ -106,9 +106,30 @@ function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {
   this.listener.streamEnded();
 }
 
-function requestOf({ state, calls }: SessionContext, prompt: Prompt, signal: AbortSignal): ModelRequest {
-  const { system, messages } = prompt;
+function requestOf(
+  { state, calls, manifest }: SessionContext,
+  { system, messages }: Prompt,
+  signal: AbortSignal,
+): ModelRequest {
   const { turn, said } = state.asked;
-  if (said === 0 && calls === undefined) return { system, messages, turn, signal };
-  return { system, messages, turn, ...(said === 0 ? {} : { said }), signal, ...calls?.request };
+  const writeCall = calls === undefined && !manifest.protocol.seal ? { writeCall: callAsTag } : {};
+  return { system, messages, turn, ...(said === 0 ? {} : { said }), signal, ...calls?.request, ...writeCall };
+}
+
+/**
+ * A native call in the dialect `tags` is what the tag would be: it has one reading, and the prompt shows the model how
+ * it is written. What cannot be read stays text, so that the model is told.
+ */
+function callAsTag(name: string, input: string): string {
+  let parameters: unknown;
+  try {
+    parameters = JSON.parse(input === '' ? '{}' : input);
+  } catch {
+    // It is quoted below.
+  }
+  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters))
+    return `\n[called ${name}: ${input}]\n`.replaceAll('<', '\\u003c');
+  // No value in it can end the tag.
+  const body = JSON.stringify({ name, parameters }).replaceAll('<', '\\u003c');
+  return `\n<action>${body}</action>\n`;
 }

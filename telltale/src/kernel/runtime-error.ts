@@ -1,9 +1,13 @@
+import type { Json } from './json.ts';
+
 /** The JSON form of an error: the same shape in the log, the API, the CLI and the console. */
 export interface ErrorJson {
   readonly code: string;
   readonly message: string;
   readonly hint?: string;
   readonly retryable: boolean;
+  /** What there is to see although it failed: what a command printed, and its exit code. */
+  readonly output?: Json;
   readonly cause?: ErrorJson;
 }
 
@@ -12,6 +16,8 @@ export interface RuntimeErrorOptions {
   readonly hint?: string | undefined;
   /** Whether the same call may succeed if it is made again. */
   readonly retryable?: boolean;
+  /** What there is to see although it failed. Not part of it as the cause of another error. */
+  readonly output?: Json;
   readonly cause?: unknown;
 }
 
@@ -26,12 +32,14 @@ export class RuntimeError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly hint: string | undefined;
   readonly retryable: boolean;
+  readonly output: Json | undefined;
 
   constructor(code: Code, message: string, options: RuntimeErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.hint = options.hint;
     this.retryable = options.retryable ?? false;
+    this.output = options.output;
   }
 
   toJSON(): ErrorJson {
@@ -50,6 +58,7 @@ function errorJson(thrown: unknown, above: readonly unknown[]): ErrorJson {
     message: error.message,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
     retryable: error.retryable,
+    ...(error.output === undefined || above.length > 0 ? {} : { output: error.output }),
     ...(last ? {} : { cause: errorJson(cause, chain) }),
   };
 }

@@ -28,3 +28,14 @@ export function cutText(text: string, max: number): Cut {
   const tailStart = wholeEnd(text, text.length - Math.floor(max * (1 - HEAD_SHARE)));
   return { head: text.slice(0, headEnd), tail: text.slice(tailStart), omitted: tailStart - headEnd };
 }
+
+/** The same, cut between two lines where one of them is not longer than what is shown. */
+export function cutLines(text: string, max: number): Cut {
+  const { head, tail, omitted } = cutText(text, max);
+  if (omitted === 0) return { head, tail, omitted };
+  const headEnd = head.lastIndexOf('\n') + 1;
+  const tailStart = tail.indexOf('\n') + 1;
+  const first = headEnd === 0 ? head : head.slice(0, headEnd);
+  const last = tail.slice(tailStart);
+  return { head: first, tail: last, omitted: text.length - first.length - last.length };
+}

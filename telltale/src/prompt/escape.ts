@@ -1,25 +1,4 @@
-/** Every name of the protocol, in all its spellings: what text from outside may not say as a tag. */
-export const RESERVED_NAMES = [
-  'thought',
-  'think',
-  'thinking',
-  'action',
-  'metadata',
-  'response',
-  'if',
-  'else',
-  'foreach',
-  'parallel',
-  'result',
-  'context_feed',
-] as const;
-
-/**
- * The `<` of a reserved tag, in lower case as the parser reads it: `Vec<Result>` in somebody's code stays as it is, so
- * that what is shown can be found again in the file. Also at the end of the text, since what is put after it could make
- * it one (`<if` is a tag from the next white space on).
- */
-const RESERVED_TAG = new RegExp(`<(?=/?(?:${RESERVED_NAMES.join('|')})(?:[ \\t\\r\\n/>]|$))`, 'g');
+import { escapeReservedTags } from '../kernel/reserved-tags.ts';
 
 const MASKED_KEY = '[key]';
 
@@ -28,13 +7,14 @@ export type Escape = (text: string) => string;
 
 /** `seal` is the session's key, which nobody but the runtime may put in front of the model. */
 export function createEscape(seal?: string): Escape {
-  if (seal === undefined || seal === '') return escapeReserved;
-  return (text) => escapeReserved(text.includes(seal) ? text.replaceAll(seal, MASKED_KEY) : text);
+  if (seal === undefined || seal === '') return escapeReservedTags;
+  return (text) => escapeReservedTags(text.includes(seal) ? text.replaceAll(seal, MASKED_KEY) : text);
 }
 
-function escapeReserved(text: string): string {
-  return text.includes('<') ? text.replace(RESERVED_TAG, '&lt;') : text;
-}
+/** How many tags of a text were escaped. */
+export const escapesIn = (text: string, shown: string): number => countOf(shown) - countOf(text);
+
+const countOf = (text: string) => text.split('&lt;').length - 1;
 
 /** A value between double quotes in a tag of the runtime's own. */
 export function escapeAttribute(value: string): string {

@@ -1,7 +1,7 @@
-/** Characters of one result that are shown; of more, the head and the tail. */
+/** Characters of a message or a summary that are repeated; of more, the head and the tail. */
 export const MAX_SHOWN = 8 * 1024;
-/** Characters of all results of one block. They share it: each gets an equal part of what is left. */
-export const MAX_RESULTS = 64 * 1024;
+/** All results of one block share the room of this many of the largest: each gets an equal part of what is left. */
+export const RESULTS_AT_ONCE = 4;
 /** No result is cut below this as long as there is room at all, unless the manifest leaves less. */
 export const MIN_SHOWN = 512;
 /** Characters of a target's name or of an id in a line of the runtime's own. */

@@ -1,6 +1,6 @@
 import { BUILTIN_FEED } from '../events/fold-feeds.ts';
 import type { Tokenizer } from '../kernel/tokenizer.ts';
-import { MAX_RESULTS } from './limits.ts';
+import { RESULTS_AT_ONCE } from './limits.ts';
 
 /** The parts of a block that the runtime makes itself and that a manifest may leave out or cut. */
 export type BuiltinPart = 'metadata' | 'results' | 'news' | 'memory';
@@ -14,6 +14,9 @@ export interface PartLimits {
 }
 
 export interface Fitting {
+  /** Characters of one result that are shown; of more, the head and the tail. */
+  readonly maxResult: number;
+  /** Where the manifest cuts parts of the block. */
   readonly parts?: PartLimits | undefined;
 }
 
@@ -24,10 +27,15 @@ const MAX_TRIES = 6;
 const SLACK = 0.9;
 
 /** What `make` makes of as many characters as the results may take, tried with fewer until their tokens fit. */
-export function fitted<T>({ parts }: Fitting, make: (chars: number) => T, textOf: (made: T) => string): T {
+export function fitted<T>(
+  { parts, maxResult }: Fitting,
+  make: (chars: number) => T,
+  textOf: (made: T) => string,
+): T {
   const max = parts?.maxTokens.results;
-  if (parts === undefined || max === undefined) return make(MAX_RESULTS);
-  let chars = Math.min(MAX_RESULTS, max * CHARACTERS_A_TOKEN);
+  const room = maxResult * RESULTS_AT_ONCE;
+  if (parts === undefined || max === undefined) return make(room);
+  let chars = Math.min(room, max * CHARACTERS_A_TOKEN);
   for (let left = MAX_TRIES; ; left--) {
     const made = make(chars);
     const tokens = parts.tokenizer.count(textOf(made));
@@ -37,7 +45,7 @@ export function fitted<T>({ parts }: Fitting, make: (chars: number) => T, textOf
 }
 
 /** The text, cut at a line where the manifest gives the part less room, with a line that says what is missing. */
-export function cutPart(part: BuiltinPart, text: string, { parts }: Fitting): string {
+export function cutPart(part: BuiltinPart, text: string, { parts }: Pick<Fitting, 'parts'>): string {
   const max = parts?.maxTokens[part];
   if (parts === undefined || max === undefined || text === '') return text;
   const { tokenizer } = parts;

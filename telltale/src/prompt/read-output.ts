@@ -1,11 +1,12 @@
 import type { ActionState } from '../events/action.ts';
 import { wholeEnd } from './cut-text.ts';
-import { MAX_SHOWN } from './limits.ts';
-import { resultText } from './result-text.ts';
+import { lineBreaksIn, showResult } from './show-result.ts';
 
-/** A part of what an action gave. Offsets count UTF-16 code units of its text. */
+/** A part of what an action gave. Offsets count UTF-16 code units of its text, without line numbers. */
 export interface OutputPage {
   readonly text: string;
+  /** Where lines are shown with their numbers: the number of the first one. */
+  readonly line?: number;
   readonly offset: number;
   /** Where the next part begins; absent at the end. */
   readonly next_offset?: number;
@@ -13,17 +14,18 @@ export interface OutputPage {
 }
 
 /**
- * What the internal action `read_output` answers: up to `limit` characters from `offset` on, never more than a result
- * shows. Any numbers will do: they are brought into range, and no surrogate pair is parted.
+ * What the internal action `read_output` answers: up to `limit` characters from `offset` on, never more than `max`, which is
+ * what a result shows. Any numbers will do: they are brought into range, and no surrogate pair is parted.
  */
-export function readOutput(state: ActionState, offset = 0, limit = MAX_SHOWN): OutputPage {
-  const text = resultText(state);
+export function readOutput(state: ActionState, max: number, offset = 0, limit = max): OutputPage {
+  const { text, firstLine } = showResult(state);
   const from = wholeEnd(text, clamp(offset, 0, text.length));
   // A pair is two units long: a shorter page could not get past it.
-  const most = clamp(limit, 2, MAX_SHOWN);
+  const most = clamp(limit, 2, max);
   const to = wholeEnd(text, Math.min(text.length, from + most));
   return {
     text: text.slice(from, to),
+    ...(firstLine === undefined ? {} : { line: firstLine + lineBreaksIn(text.slice(0, from)) }),
     offset: from,
     ...(to < text.length ? { next_offset: to } : {}),
     total: text.length,

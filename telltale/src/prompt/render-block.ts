@@ -17,7 +17,7 @@ import {
   MAX_WORKFLOWS_SHOWN,
 } from './limits.ts';
 import { isOwnWords } from './own-words.ts';
-import { type BuiltinPart, cutPart, type PartLimits } from './part-limits.ts';
+import { type BuiltinPart, cutPart, type Fitting } from './part-limits.ts';
 import { renderFeeds } from './render-feeds.ts';
 import { type IsFirst, type MetadataManifest, renderMetadata } from './render-metadata.ts';
 import { isTold, type ResultRoom, type ResultStyle, renderResults } from './render-results.ts';
@@ -28,12 +28,10 @@ import { errorText } from './result-text.ts';
 /** What a block is made from. The coming turn's record will hold the same, so that it can be made again. */
 export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata' | 'variables' | 'off'>;
 
-export interface BlockStyle extends ResultStyle {
+export interface BlockStyle extends ResultStyle, Fitting {
   readonly dialect: AgentManifest['dialect'];
   readonly metadata: MetadataManifest;
   readonly variables: readonly ExposedVariable[];
-  /** Where the manifest cuts parts of the block. */
-  readonly parts?: PartLimits | undefined;
 }
 
 /** What a user block says where nothing happened: a message may not be empty. */
@@ -68,7 +66,6 @@ export function renderNews(
     style.safe,
   );
   let block = '';
-  for (const message of news.messages) block = below(block, renderMessage(message, style));
   if (news.results.length > 0 && !isOff('results'))
     for (const result of renderResults(news.results, actions, style, room)) block = below(block, result);
   block = below(block, renderFaults(news.faults, style));
@@ -81,8 +78,22 @@ export function renderNews(
   if (news.workflows !== undefined && !isOff('news'))
     block = below(block, cutPart('news', renderWorkflows(news.workflows, style), style));
   if (news.feeds !== undefined) block = below(block, renderFeeds(news.feeds, style));
-  return news.task === undefined ? block : below(block, renderTask(news.task, style));
+  if (news.task !== undefined) block = below(block, renderTask(news.task, style));
+  return renderMessages(news.messages, block, style);
 }
+
+/** What people say stands last: it is what the model answers. */
+function renderMessages(messages: News['messages'], before: string, style: BlockStyle): string {
+  let block = before;
+  for (const message of messages)
+    if (!isFromPerson(message)) block = below(block, renderMessage(message, block, style));
+  for (const message of messages)
+    if (isFromPerson(message)) block = below(block, renderMessage(message, block, style));
+  return block;
+}
+
+const isFromPerson = ({ from }: News['messages'][number]) =>
+  from === 'user' || from === 'steer' || from === 'parent';
 
 /** A part of a block, behind an empty line; most parts are empty, and take no room. */
 const below = (block: string, part: string): string =>
@@ -98,8 +109,13 @@ const FROM: Readonly<Record<MessageFrom, string>> = {
 };
 
 /** Whole, whatever its size: what a person says is never cut. */
-function renderMessage({ from, text }: News['messages'][number], { safe }: BlockStyle): string {
-  return FROM[from] + (from === 'runtime' ? text : safe(text));
+function renderMessage(
+  { from, text }: News['messages'][number],
+  before: string,
+  { safe }: BlockStyle,
+): string {
+  const whose = from === 'user' && before !== '' ? 'Message from the user:\n' : FROM[from];
+  return whose + (from === 'runtime' ? text : safe(text));
 }
 
 function renderFaults(faults: News['faults'], { safe }: BlockStyle): string {

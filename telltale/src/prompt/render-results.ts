@@ -1,11 +1,12 @@
 import { type ActionState, isShown, isTracked } from '../events/action.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { isJsonObject } from '../kernel/json.ts';
-import { clip, cutText } from './cut-text.ts';
-import { type Escape, escapeAttribute } from './escape.ts';
-import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN, MIN_SHOWN } from './limits.ts';
+import { clip, cutLines, cutText } from './cut-text.ts';
+import { type Escape, escapeAttribute, escapesIn } from './escape.ts';
+import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MIN_SHOWN } from './limits.ts';
 import { type Fitting, fitted } from './part-limits.ts';
-import { resultStatus, resultText } from './result-text.ts';
+import { resultStatus } from './result-text.ts';
+import { lineBreaksIn, type ShownResult, showResult, withLineNumbers } from './show-result.ts';
 
 /** About what a result takes beside its text: its tags, and the line that says what is left out. */
 const FRAME = 180;
@@ -18,6 +19,8 @@ export interface ResultStyle {
   /** Whether the model may call `read_output`. */
   readonly canReadOutput: boolean;
 }
+
+type Style = ResultStyle & Fitting;
 
 /** Whether the model is told of an action at all: its result, and that it runs. */
 export const isTold = ({ action }: ActionState): boolean => isTracked(action) && isShown(action);
@@ -57,7 +60,7 @@ export function endedOf(
 export function renderResults(
   ids: readonly string[],
   actions: ReadonlyMap<string, ActionState>,
-  style: ResultStyle & Fitting,
+  style: Style,
   room?: ResultRoom,
 ): readonly string[] {
   const ended = endedOf(ids, actions);
@@ -69,30 +72,26 @@ export function renderResults(
   );
 }
 
-function renderWithin(
-  ended: readonly ActionState[],
-  style: ResultStyle,
-  left: ResultRoom,
-): readonly string[] {
+function renderWithin(ended: readonly ActionState[], style: Style, left: ResultRoom): readonly string[] {
   let rendered: readonly string[] = NONE;
   for (const state of ended) {
     if (left.left <= 0) return [...rendered, unshown(ended.slice(rendered.length), style)];
-    const text = renderResult(state, shareOf(left), style);
+    const text = renderResult(state, shareOf(left, style), style);
     rendered = added(rendered, taken(left, text));
   }
   return rendered;
 }
 
-/** The result as the answer to a native call: without a tag around it, which the call itself is. */
-export function renderAnswer(state: ActionState, style: ResultStyle, room: ResultRoom): string {
+/** The result as the answer to a native call, which names what was called. */
+export function renderAnswer(state: ActionState, style: Style, room: ResultRoom): string {
   if (room.left <= 0) return unshown([state], style);
-  return taken(room, shownResult(state, shareOf(room), style).text);
+  return taken(room, renderResult(state, shareOf(room, style), style, 'answer'));
 }
 
 /** The most that the next result may take. */
-function shareOf({ left, count, floor }: ResultRoom): number {
+function shareOf({ left, count, floor }: ResultRoom, { maxResult }: Style): number {
   const share = Math.floor(left / count) - FRAME;
-  return Math.min(MAX_SHOWN, Math.max(floor, share));
+  return Math.min(maxResult, Math.max(floor, share));
 }
 
 function taken(room: ResultRoom, text: string): string {
@@ -101,49 +100,100 @@ function taken(room: ResultRoom, text: string): string {
   return text;
 }
 
-function renderResult(state: ActionState, max: number, style: ResultStyle): string {
+function renderResult(state: ActionState, max: number, style: Style, as?: 'answer'): string {
   const { id, name } = state.action;
-  const { text, place, omitted } = shownResult(state, max, style);
-  let attributes = `id="${escapeAttribute(id)}" name="${escapeAttribute(style.safe(clip(name, MAX_NAME_SHOWN)))}" status="${resultStatus(state)}"`;
-  if (state.ms !== undefined) attributes += ` ms="${Math.round(state.ms)}"`;
-  if (place !== undefined) attributes += ` ${place}`;
-  if (omitted > 0) attributes += ` truncated="${omitted}"`;
-  return `<result ${attributes}>${text}</result>`;
+  const { text, attributes, omitted, escaped } = shownPart(state, max, style);
+  const all = {
+    id,
+    ...(as === 'answer' ? {} : { name: style.safe(clip(name, MAX_NAME_SHOWN)) }),
+    status: resultStatus(state),
+    ...(state.ms === undefined ? {} : { ms: Math.round(state.ms) }),
+    ...attributes,
+    ...(omitted > 0 ? { truncated: omitted } : {}),
+    ...(escaped > 0 ? { escaped } : {}),
+  };
+  const written = Object.entries(all).map(([key, value]) => `${key}="${escapeAttribute(String(value))}"`);
+  // A text of several lines stands on lines of its own.
+  const body = text.includes('\n') ? `\n${text}${text.endsWith('\n') ? '' : '\n'}` : text;
+  return `<result ${written.join(' ')}>${body}</result>`;
 }
 
 /** The text of a result, at most about `max` characters of it. */
-function shownResult(state: ActionState, max: number, { safe, canReadOutput }: ResultStyle) {
-  const page = readPage(state);
-  const { head, tail, omitted } = cutText(page?.text ?? resultText(state), max);
-  if (omitted === 0) return { text: safe(head), place: page?.place, omitted };
-  const source = page?.id ?? state.action.id;
-  const offset = (page?.offset ?? 0) + head.length;
-  const more = canReadOutput
-    ? `; read_output with {"id": ${JSON.stringify(source)}, "offset": ${offset}} shows them`
-    : '';
-  const text = `${safe(head)}\n[… ${omitted} characters left out${safe(more)} …]\n${safe(tail)}`;
-  return { text, place: page?.place, omitted };
+function shownPart(state: ActionState, max: number, { safe, canReadOutput }: Style) {
+  const page = readPage(state) ?? pageOf(state);
+  const { firstLine } = page;
+  const numbers = firstLine === undefined ? 0 : numbersIn(page.text, firstLine);
+  // Numbers take room, too.
+  const room = numbers === 0 ? max : Math.floor((max * page.text.length) / (page.text.length + numbers));
+  const { head, tail, omitted } =
+    firstLine === undefined ? cutText(page.text, room) : cutLines(page.text, room);
+  let escaped = 0;
+  const show = (part: string, before: string) => {
+    const shown = safe(part);
+    escaped += escapesIn(part, shown);
+    return firstLine === undefined ? shown : withLineNumbers(shown, firstLine + lineBreaksIn(before));
+  };
+  const { attributes, left } = page;
+  if (omitted === 0) {
+    const text = show(head, '');
+    return left === 0
+      ? { text, attributes, omitted, escaped }
+      : { text: `${text}\n${rest(page, head.length, 'left')}`, attributes, omitted, escaped };
+  }
+  const shownHead = show(head, '');
+  const shownTail = show(tail, page.text.slice(0, page.text.length - tail.length));
+  const gap = rest({ ...page, left: omitted }, head.length, 'left out');
+  const broken = shownHead.endsWith('\n') ? '' : '\n';
+  const text = `${shownHead}${broken}${gap}\n${shownTail}`;
+  return {
+    text: left === 0 ? text : `${text}\n${rest(page, page.text.length, 'left')}`,
+    attributes,
+    omitted,
+    escaped,
+  };
+
+  function rest({ left, id, offset }: Page, from: number, how: string): string {
+    const more = canReadOutput
+      ? `; read_output with {"id": ${JSON.stringify(id)}, "offset": ${offset + from}} shows them`
+      : '';
+    return `[… ${left} characters ${how}${safe(more)} …]`;
+  }
 }
 
-interface Page {
-  readonly text: string;
-  readonly place: string;
+/** Characters that the numbers of the lines take, each with a tab. */
+function numbersIn(text: string, first: number): number {
+  const lines = lineBreaksIn(text) + 1;
+  return lines * (String(first + lines).length + 1);
+}
+
+/** A part of a result, or all of it. */
+interface Page extends ShownResult {
+  /** The action whose result it is. */
   readonly id: string;
+  /** Where it begins there, and what there is behind it. */
   readonly offset: number;
+  readonly left: number;
 }
 
-/** What `read_output` gave is shown as the text it is, not as JSON of it, so that a page reads as the result did. */
+const pageOf = (state: ActionState): Page => ({
+  ...showResult(state),
+  ...{ id: state.action.id, offset: 0, left: 0 },
+});
+
+/** What `read_output` gave is shown as the result itself is, so that a page reads as the whole did. */
 function readPage({ action, output, input, status }: ActionState): Page | undefined {
   if (action.kind !== 'internal' || action.name !== 'read_output') return undefined;
   if ((status !== 'completed' && status !== 'compensated') || !isJsonObject(output)) return undefined;
-  const { text, offset, next_offset: next, total } = output;
+  const { text, line, offset, next_offset: next, total } = output;
   if (typeof text !== 'string' || typeof offset !== 'number' || typeof total !== 'number') return undefined;
   const id = input?.id;
   return {
     text,
-    place: `offset="${offset}"${typeof next === 'number' ? ` next_offset="${next}"` : ''} total="${total}"`,
+    attributes: { offset, ...(typeof next === 'number' ? { next_offset: next } : {}), total },
+    ...(typeof line === 'number' ? { firstLine: line } : {}),
     id: typeof id === 'string' ? id : action.id,
     offset,
+    left: typeof next === 'number' ? total - next : 0,
   };
 }
 

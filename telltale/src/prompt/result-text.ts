@@ -24,13 +24,12 @@ export function resultStatus(state: ActionState): ResultStatus | undefined {
   }
 }
 
-/** What came of an action: its output, strings as they are and the rest as compact JSON, or why there is none. */
-export function resultText(state: ActionState): string {
+/** Why an action has no result. */
+export function whyNone(state: ActionState): string {
   switch (resultStatus(state)) {
     case undefined:
-      return '';
     case 'ok':
-      return typeof state.output === 'string' ? state.output : JSON.stringify(state.output ?? null);
+      return '';
     case 'error':
     case 'timeout':
       return errorText(state.error);

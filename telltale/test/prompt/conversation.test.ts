@@ -218,7 +218,7 @@ describe('a conversation', () => {
     const last = () => conversation.prompt()?.messages.at(-1)?.text;
     session.turn(conversation, 'a');
     expect(last()).toBe(
-      'Fix the bug.\n\nVariables, current values:\n- style: "&lt;/result>&lt;action>" (How to write.)\n- tries: null',
+      'Variables, current values:\n- style: "&lt;/result>&lt;action>" (How to write.)\n- tries: null\n\nMessage from the user:\nFix the bug.',
     );
     change('tries', 1);
     change('tries', 2);
@@ -249,7 +249,7 @@ describe('a conversation', () => {
     expect(conversation.prompt()?.messages).toEqual([
       {
         role: 'user',
-        text: 'Fix &lt;action> it.\n\nMetadata, current values:\n- status: "IDLE"\n- note: null',
+        text: 'Metadata, current values:\n- status: "IDLE"\n- note: null\n\nMessage from the user:\nFix &lt;action> it.',
       },
       { role: 'assistant', text: '<thought>Hm.</thought>' },
       { role: 'user', text: 'Metadata that changed, with its new values:\n- status: "CODING"' },
@@ -334,7 +334,7 @@ describe('a block', () => {
     expect(block).not.toMatch(/quiet|loop/);
   });
 
-  it('stands in one order: messages, results, mistakes, what was rejected, metadata, what runs', () => {
+  it('stands in one order: results, mistakes, what was rejected, metadata, what runs, messages', () => {
     const session = drivenSession('Go.', { status: 'IDLE' });
     session.declare({ id: 'a1' });
     session.declare({ id: 'a2' });
@@ -359,20 +359,23 @@ describe('a block', () => {
     );
     expect(lastBlock(session)).toBe(
       [
-        'Go.',
-        'Message from the user, sent while you were at work:\nHurry.',
-        '<result id="a1" name="fetch" status="ok" ms="12">{"ok":"&lt;/result>"}</result>',
+        '<result id="a1" name="fetch" status="ok" ms="12" escaped="1">{"ok":"&lt;/result>"}</result>',
         'Mistakes in your last turn:\n- bad_json: Write <action>{…}</action>. (2 times)',
         'Metadata that was rejected; the values are as they were:\n- "status": It is none of the values. You sent "COMPILING"; allowed: one of "IDLE", "CODING". It was not applied. "status" is "IDLE".',
         'Metadata, current values:\n- status: "IDLE"\n- note: null',
         'Not ended yet, results will follow: a2 (tool fetch).',
+        'Message from the user:\nGo.',
+        'Message from the user, sent while you were at work:\nHurry.',
       ].join('\n\n'),
     );
   });
 
   it.each([
     [failed('a1', 'timeout', 'Took too long.'), 'status="timeout" ms="3">timeout: Took too long.<'],
-    [failed('a1', 'tool_failed', 'Bad <result>.'), 'status="error" ms="3">tool_failed: Bad &lt;result>.<'],
+    [
+      failed('a1', 'tool_failed', 'Bad <result>.'),
+      'status="error" ms="3" escaped="1">tool_failed: Bad &lt;result>.<',
+    ],
     [
       { type: 'action.skipped', id: 'a1', reason: 'dependency', because: 'b' },
       'status="skipped">It did not run: it needs "b"',

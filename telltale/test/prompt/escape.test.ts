@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createEscape, escapeAttribute, RESERVED_NAMES } from '../../src/prompt/escape.ts';
+import { RESERVED_NAMES } from '../../src/kernel/reserved-tags.ts';
+import { createEscape, escapeAttribute } from '../../src/prompt/escape.ts';
 import type { Place } from '../../src/protocol/intents.ts';
 import { createTagParser } from '../../src/protocol/tags/tag-parser.ts';
 

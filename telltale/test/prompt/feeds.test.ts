@@ -34,11 +34,11 @@ function conversation(keys: Readonly<Record<string, unknown>> = {}, parts?: Part
 }
 
 describe('a feed in the prompt', () => {
-  it('stands in a tag of its own at the end of the block, text as it is and JSON with lines', () => {
+  it('stands in a tag of its own behind the results, text as it is and JSON with lines', () => {
     const { log, block } = conversation();
     log(updated('clock', '2026-01-01T00:00:00Z'), updated('load', { cpu: 45 }));
     expect(block()).toBe(
-      'Look.\n\n<context_feed id="clock">\n2026-01-01T00:00:00Z\n</context_feed>\n\n<context_feed id="load">\n{\n  "cpu": 45\n}\n</context_feed>',
+      '<context_feed id="clock">\n2026-01-01T00:00:00Z\n</context_feed>\n\n<context_feed id="load">\n{\n  "cpu": 45\n}\n</context_feed>\n\nMessage from the user:\nLook.',
     );
   });
 

@@ -4,9 +4,12 @@ import type { ActionState } from '../../src/events/action.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import { clip, cutText } from '../../src/prompt/cut-text.ts';
 import { createEscape } from '../../src/prompt/escape.ts';
-import { MAX_RESULTS, MAX_SHOWN } from '../../src/prompt/limits.ts';
 import { readOutput } from '../../src/prompt/read-output.ts';
 import { renderResults } from '../../src/prompt/render-results.ts';
+
+/** The defaults. */
+const MAX_SHOWN = 32 * 1024;
+const MAX_RESULTS = 4 * MAX_SHOWN;
 
 const ended = (id: string, output: Json, keys: Partial<ActionState['action']> = {}): ActionState => ({
   action: { id, kind: 'tool', mode: 'async', name: 'fetch', parameters: {}, ...keys },
@@ -21,7 +24,7 @@ const shown = (states: readonly ActionState[], canReadOutput = true) =>
   renderResults(
     states.map(({ action }) => action.id),
     new Map(states.map((state) => [state.action.id, state])),
-    { safe: createEscape(), canReadOutput },
+    { safe: createEscape(), canReadOutput, maxResult: MAX_SHOWN },
   );
 
 const wide = fc.string({
@@ -32,10 +35,10 @@ const isWellFormed = (text: string) => !/\p{Surrogate}/u.test(text);
 
 describe('a long result', () => {
   it('is shown as head and tail, with what is missing and how to see it', () => {
-    const output = `${'a'.repeat(9000)}${'z'.repeat(3000)}`;
+    const output = `${'a'.repeat(36_000)}${'z'.repeat(12_000)}`;
     const [text = ''] = shown([ended('a1', output)]);
     const omitted = output.length - MAX_SHOWN;
-    expect(text).toContain(`<result id="a1" name="fetch" status="ok" ms="5" truncated="${omitted}">aaa`);
+    expect(text).toContain(`<result id="a1" name="fetch" status="ok" ms="5" truncated="${omitted}">\naaa`);
     expect(text).toContain(
       `\n[… ${omitted} characters left out; read_output with {"id": "a1", "offset": ${MAX_SHOWN * 0.75}} shows them …]\nzzz`,
     );
@@ -49,7 +52,7 @@ describe('a long result', () => {
         let text = '';
         let at: number | undefined = 0;
         while (at !== undefined) {
-          const page: ReturnType<typeof readOutput> = readOutput(state, at, limit);
+          const page: ReturnType<typeof readOutput> = readOutput(state, MAX_SHOWN, at, limit);
           expect(page.offset).toBe(at);
           expect(page.total).toBe(output.length);
           expect(isWellFormed(page.text)).toBe(true);
@@ -67,32 +70,35 @@ describe('a long result', () => {
     [1.7, 2.9, 'bc', undefined],
     [99, 10, '', undefined],
   ])('is read with any numbers: offset %d, limit %d', (offset, limit, text, next) => {
-    const page = readOutput(ended('a1', 'abc'), offset, limit);
+    const page = readOutput(ended('a1', 'abc'), MAX_SHOWN, offset, limit);
     expect(page.text).toBe(text);
     expect(page.next_offset).toBe(next);
   });
 
   it('is never read in larger pages than a result shows', () => {
-    expect(readOutput(ended('a1', 'x'.repeat(100_000)), 0, 1e9).text).toHaveLength(MAX_SHOWN);
+    expect(readOutput(ended('a1', 'x'.repeat(100_000)), MAX_SHOWN, 0, 1e9).text).toHaveLength(MAX_SHOWN);
   });
 
   it('shows a page of it as the text it is', () => {
-    const page = readOutput(ended('a1', `line\n${'x'.repeat(MAX_SHOWN * 2)}`));
+    const page = readOutput(ended('a1', `line\n${'x'.repeat(MAX_SHOWN * 2)}`), MAX_SHOWN);
     const state = {
       ...ended('a2', { ...page }, { kind: 'internal', name: 'read_output' }),
       input: { id: 'a1' },
     };
     const [text = ''] = shown([state]);
     expect(text).toMatch(
-      /^<result id="a2" name="read_output" status="ok" ms="5" offset="0" next_offset="8192" total="16389">line\nxxx/,
+      /^<result id="a2" name="read_output" status="ok" ms="5" offset="0" next_offset="32768" total="65541">\nline\nxxx/,
+    );
+    expect(text).toContain(
+      '[… 32773 characters left; read_output with {"id": "a1", "offset": 32768} shows them …]\n</result>',
     );
     expect(text).not.toContain('truncated');
   });
 
   it('of any kind can be read: compact JSON, or the error', () => {
-    expect(readOutput(ended('a1', { a: [1] })).text).toBe('{"a":[1]}');
+    expect(readOutput(ended('a1', { a: [1] }), MAX_SHOWN).text).toBe('{"a":[1]}');
     const broke = { code: 'x', message: 'Broke.', hint: 'Mend it.', retryable: false };
-    expect(readOutput({ ...ended('a1', null), status: 'failed', error: broke }).text).toBe(
+    expect(readOutput({ ...ended('a1', null), status: 'failed', error: broke }, MAX_SHOWN).text).toBe(
       'x: Broke. Mend it.',
     );
   });
@@ -100,7 +106,7 @@ describe('a long result', () => {
 
 describe('many results', () => {
   it('share the room of a block', () => {
-    const texts = shown(Array.from({ length: 32 }, (_, i) => ended(`a${i}`, 'x'.repeat(10_000))));
+    const texts = shown(Array.from({ length: 32 }, (_, i) => ended(`a${i}`, 'x'.repeat(40_000))));
     expect(texts).toHaveLength(32);
     expect(texts.join('').length).toBeLessThan(MAX_RESULTS * 1.2);
     const sizes = texts.map((text) => text.length);

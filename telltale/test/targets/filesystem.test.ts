@@ -478,3 +478,48 @@ test('only an edit may not be run again', async () => {
     ['read', 'write', 'edit', 'list', 'tree', 'glob', 'grep', 'what'].filter((each) => again(each) !== true),
   ).toEqual(['edit', 'what']);
 });
+
+test('an edit reads &lt; in front of a reserved tag as the file has it', async () => {
+  const { fs, fails, read } = await given({
+    'raw.txt': '<action>a</action>',
+    'quoted.txt': 'write &lt;action> for <b>',
+    'both.txt': 'x <action>\ny &lt;action>\n',
+    'mixed.txt': '<if test="x">&lt;action></if>',
+  });
+  const edit = (path: string, old_text: string, new_text: string, more = {}) =>
+    fs('edit', { path, old_text, new_text, ...more });
+  await edit('raw.txt', '&lt;action>a', '&lt;thought>&lt;b>a');
+  expect(read('raw.txt')).toBe('<thought>&lt;b>a</action>');
+  await edit('raw.txt', '<thought>', '&lt;thought>');
+  expect(read('raw.txt')).toBe('&lt;thought>&lt;b>a</action>');
+  await edit('quoted.txt', '&lt;action>', '&lt;metadata>');
+  expect(read('quoted.txt')).toBe('write &lt;metadata> for <b>');
+  const args = { path: 'both.txt', old_text: '&lt;action>', new_text: '' };
+  for (const more of [{}, { replace_all: true }]) {
+    const twice = await fails('edit', { ...args, ...more });
+    expect(twice.code).toBe('edit_failed');
+    expect(twice.message).toContain('"<action" at line 1 and "&lt;action" at line 2');
+  }
+  expect(read('both.txt')).toBe('x <action>\ny &lt;action>\n');
+  await edit('both.txt', 'y &lt;action>', 'y');
+  await edit('both.txt', '<action>', '&lt;action>');
+  expect(read('both.txt')).toBe('x &lt;action>\ny\n');
+  await edit(
+    'mixed.txt',
+    '&lt;if test="x">&lt;action>&lt;/if>',
+    '&lt;if test="y">&lt;action>&lt;action>&lt;/if>',
+  );
+  expect(read('mixed.txt')).toBe('<if test="y">&lt;action>&lt;action></if>');
+  const unclear = await fails('edit', {
+    path: 'mixed.txt',
+    old_text: '&lt;if test="y">&lt;action>',
+    new_text: '&lt;result>',
+  });
+  expect(unclear.message).toContain('"&lt;result" in the new text can be read in two ways');
+});
+
+test('an edit with the line numbers of a result says to leave them out', async () => {
+  const { fails } = await given({ 'a.txt': 'one\ntwo\nthree\n' });
+  const numbered = await fails('edit', { path: 'a.txt', old_text: '2\ttwo\n3\tthree', new_text: 'x' });
+  expect(numbered.hint).toContain('Leave out the line numbers');
+});

@@ -1,6 +1,6 @@
 import { closed } from './closed.ts';
 import { amount, count } from './numbers.ts';
-import { positiveDuration } from './quantities.ts';
+import { byteSize, positiveDuration } from './quantities.ts';
 
 export const limits = closed(
   {
@@ -19,6 +19,9 @@ export const limits = closed(
       concurrency: 'In limits it is "parallel_actions".',
       feeds: 'In limits it is "feed_deadline".',
       deadline: 'In limits it is "feed_deadline".',
+      results: 'In limits it is "result".',
+      max_result: 'In limits it is "result".',
+      output: 'In limits it is "result".',
     },
   },
   {
@@ -33,6 +36,9 @@ export const limits = closed(
     feed_deadline: positiveDuration(
       'Time that a turn waits for its feeds; those that are later come with the next.',
     ).prefault('5s'),
+    result: byteSize(
+      'Characters of one result that the model is shown; of more, the beginning and the end. At least 512.',
+    ).prefault('32KiB'),
   },
 );
 

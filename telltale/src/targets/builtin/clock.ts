@@ -36,7 +36,8 @@ export function clock({ clock: time }: Pick<TargetEdges, 'clock'>): Target {
   return {
     kind: 'tool',
     name: 'clock',
-    description: 'Tells date and time, and the time between two moments.',
+    description:
+      'Tells date and time, and the time between two moments. The result is JSON: of "now" iso, utc, unix_ms, time_zone and weekday, of "difference" ms, seconds, days and text.',
     ...operationMembers(defined),
     start: 'on_close',
     run: defined.run,

@@ -55,7 +55,7 @@ export function httpFetch({ permissions, resolveHost, own, clock }: TargetEdges)
     kind: 'tool',
     name: 'http_fetch',
     description:
-      'Makes an HTTP request; the result has status, headers and body (a value if it is JSON, else text).',
+      'Makes an HTTP request. You see the status line, the headers, an empty line and the body; "$id" has status, headers and body (a value if it is JSON, else text).',
     parameters: PARAMETERS,
     idempotent: false,
     idempotentFor: (input) => isSafeMethod(String(input.method ?? 'GET')),

@@ -55,7 +55,8 @@ export function shell(edges: TargetEdges): Target {
   return {
     kind: 'tool',
     name: 'shell',
-    description: 'Runs a command line; the result has exit_code, stdout and stderr.',
+    description:
+      'Runs a command line. You see what it printed, "stderr:" and that below it, and the exit code as exit="0" in the tag of the result; "$id" has exit_code, stdout and stderr. Another exit code than 0 is a failure unless allow_failure is true.',
     parameters: PARAMETERS,
     idempotent: false,
     start: 'on_close',

@@ -74,7 +74,7 @@ function readTarget(server: McpServer): Target {
   return {
     kind: 'tool',
     name,
-    description: `Reads a resource of the MCP server "${server.name}" by its uri; ${mcpTargetName(server.name, 'list_resources')} says which there are.`,
+    description: `Reads a resource of the MCP server "${server.name}" by its uri; ${mcpTargetName(server.name, 'list_resources')} says which there are. The result is its text, or JSON where it is no text.`,
     parameters: READ_PARAMETERS,
     idempotent: true,
     start: 'on_close',

@@ -6,6 +6,8 @@ import type { EndedProcess, ProcessRequest } from './process-request.ts';
 
 /** Characters of output that a message quotes. */
 const TAIL_CHARS = 2_000;
+/** Characters of stdout, and of stderr, that an error keeps: it may be on the log more than once. */
+const MAX_KEPT = 128 * 1024;
 
 export function cannotStart(
   { what, program, cwd }: ProcessRequest,
@@ -52,7 +54,7 @@ export const outputEndless = (what: string, limit: number) =>
   });
 
 /**
- * A program that did not exit with 0: how it ended and the end of what it said. Of what it printed, too, where it also
+ * A program that did not exit with 0: how it ended and the end of what it said; its `output` has all of it. Of what it printed, too, where it also
  * complained: a test runner prints what failed, and stderr may hold no more than a warning.
  */
 export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
@@ -67,7 +69,15 @@ export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
   return new RuntimeError(
     'command_failed',
     `The command of ${what} ${how}${said === '' ? ', without a word' : `: ${said}`}`,
-    { hint: READ_ONLY.test(said) ? writableOnly : undefined },
+    {
+      hint: READ_ONLY.test(said) ? writableOnly : undefined,
+      output: {
+        exit_code: ended.exitCode,
+        ...(ended.signalName === null ? {} : { signal: ended.signalName }),
+        stdout: bounded(ended.stdout.text()),
+        stderr: bounded(ended.stderr.text()),
+      },
+    },
   );
 }
 
@@ -91,4 +101,12 @@ export const sandboxFailed = (what: string, said: string) =>
 function tail(text: string): string {
   const trimmed = text.trim();
   return trimmed.length > TAIL_CHARS ? `…${trimmed.slice(-TAIL_CHARS)}` : trimmed;
+}
+
+function bounded(text: string): string {
+  if (text.length <= MAX_KEPT) return text;
+  const half = MAX_KEPT / 2;
+  const head = text.slice(0, half).replace(/[\ud800-\udbff]$/, '');
+  const tail = text.slice(-half).replace(/^[\udc00-\udfff]/, '');
+  return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
 }

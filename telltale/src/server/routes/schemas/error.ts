@@ -2,13 +2,16 @@ import { z } from '@hono/zod-openapi';
 import type { ApiError } from '../../../client/api.ts';
 import type { ErrorJson } from '../../../kernel/runtime-error.ts';
 import { workflowChanges } from './run-changes.ts';
-import { answered, text } from './wire.ts';
+import { answered, json, text } from './wire.ts';
 
 export const errorJson: z.ZodType<ErrorJson> = answered<ErrorJson>('Error', {
   code: text.openapi({ description: 'A literal to switch on.', example: 'session_unknown' }),
   message: text.openapi({ description: 'What was found.' }),
   hint: text.optional().openapi({ description: 'What to do.' }),
   retryable: z.boolean().openapi({ description: 'Whether the same request may succeed later.' }),
+  output: json
+    .optional()
+    .openapi({ description: 'What there is to see although it failed: what a command printed.' }),
   cause: z
     .record(z.string(), z.unknown())
     .optional()

@@ -1,4 +1,5 @@
 import type { Json } from '../../../kernel/json.ts';
+import { escapedTagsIn, unescapeReservedTags } from '../../../kernel/reserved-tags.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { readTextFile } from './text-file.ts';
@@ -20,9 +21,10 @@ export interface EditedFile {
 
 /** Replaces a text that stands in the file exactly once, or everywhere if asked to. Nothing is written. */
 export async function editedFile(path: PermittedPath, edit: Edit): Promise<EditedFile> {
-  const { old_text: before, new_text: after, replace_all: everywhere = false } = edit;
-  if (before === '') throw nothingToReplace();
+  if (edit.old_text === '') throw nothingToReplace();
   const text = await readTextFile(path);
+  const { before, after } = asWritten(edit, text, path.shown);
+  const { replace_all: everywhere = false } = edit;
   const places = placesOf(before, text);
   if (places.length === 0) throw notFound(path.shown, before, text);
   if (!everywhere) {
@@ -37,6 +39,76 @@ export async function editedFile(path: PermittedPath, edit: Edit): Promise<Edite
     result: { path: path.shown, replaced: places.length, line: lineOf(places[0] ?? 0, text) },
   };
 }
+
+interface Texts {
+  readonly before: string;
+  readonly after: string;
+}
+
+const ESCAPED = '&lt;';
+
+/**
+ * The texts of an edit as the file has them. Results show the `<` of reserved tags as `&lt;`, so `&lt;` in front of such
+ * a tag's name may stand for either: the file says which. Where it has both, nobody knows which is meant.
+ */
+function asWritten({ old_text: before, new_text: after }: Edit, text: string, shown: string): Texts {
+  const tags = escapedTagsIn(before);
+  if (tags.length === 0) return { before, after };
+  const found = new Map<string, { readonly at: number; readonly raw: readonly boolean[] }>();
+  const pattern = readingsOf(before, tags);
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const [whole, ...forms] = match;
+    if (!found.has(whole)) found.set(whole, { at: match.index, raw: forms.map((form) => form === '<') });
+    pattern.lastIndex = match.index + 1;
+  }
+  const [first, second] = [...found];
+  if (first === undefined) return { before, after };
+  if (second !== undefined) {
+    const differs = first[1].raw.findIndex((raw, index) => raw !== second[1].raw[index]);
+    const name = tagName(before, tags[differs] ?? 0);
+    const place = ({ at, raw }: { readonly at: number; readonly raw: readonly boolean[] }) =>
+      `"${raw[differs] === true ? '<' : ESCAPED}${name}" at line ${lineOf(at, text)}`;
+    throw twoReadings(
+      `The text to replace can be read in two ways, and "${shown}" has both: ${place(first[1])} and ${place(second[1])}.`,
+    );
+  }
+  return { before: first[0], after: asFound(after, before, tags, first[1].raw) };
+}
+
+/** What the text may be in the file: each escaped tag as it is, or with its `<`. */
+function readingsOf(before: string, tags: readonly number[]): RegExp {
+  const quoted = (from: number, to?: number) =>
+    before.slice(from, to).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const parts = tags.map((at, index) => quoted(at + ESCAPED.length, tags[index + 1]));
+  return new RegExp(`${quoted(0, tags[0])}${parts.map((part) => `(<|&lt;)${part}`).join('')}`, 'g');
+}
+
+/** The new text, with its escaped tags as those of the old one are in the file. */
+function asFound(after: string, before: string, tags: readonly number[], raw: readonly boolean[]): string {
+  if (!raw.includes(true)) return after;
+  if (!raw.includes(false)) return unescapeReservedTags(after);
+  const forms = new Map<string, boolean | 'both'>();
+  for (const [index, at] of tags.entries()) {
+    const name = tagName(before, at);
+    const form = raw[index] === true;
+    forms.set(name, (forms.get(name) ?? form) === form ? form : 'both');
+  }
+  let written = '';
+  let from = 0;
+  for (const at of escapedTagsIn(after)) {
+    const form = forms.get(tagName(after, at));
+    if (form === undefined || form === 'both')
+      throw twoReadings(
+        `The text to replace has both < and &lt; in front of tags, so that "&lt;${tagName(after, at)}" in the new text can be read in two ways: as it stands, and as "<${tagName(after, at)}".`,
+      );
+    written += after.slice(from, at) + (form ? '<' : ESCAPED);
+    from = at + ESCAPED.length;
+  }
+  return written + after.slice(from);
+}
+
+const tagName = (text: string, at: number): string =>
+  /^\/?\w+/.exec(text.slice(at + ESCAPED.length, at + ESCAPED.length + 20))?.[0] ?? '';
 
 function placesOf(part: string, text: string): readonly number[] {
   const places: number[] = [];
@@ -55,14 +127,25 @@ const nothingToReplace = () =>
     hint: 'Give the text to replace; a new file is made with the operation "write".',
   });
 
+const twoReadings = (message: string) =>
+  new RuntimeError('edit_failed', message, {
+    hint: 'Write < where the file has <. Where it has &lt;, give more of the text around it, so that only one place fits.',
+  });
+
 const nothingChanges = (shown: string) =>
   new RuntimeError('bad_parameters', `The edit of "${shown}" would change nothing: both texts are the same.`);
+
+const NUMBERED = /^ *\d+\t/m;
 
 /** White space and line breaks are what most often differs: if that is all, the message says so. */
 function notFound(shown: string, before: string, text: string): RuntimeError {
   const squeeze = (part: string) => part.replace(/\s+/g, ' ').trim();
   const first = squeeze(before.trim().split('\n')[0] ?? '');
   const lines = text.split('\n');
+  if (NUMBERED.test(before) && text.includes(before.replaceAll(/^ *\d+\t/gm, '')))
+    return new RuntimeError('edit_failed', `The text to replace is not in "${shown}".`, {
+      hint: 'Leave out the line numbers and the tabs behind them: they are not part of the file.',
+    });
   const near = first === '' ? -1 : lines.findIndex((line) => squeeze(line).includes(first));
   const hint = squeeze(text).includes(squeeze(before))
     ? 'It is there with other white space or line breaks: read the file and copy the text exactly.'

@@ -55,7 +55,10 @@ export function filesystem({ permissions, clock, folder }: TargetEdges): Target 
       description: 'replaces a text that stands exactly once in a file',
       parameters: {
         path: PATH,
-        old_text: { type: 'string', description: 'The text to replace, exactly as it stands there.' },
+        old_text: {
+          type: 'string',
+          description: 'The text to replace, as it stands there, without line numbers.',
+        },
         new_text: { type: 'string', description: 'What to put in its place.' },
         replace_all: { type: 'boolean', description: 'true: wherever it stands.' },
       },
@@ -136,7 +139,8 @@ export function filesystem({ permissions, clock, folder }: TargetEdges): Target 
   return {
     kind: 'tool',
     name: 'filesystem',
-    description: 'Reads, writes, edits, lists and searches files.',
+    description:
+      'Reads, writes, edits, lists and searches files. "read" shows each line behind its number and a tab, which are not part of the file: "$id.content" is its text. Lists and matches are shown one per line: "$id.entries", "$id.paths", "$id.matches" (path, line, text). "write" and "edit" give JSON.',
     ...operationMembers(defined),
     start: 'on_close',
     ...(paths.asks || permissions.manifests.length > 0 ? { needs: needsOf } : {}),

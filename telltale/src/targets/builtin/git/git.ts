@@ -31,7 +31,7 @@ export function git(edges: TargetEdges): Target {
   return {
     kind: 'tool',
     name: 'git',
-    description: 'Works with a git repository; the result is what git prints.',
+    description: 'Works with a git repository. The result is the text that git prints.',
     ...operationMembers(defined),
     start: 'on_close',
     ...(edges.permissions.paths.asks || edges.permissions.hosts.asks

@@ -47,10 +47,10 @@ export function readConversation({ messages, tools = [] }: ChatRequest): Convers
       for (const [, id = ''] of text.matchAll(/<action [^>]*?id="([^"]+)"/g)) made.add(id);
     } else if (message.role !== 'system' && message.role !== 'developer') {
       const blocks = [...text.matchAll(/<result id="([^"]+)"([^>]*)>([\s\S]*?)<\/result>/g)];
+      const call = message.role === 'tool' ? (message.tool_call_id ?? '').replace(/^call_/, '') : undefined;
       for (const [, id = '', attributes = '', body = ''] of blocks)
-        if (/status="(ok|error)"/.test(attributes)) results.set(id, body.trim());
-      if (message.role === 'tool' && blocks.length === 0)
-        results.set((message.tool_call_id ?? '').replace(/^call_/, ''), text);
+        if (/status="(ok|error)"/.test(attributes)) results.set(call ?? id, body.trim());
+      if (call !== undefined && blocks.length === 0) results.set(call, text);
     }
   }
   return {

@@ -24,9 +24,6 @@ export function showResult(state: ActionState): ShownResult {
   return hint === undefined ? printed : { ...printed, text: below(printed.text, `[${hint}]`) };
 }
 
-/** The text of a result: what `read_output` reads. */
-export const resultText = (state: ActionState): string => showResult(state).text;
-
 const plain = (text: string): ShownResult => ({ text, attributes: {} });
 
 function showOutput({ action, input, output = null }: ActionState): ShownResult {

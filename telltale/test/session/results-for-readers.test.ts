@@ -59,7 +59,7 @@ describe.each(DIALECTS)('in the dialect %s', (dialect) => {
     );
     expect(news).toMatch(/<result id="some" [^>]*lines="2-3 of 4">\n2\t\t"two"\n3\t\n<\/result>/);
     expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe(content);
-    expect(of('action.completed')[0]?.output).toMatchObject({ content });
+    expect(of('action.completed').find(({ id }) => id === 'whole')?.output).toMatchObject({ content });
   });
 
   it('what a command printed is shown as it printed it, with the exit code in the tag, also where it failed', async () => {

@@ -67,6 +67,7 @@ describe('a checked manifest', () => {
         parallel_actions: 16,
         action_timeout: { ms: 300_000 },
         feed_deadline: { ms: 5_000 },
+        result: { bytes: 32_768 },
       },
       metadata: {
         scope: 'session',

@@ -165,6 +165,7 @@ export type {
   FeedTrial,
   FeedTrialOptions,
   OnWaiting,
+  PromptOptions,
   PromptPreviewOptions,
   ReadOptions,
   ResumeOptions,
@@ -174,6 +175,7 @@ export type {
   SessionResult,
   StartOptions,
 } from './session/runtime-types.ts';
+export type { CountedMessage, PromptContent, SessionPrompt } from './session/session-prompt.ts';
 export type { DerivedTriggers, RegisteredTriggerType } from './session/variables/derived-triggers.ts';
 export type { Fact, FactSubject, GraphStats, SymbolKind } from './store/graph.ts';
 export type { Store, StreamInfo } from './store/store.ts';

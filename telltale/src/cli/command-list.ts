@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   sessions: async () => (await import('./commands/sessions.ts')).registerSessions,
   show: async () => (await import('./commands/show.ts')).registerShow,
   logs: async () => (await import('./commands/logs.ts')).registerLogs,
+  prompt: async () => (await import('./commands/prompt.ts')).registerPrompt,
   why: async () => (await import('./commands/why.ts')).registerWhy,
   replay: async () => (await import('./commands/replay.ts')).registerReplay,
   fork: async () => (await import('./commands/fork.ts')).registerFork,

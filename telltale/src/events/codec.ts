@@ -1,6 +1,6 @@
 import { layOut } from '../kernel/extend-text.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { Cause, EventBody, EventHead, SessionEvent } from './event.ts';
+import type { Cause, EventBody, EventHead, EventOf, SessionEvent } from './event.ts';
 import type { Usage } from './turn-event.ts';
 
 /** The form in which events are written now. Older ones are brought up to date by `UPCASTS` when they are read. */
@@ -82,7 +82,7 @@ function encodeBody(body: EventBody): string {
     case 'thought':
       return `"type":"thought","text":${JSON.stringify(body.text)},"depth":${body.depth}}`;
     case 'turn.started':
-      return `"type":"turn.started","prompt":{"tokens":${body.prompt.tokens},"reused_prefix":${body.prompt.reused_prefix}}}`;
+      return `"type":"turn.started","prompt":${encodePrompt(body.prompt)}}`;
     case 'turn.completed': {
       const { usage, cost_usd, ms, first_token_ms, finish } = body;
       if (typeof finish !== 'string') break; // of a model that somebody wrote himself
@@ -91,6 +91,11 @@ function encodeBody(body: EventBody): string {
     }
   }
   return JSON.stringify(body).slice(1);
+}
+
+function encodePrompt({ tokens, reused_prefix, hash }: EventOf<'turn.started'>['prompt']): string {
+  const figures = `{"tokens":${tokens},"reused_prefix":${reused_prefix}`;
+  return hash === undefined ? `${figures}}` : `${figures},"hash":${JSON.stringify(hash)}}`;
 }
 
 /** Most providers say no more than these two. */

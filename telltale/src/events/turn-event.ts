@@ -17,7 +17,12 @@ export interface Usage {
 export type TurnEventBody =
   | {
       readonly type: 'turn.started';
-      readonly prompt: { readonly tokens: number; readonly reused_prefix: number };
+      readonly prompt: {
+        readonly tokens: number;
+        readonly reused_prefix: number;
+        /** Of what was sent: messages, tools and options. Absent on logs of earlier versions. */
+        readonly hash?: string;
+      };
     }
   | {
       readonly type: 'turn.completed';

@@ -10,6 +10,7 @@ import { readTurnCalls } from './calls/read-turn-calls.ts';
 import { saidBefore } from './calls/said-before.ts';
 import { type Opening, TOKENS_PER_MESSAGE } from './opening.ts';
 import type { Prompt, PromptMessage } from './prompt.ts';
+import { messageHash } from './prompt-hash.ts';
 import { renderBlock, renderNews, type Told } from './render-block.ts';
 import type { ResultRoom } from './render-results.ts';
 import { renderSummary } from './render-summary.ts';
@@ -25,9 +26,10 @@ export interface Conversation {
   extend(state: SessionState): Prompt;
   /**
    * Makes the conversation anew from a folded state: after a restart, and after `prompt.compacted`. Gives, character
-   * for character, what extending it turn by turn gave; the old messages are left as they are.
+   * for character, what extending it turn by turn gave; the old messages are left as they are. `told` gets the prompt of
+   * each turn that still stands in it.
    */
-  rebuild(state: SessionState): Prompt | undefined;
+  rebuild(state: SessionState, told?: (turn: number, prompt: Prompt) => void): Prompt | undefined;
   /** Lets go of all of it: nothing is asked any more. */
   end(): void;
 }
@@ -37,6 +39,7 @@ interface OwnConversation extends Conversation {
   messages: readonly PromptMessage[];
   chars: number;
   tokens: number;
+  hash: string;
   last: Prompt | undefined;
   /** The turn that the last block was made for, and the compaction that the first one stands behind. */
   asked: number | undefined;
@@ -55,6 +58,7 @@ export const createConversation = (opening: Opening): Conversation =>
       messages: NONE,
       chars: opening.system.length,
       tokens: opening.systemTokens,
+      hash: opening.hash,
       last: undefined,
       asked: undefined,
       compacted: undefined,
@@ -74,16 +78,24 @@ function extend(this: OwnConversation, state: SessionState): Prompt {
   return goOn(this, state, state.turns.length - 1, nextTurn(state), coming(state));
 }
 
-function rebuild(this: OwnConversation, state: SessionState): Prompt | undefined {
-  const { system, systemTokens, calls } = this.opening;
+function rebuild(
+  this: OwnConversation,
+  state: SessionState,
+  told?: (turn: number, prompt: Prompt) => void,
+): Prompt | undefined {
+  const { system, systemTokens, calls, hash } = this.opening;
   this.messages = NONE;
   this.chars = system.length;
   this.tokens = systemTokens;
+  this.hash = hash;
   this.last = undefined;
   this.asked = undefined;
   this.compacted = state.compaction?.through;
   if (calls !== undefined) this.ids = calls.takenIds(state, state.turns[0]?.turn ?? Number.POSITIVE_INFINITY);
-  for (const [index, record] of state.turns.entries()) goOn(this, state, index - 1, record.turn, record);
+  for (const [index, record] of state.turns.entries()) {
+    const prompt = goOn(this, state, index - 1, record.turn, record);
+    told?.(record.turn, prompt);
+  }
   return this.last;
 }
 
@@ -147,14 +159,14 @@ function ask(
   const text = summary === '' ? block : `${summary}\n\n${block}`;
   if (text !== '') add(conversation, 'user', text);
   conversation.asked = turn;
-  const { messages, chars, tokens } = conversation;
-  conversation.last = { ...PROMPT, system, messages, count: messages.length, chars, tokens };
+  const { messages, chars, tokens, hash } = conversation;
+  conversation.last = { ...PROMPT, system, messages, count: messages.length, chars, tokens, hash };
   return conversation.last;
 }
 
 // Copied: literals of what is kept from turn to turn would be made in the old generation, and stay there.
 const MESSAGE: PromptMessage = { role: 'user', text: '' };
-const PROMPT: Prompt = { system: '', messages: NONE, count: 0, chars: 0, tokens: 0 };
+const PROMPT: Prompt = { system: '', messages: NONE, count: 0, chars: 0, tokens: 0, hash: '' };
 
 function add(
   conversation: OwnConversation,
@@ -162,11 +174,10 @@ function add(
   text: string,
   beside?: Pick<PromptMessage, 'answers' | 'parts'>,
 ): void {
-  const message = { ...MESSAGE, role, text };
-  conversation.messages = added(
-    conversation.messages,
-    beside === undefined ? message : { ...message, ...beside },
-  );
+  const plain = { ...MESSAGE, role, text };
+  const message = beside === undefined ? plain : { ...plain, ...beside };
+  conversation.messages = added(conversation.messages, message);
+  conversation.hash = messageHash(conversation.hash, message);
   conversation.chars += text.length;
   conversation.tokens += estimateTokens(text) + TOKENS_PER_MESSAGE;
   for (const part of beside?.parts ?? []) conversation.tokens += estimateTokens(part.text ?? '');

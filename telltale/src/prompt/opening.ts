@@ -1,10 +1,12 @@
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { NONE } from '../kernel/grow.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
 import type { CallStyle } from './calls/call-style.ts';
 import type { PartLimits } from './part-limits.ts';
 import type { PromptPart, PromptTool } from './prompt.ts';
+import { frameHash } from './prompt-hash.ts';
 import type { BlockStyle } from './render-block.ts';
 
 /** What a request costs beside the text of a message. */
@@ -24,6 +26,8 @@ export interface ConversationOptions {
   readonly parts?: PartLimits | undefined;
   /** What it can call so: a provider puts them before the conversation. */
   readonly tools?: readonly PromptTool[] | undefined;
+  /** What else each request has, such as `toolChoice`. */
+  readonly options?: JsonObject | undefined;
 }
 
 /** How a conversation begins, and how it is written: the same for all sessions of an agent that have no seal. */
@@ -32,11 +36,16 @@ export interface Opening {
   readonly systemParts: readonly PromptPart[];
   /** What the model can call natively. */
   readonly tools: readonly PromptTool[];
+  readonly options: JsonObject;
+  /** The hash of a request without messages. */
+  readonly hash: string;
   /** Of the system prompt and of the tools. */
   readonly systemTokens: number;
   readonly style: BlockStyle;
   readonly calls: CallStyle | undefined;
 }
+
+const NO_OPTIONS: JsonObject = {};
 
 export const openingOf = ({
   system,
@@ -45,11 +54,14 @@ export const openingOf = ({
   seal,
   calls,
   tools = NONE,
+  options = NO_OPTIONS,
   parts,
 }: ConversationOptions): Opening => ({
   system,
   systemParts,
   tools,
+  options,
+  hash: frameHash({ system, tools, options }),
   systemTokens:
     estimateTokens(system) +
     (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))) +

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../kernel/json.ts';
 import type { Opening } from './opening.ts';
 
 export interface CountedPart {
@@ -11,12 +12,14 @@ export interface CountedOpening {
   readonly system: readonly CountedPart[];
   /** What is offered natively, each with its definition as JSON; empty in the dialect `tags`. */
   readonly tools: readonly CountedPart[];
+  /** What else is given to the model with each request: `toolChoice` in the dialect `step`. */
+  readonly options: JsonObject;
   readonly tokens: number;
 }
 
 /** The system prompt by parts and the native tools, with what each costs by `count`. */
 export function promptParts(
-  { systemParts, tools }: Opening,
+  { systemParts, tools, options }: Opening,
   count: (text: string) => number,
 ): CountedOpening {
   const system = systemParts.map(({ name, text }) => ({ name, text, tokens: count(text) }));
@@ -25,5 +28,5 @@ export function promptParts(
     return { name: tool.name, text, tokens: count(text) };
   });
   const tokens = [...system, ...offered].reduce((sum, part) => sum + part.tokens, 0);
-  return { system, tools: offered, tokens };
+  return { system, tools: offered, options, tokens };
 }

@@ -56,6 +56,8 @@ export interface Prompt {
   readonly chars: number;
   /** An estimate. */
   readonly tokens: number;
+  /** Of all that is given to the model: prompt-hash.ts. */
+  readonly hash: string;
 }
 
 /**

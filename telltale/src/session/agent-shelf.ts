@@ -14,6 +14,8 @@ const MAX_IDLE = 32;
 export interface AgentShelf {
   /** Prepares an agent, or gives what was prepared for it before, as its MCP servers are now. `model` counts in place of the manifest's own. */
   prepare(agent: LoadedAgent<unknown>, model: string | ModelObject | undefined): Promise<PreparedAgent>;
+  /** The same for whoever only looks at an agent: it writes nothing into the store, and its model is never asked. */
+  look(agent: LoadedAgent<unknown>): Promise<PreparedAgent>;
   /** To be called once for each `prepare` that succeeded, when its session is over. */
   release(prepared: PreparedAgent): void;
   close(): Promise<void>;
@@ -25,6 +27,12 @@ interface Kept {
   made: Promise<PreparedAgent>;
   users: number;
 }
+
+/** Stands for the model of an agent that is only looked at. */
+const UNASKED: Model = {
+  id: 'none',
+  stream: () => Promise.reject(new Error('An agent that is only looked at asks no model.')),
+};
 
 export function createAgentShelf(
   given: PrepareEdges,
@@ -47,7 +55,7 @@ export function createAgentShelf(
     if (variants?.size === 0) shelf.delete(agent);
   };
   const make = (agent: LoadedAgent<unknown>, model: string | Model | undefined): Kept => {
-    const made = parts().then(({ prepareAgent: prepare }) => prepare(edges, agent, model));
+    const made = parts().then(({ prepareAgent: prepare }) => prepare(edges, agent, model, model === UNASKED));
     const kept: Kept = { agent, model, made, users: 0 };
     let variants = shelf.get(agent);
     if (variants === undefined) {
@@ -92,14 +100,16 @@ export function createAgentShelf(
     );
   };
 
+  const take = (agent: LoadedAgent<unknown>, model: string | Model | undefined) => {
+    const kept = shelf.get(agent)?.get(model) ?? make(agent, model);
+    kept.users++;
+    idle.delete(kept);
+    return kept.made.then((prepared) => upToDate(kept, prepared));
+  };
+
   return {
-    prepare(agent, given) {
-      const model = typeof given === 'object' ? modelOf(given) : given;
-      const kept = shelf.get(agent)?.get(model) ?? make(agent, model);
-      kept.users++;
-      idle.delete(kept);
-      return kept.made.then((prepared) => upToDate(kept, prepared));
-    },
+    prepare: (agent, given) => take(agent, typeof given === 'object' ? modelOf(given) : given),
+    look: (agent) => take(agent, UNASKED),
     release(prepared) {
       const kept = owners.get(prepared);
       if (kept !== undefined) leave(kept);

@@ -118,6 +118,16 @@ export function checkFrom(from: unknown): void {
     throw notTaken('runtime.events', 'from', from, 'Give the seq of an event, or leave it out.');
 }
 
+export function checkTurn(call: string, turn: unknown): void {
+  if (turn !== undefined && !(Number.isSafeInteger(turn) && Number(turn) > 0))
+    throw notTaken(
+      call,
+      'turn',
+      turn,
+      'Give the number of a turn, from 1 on, or leave it out for the newest.',
+    );
+}
+
 /** Where a value holds what JSON would drop or change in silence; undefined where nowhere. */
 function noJsonAt(value: unknown, path: string, around: readonly object[]): string | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined;

@@ -8,6 +8,7 @@ import {
   checkRuntimeOptions,
   checkStart,
   checkText,
+  checkTurn,
   checkWorkflow,
 } from './check-options.ts';
 import type { Begin } from './children/lineage.ts';
@@ -175,7 +176,16 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     async preview(agent, preview = {}) {
       mustBeOpen();
       const { previewPrompt } = await import('./preview-prompt.ts');
-      return previewPrompt(edges, agent, { model: lateModel(agent), ...preview });
+      return previewPrompt(edges, agent, preview);
+    },
+    async prompt(session, turn, { agent: given, ...prompt } = {}) {
+      mustBeOpen();
+      checkTurn('runtime.prompt', turn);
+      const seated = given === undefined ? here.get(session)?.session : undefined;
+      if (seated !== undefined) return seated.showPrompt({ ...prompt, turn });
+      const { agentOfPrompt, readPrompt } = await import('./read-prompt.ts');
+      const agent = given ?? (await agentOfPrompt(edges, session, prompt.signal));
+      return readPrompt(edges, session, agent, { ...prompt, turn });
     },
     async memory(folder) {
       mustBeOpen();

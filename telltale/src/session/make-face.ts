@@ -1,5 +1,6 @@
 import { completesStep } from '../events/action.ts';
 import type { SessionState } from '../events/state.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { type Opening, openingOf } from '../prompt/opening.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
@@ -49,6 +50,7 @@ export function makeFace(
       parts,
       calls: calls?.style,
       tools: calls?.request.tools,
+      options: optionsOf(calls),
     });
   };
   // Sessions without a seal that begin on the same day share it.
@@ -60,4 +62,10 @@ export function makeFace(
     return shared.opening;
   };
   return { internal, calls, opening };
+}
+
+/** What every request has beside messages and tools. */
+function optionsOf(calls: PreparedCalls | undefined): JsonObject {
+  const toolChoice = calls?.request.toolChoice;
+  return toolChoice === undefined ? {} : { toolChoice };
 }

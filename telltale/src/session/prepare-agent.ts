@@ -85,6 +85,8 @@ export async function prepareAgent(
   edges: PrepareEdges & { readonly findSandbox: FindSandbox; readonly family: AgentFamily },
   agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,
+  /** It is only looked at: nothing is written into the store. */
+  isLook = false,
 ): Promise<PreparedAgent> {
   const { store, clock, env, cwd, served, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
@@ -92,7 +94,7 @@ export async function prepareAgent(
   const parts = await partLimitsOf(manifest, edges.tokenizer);
   const derived = await derivedOf(manifest, edges.derivedTriggers);
   const desk = createOpenDesk(edges);
-  await seedArtifacts(agent, desk);
+  if (!isLook) await seedArtifacts(agent, desk);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const code = agentCode(agent);

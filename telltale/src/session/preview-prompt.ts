@@ -11,10 +11,10 @@ const SAMPLE_SEAL = 'KEY-OF-SESSION';
 export async function previewPrompt(
   { shelf, clock, tokenizer }: RuntimeEdges,
   agent: LoadedAgent<unknown>,
-  { model, led }: PromptPreviewOptions,
+  { led }: PromptPreviewOptions,
 ): Promise<CountedOpening> {
   const { manifest, folder } = agent;
-  const prepared = await shelf.prepare(agent, model);
+  const prepared = await shelf.look(agent);
   try {
     const face = prepared.face(led ?? manifest.workflow !== null);
     const opening = face.opening({

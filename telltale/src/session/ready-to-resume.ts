@@ -27,8 +27,12 @@ export async function readyToResume<Output>(
 }
 
 /** The agent of a session, read again from where it was read. */
-function loadAgain({ id, agent, manifest }: SessionState, options: LoadAgentOptions): Promise<LoadedAgent> {
-  if (manifest.code === true) throw agentInCode(id, manifest.path);
+export function loadAgain(
+  { id, agent, manifest }: SessionState,
+  options: LoadAgentOptions,
+  codeHint?: string,
+): Promise<LoadedAgent> {
+  if (manifest.code === true) throw agentInCode(id, manifest.path, codeHint);
   return loadAgent(manifest.path, { ...options, name: agent });
 }
 

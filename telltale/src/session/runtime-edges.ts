@@ -11,6 +11,7 @@ import type { Spawn } from './children/lineage.ts';
 import type { Memories } from './memory/memories.ts';
 import type { Runs } from './runs/create-runs.ts';
 import type { OnWaiting, Session, Watcher } from './runtime-types.ts';
+import type { AskedPrompt, SessionPrompt } from './session-prompt.ts';
 
 /** A session that is worked on here. */
 export interface SessionHere extends Session<unknown> {
@@ -18,6 +19,8 @@ export interface SessionHere extends Session<unknown> {
   isOver(): boolean;
   /** Whether a message for the agent, by its number in the inbox, has come onto its log. */
   hasHeard(message: number): boolean;
+  /** The prompt of a turn, with the agent that the session runs. */
+  showPrompt(asked: AskedPrompt): Promise<SessionPrompt>;
 }
 
 /**

@@ -25,6 +25,7 @@ import type { ReviewDetails } from './reviews/read-review.ts';
 import type { ReviewFilter } from './reviews/review-table.ts';
 import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
 import type { Workflows } from './runs/run-types.ts';
+import type { SessionPrompt } from './session-prompt.ts';
 import type { OpenSpeech } from './speech.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
 
@@ -158,6 +159,8 @@ export interface Session<Output = Json> {
    * `seq`: the durable event that it stands behind.
    */
   speech(told: (open: OpenSpeech | undefined, seq: number) => void): void;
+  /** What the model was asked in a turn, or in the newest one: see `Runtime.prompt`. */
+  prompt(turn?: number): Promise<SessionPrompt>;
   /** Puts a message before the agent; rejects with `session_completed` once nobody would read it. */
   steer(text: string): Promise<void>;
   /** The next message of a chat, from its user; one that has completed reads it when it is resumed. Else `not_a_chat`. */
@@ -191,10 +194,15 @@ export interface FeedTrialOptions {
 }
 
 export interface PromptPreviewOptions {
-  /** In place of the manifest's own. */
-  readonly model?: string | ModelObject;
   /** As in a session that a workflow leads from step to step; by default what the agent's manifest says. */
   readonly led?: boolean;
+}
+
+export interface PromptOptions extends ReadOptions {
+  /** Needed where parts of the agent were written in code; else its manifest is read again. */
+  readonly agent?: LoadedAgent<unknown>;
+  /** Shows values of environment variables that stand in the manifest as `${NAME}`: for people who must not see them. */
+  readonly hideEnvironment?: boolean;
 }
 
 /** Told of every event of the sessions and runs that a runtime works on, after its commit. */
@@ -250,6 +258,12 @@ export interface Runtime {
   feeds(agent: LoadedAgent<unknown>, options?: FeedTrialOptions): Promise<FeedTrial>;
   /** What a session of the agent that began now would be sent before its first message, by parts and with tokens. */
   preview(agent: LoadedAgent<unknown>, options?: PromptPreviewOptions): Promise<CountedOpening>;
+  /**
+   * What a session's model was asked in a turn, or in the newest one: messages, tools and options, rebuilt from the log,
+   * with tokens by part and what is new since the turn before. `match` says whether it is what was sent. Rejects with
+   * `turn_unknown` where the session has no such turn.
+   */
+  prompt(session: string, turn?: number, options?: PromptOptions): Promise<SessionPrompt>;
   /** The knowledge graph of a folder. It is closed with the runtime. */
   memory(folder: string): Promise<Memory>;
   /** What waits for a person, over all sessions and runs of the store, oldest first. */

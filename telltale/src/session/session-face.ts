@@ -6,13 +6,14 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { Talk } from './chat/talk.ts';
-import { checkListener, checkText } from './check-options.ts';
+import { checkListener, checkText, checkTurn } from './check-options.ts';
 import type { Begin, ChildSession } from './children/lineage.ts';
 import { type Rest, waitsFor } from './children/rest.ts';
 import { createEventQueue, type EventQueue } from './event-queue.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { RuntimeEdges, Seat, SessionHere } from './runtime-edges.ts';
 import type { SessionLog } from './session-log.ts';
+import type { AskedPrompt, SessionPrompt } from './session-prompt.ts';
 import { nobodyReads, notAChat } from './steer-session.ts';
 import type { Stop, StopReason } from './stop.ts';
 
@@ -75,6 +76,8 @@ const METHODS = {
   stop,
   cancel,
   interrupt,
+  prompt,
+  showPrompt,
 };
 
 const FACE = Object.defineProperties(
@@ -142,6 +145,18 @@ function breakOff(this: Face): void {
 
 function finish(this: Face): void {
   this[LIVE].talk.finish();
+}
+
+async function prompt(this: Face, turn?: number): Promise<SessionPrompt> {
+  checkTurn('session.prompt', turn);
+  return this.showPrompt({ turn });
+}
+
+async function showPrompt(this: Face, asked: AskedPrompt): Promise<SessionPrompt> {
+  const live = this[LIVE];
+  await this.ready;
+  const { readPrompt } = await import('./read-prompt.ts');
+  return readPrompt(live.edges, live.begin.id, live.begin.agent, asked, live.prepared);
 }
 
 function isOver(this: Face): boolean {

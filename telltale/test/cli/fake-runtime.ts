@@ -195,6 +195,9 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       speech: () => {},
       steer: async () => {},
       say: async (text) => void calls.push(['say', text]),
+      prompt: async () => {
+        throw new Error('nothing here is asked');
+      },
       breakOff: () => void calls.push(['breakOff']),
       finish: () => void calls.push(['finish']),
       cancel: async () => {},
@@ -249,6 +252,9 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         },
         preview: async () => {
           throw new Error('nothing here is shown');
+        },
+        prompt: async () => {
+          throw new Error('nothing here is asked');
         },
         memory: async () => {
           throw new Error('nothing here remembers');

@@ -17,6 +17,7 @@ import type {
 import { runAgent as run } from '../../src/testing/run-agent.ts';
 import { hear, scripted } from '../../src/testing/scripted.ts';
 import { unsoundCauses } from '../events/unsound-causes.ts';
+import { hashRequests, unlikePrompts } from './unlike-prompts.ts';
 
 /** A folder with an agent in it; `files` are written beside its manifest. */
 export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
@@ -70,15 +71,21 @@ export async function runAgent(options: RunOptions): Promise<Ran> {
       ? scripted(options.turns, { id: 'scripted:test', clock })
       : hear(options.model);
   const { during, after } = options;
+  const asked = hashRequests(model);
+  let unlike: readonly string[] = [];
   const { result, events, observed } = await run(agent, {
     input: 'Do it.',
-    model,
+    model: asked.model,
     ...options.start,
     runtime: { store: 'memory', clock, cwd: folder, ...options.runtime },
     ...(during === undefined ? {} : { during: (session, runtime) => during(session as Session, runtime) }),
-    ...(after === undefined ? {} : { after }),
+    async after(session, opened) {
+      unlike = await unlikePrompts(opened, session, agent, asked.sent);
+      await after?.(session, opened);
+    },
   });
   assert.deepEqual(unsoundCauses(new Map([[result.session, events]])), []);
+  assert.deepEqual(unlike, []);
   return {
     result,
     events,

@@ -91,6 +91,8 @@ async function argumentsOf(
   switch (name) {
     case 'session':
       return sessions(current, before, context);
+    case 'session-or-agent':
+      return [...(await sessions(current, before, context)), ...files(current, cwd, MANIFEST)];
     case 'run':
       return sessions(current, before, context, 'run');
     case 'manifest':

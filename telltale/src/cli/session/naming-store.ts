@@ -12,6 +12,7 @@ const TAKING: Readonly<Record<string, readonly string[]>> = {
   sessions: [],
   show: [],
   logs: [],
+  prompt: [],
   why: [],
   replay: [],
   fork: [],

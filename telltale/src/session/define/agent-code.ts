@@ -30,11 +30,13 @@ export function isInCode(agent: Pick<LoadedAgent<unknown>, 'project' | 'manifest
 }
 
 /** A log holds no functions. */
-export const agentInCode = (session: string, path: string) =>
+export const agentInCode = (
+  session: string,
+  path: string,
+  hint = 'Resume it from the program that has it: runtime.resume(session, { agent }).',
+) =>
   new RuntimeError(
     'agent_in_code',
     `The agent of ${session} was written in code (${path}), at least in part.`,
-    {
-      hint: 'Resume it from the program that has it: runtime.resume(session, { agent }).',
-    },
+    { hint },
   );

@@ -107,5 +107,6 @@ export function createDistantSession(
       await ended();
     },
     interrupt: () => Promise.resolve(),
+    prompt: (turn) => edges.runtime.prompt(id, turn),
   };
 }

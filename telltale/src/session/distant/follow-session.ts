@@ -7,7 +7,7 @@ import { followAfar } from './follow-afar.ts';
 import { createSpeechSoFar } from './speech-so-far.ts';
 
 export interface FollowEdges {
-  readonly runtime: Pick<Runtime, 'store' | 'session'>;
+  readonly runtime: Pick<Runtime, 'store' | 'session' | 'prompt'>;
   readonly clock: Clock;
 }
 

@@ -34,7 +34,11 @@ export function openTurn(
   log.append(
     {
       type: 'turn.started',
-      prompt: { tokens: prompt.tokens, reused_prefix: reusedPrefix(previous, prompt) },
+      prompt: {
+        tokens: prompt.tokens,
+        reused_prefix: reusedPrefix(previous, prompt),
+        hash: prompt.hash,
+      },
     },
     state.task?.place ?? context.sessionOrigin(),
   );

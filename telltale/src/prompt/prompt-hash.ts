@@ -1,0 +1,33 @@
+import { hash } from 'node:crypto';
+import type { JsonObject } from '../kernel/json.ts';
+import type { PromptMessage, PromptTool } from './prompt.ts';
+
+/** What a request has before and beside its messages. */
+export interface RequestFrame {
+  readonly system: string;
+  readonly tools: readonly PromptTool[];
+  /** What else is given to the model, such as `toolChoice`. */
+  readonly options: JsonObject;
+}
+
+/** Hexadecimal digits of a hash on the log: half of SHA-256. */
+const HASH_CHARS = 32;
+
+/**
+ * The hash of a prompt is made message by message, each over the hash of all before it: a turn costs no more than what
+ * is new in it. This is the hash before the first message.
+ */
+export const frameHash = ({ system, tools, options }: RequestFrame): string =>
+  short(`${JSON.stringify(tools)}\n${JSON.stringify(options)}\n${system}`);
+
+/** The hash with one message more. The text stands last, as it is: all before it has a fixed form. */
+export function messageHash(before: string, { role, text, answers, parts }: PromptMessage): string {
+  const beside = answers === undefined && parts === undefined ? '' : JSON.stringify([answers, parts]);
+  return short(`${before}\n${role}\n${beside}\n${text}`);
+}
+
+/** The hash of a whole request. */
+export const requestHash = (frame: RequestFrame, messages: readonly PromptMessage[]): string =>
+  messages.reduce(messageHash, frameHash(frame));
+
+const short = (text: string): string => hash('sha256', text, 'hex').slice(0, HASH_CHARS);

@@ -1,0 +1,125 @@
+import type { SessionState } from '../events/state.ts';
+import { readTurnParts } from '../kernel/call-frames.ts';
+import type { Json } from '../kernel/json.ts';
+import { envOf, hideEnv } from '../manifest/env/hide-env.ts';
+import type { PromptMessage } from '../prompt/prompt.ts';
+import { type CountedPart, promptParts } from '../prompt/prompt-parts.ts';
+import { changedFiles } from './code-files.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
+import { readSession, sessionEmpty } from './read-session.ts';
+import { loadAgain } from './ready-to-resume.ts';
+import { findTurn, rebuildPrompt } from './rebuild-prompt.ts';
+import type { RuntimeEdges } from './runtime-edges.ts';
+import type { AskedPrompt, PromptContent, SessionPrompt } from './session-prompt.ts';
+
+/** The agent of a session, read again from its files. */
+export async function agentOfPrompt(
+  { store, env, cwd }: Pick<RuntimeEdges, 'store' | 'env' | 'cwd'>,
+  session: string,
+  signal?: AbortSignal,
+): Promise<LoadedAgent> {
+  const state = await readSession(store, session, undefined, signal);
+  if (state.seq === 0) throw sessionEmpty(session);
+  const hint = 'Ask the program that has it: runtime.prompt(session, turn, { agent }).';
+  return loadAgain(state, { env, cwd, ...(signal && { signal }) }, hint);
+}
+
+/** Rebuilds the prompt of a turn; of the newest one without a number. */
+export async function readPrompt(
+  { store, shelf, tokenizer }: Pick<RuntimeEdges, 'store' | 'shelf' | 'tokenizer'>,
+  session: string,
+  agent: LoadedAgent<unknown>,
+  { turn, hideEnvironment = false, signal }: AskedPrompt,
+  /** What the session runs with, where it runs here. */
+  own?: PreparedAgent,
+): Promise<SessionPrompt> {
+  const found = await findTurn(store, session, turn, signal);
+  const { state, started, ended, last } = found;
+  const prepared = own ?? (await shelf.look(agent));
+  try {
+    const rebuilt = rebuildPrompt(found, prepared.face(state.led === true));
+    const { count } = await tokenizer();
+    const messages = rebuilt.messages.map((message, index) => {
+      const content = contentOf(message);
+      return {
+        ...{ role: message.role, turn: rebuilt.turns[index] ?? started.turn, new: index >= rebuilt.known },
+        tokens: content.reduce((sum, part) => sum + count(countedText(part)), 0),
+        content,
+      };
+    });
+    const { system, tools } = promptParts(rebuilt.opening, count);
+    const tokens = {
+      system: sum(system),
+      tools: sum(tools),
+      messages: sum(messages),
+      new: sum(messages.filter((message) => message.new)),
+    };
+    const shown = <T extends readonly CountedPart[]>(parts: T): T =>
+      hideEnvironment
+        ? (hideEnv(parts as unknown as Json, envOf(agent.project.manifests)) as unknown as T)
+        : parts;
+    return {
+      ...{ session, agent: state.agent, model: state.model, dialect: agent.manifest.dialect },
+      ...{ turn: started.turn, last, seq: started.seq, at: started.at },
+      ...{ system: shown(system), messages, tools: shown(tools), options: rebuilt.opening.options },
+      tokens: { total: tokens.system + tokens.tools + tokens.messages, ...tokens },
+      ...(ended?.usage === undefined ? {} : { usage: ended.usage }),
+      ...compared(started.prompt.hash, rebuilt.hash, changeOf(state, agent)),
+    };
+  } finally {
+    if (own === undefined) shelf.release(prepared);
+  }
+}
+
+const sum = (parts: readonly { readonly tokens: number }[]): number =>
+  parts.reduce((all, { tokens }) => all + tokens, 0);
+
+/** What is sent of a message, in its order: text, native calls and reasoning that the provider wants back. */
+function contentOf({ text, answers, parts = [] }: PromptMessage): readonly PromptContent[] {
+  if (answers !== undefined) return answers.map((answer) => ({ type: 'result', ...answer }));
+  const content: PromptContent[] = [];
+  let from = 0;
+  const say = (until: number) => {
+    for (const part of readTurnParts(text.slice(from, until)))
+      if (part.type === 'text') content.push(part);
+      else if (part.type === 'call')
+        content.push({ type: 'call', id: part.id, name: part.name, input: part.input });
+    from = until;
+  };
+  for (const part of parts) {
+    say(part.at);
+    if (part.type === 'reasoning') content.push({ type: 'reasoning', text: part.text ?? '' });
+  }
+  say(text.length);
+  return content;
+}
+
+const countedText = (part: PromptContent): string =>
+  part.type === 'call' ? `${part.name}${part.input}` : part.text;
+
+/** What has changed of the agent since the turn, for people. */
+function changeOf({ manifest }: SessionState, agent: LoadedAgent<unknown>): string | undefined {
+  if (manifest.hash !== agent.hash) return `the manifest ${manifest.path} has changed since`;
+  const files = changedFiles(agent, manifest.files);
+  return files.length === 0 ? undefined : `files of the agent have changed since: ${files.join(', ')}`;
+}
+
+function compared(
+  sent: string | undefined,
+  rebuilt: string,
+  change: string | undefined,
+): Pick<SessionPrompt, 'hash' | 'match' | 'note'> {
+  if (sent === undefined) {
+    const note = 'The log has no hash of this prompt, so it is not known whether this is what was sent';
+    return {
+      ...{ hash: { rebuilt }, match: 'unknown' },
+      note: change === undefined ? `${note}.` : `${note}: ${change}.`,
+    };
+  }
+  if (sent === rebuilt) return { hash: { sent, rebuilt }, match: 'same' };
+  const why =
+    change ??
+    'the manifest is the same, but an MCP server may offer other tools by now, or the session ran on another version of Telltale';
+  return { hash: { sent, rebuilt }, match: 'differs', note: `This is not what was sent: ${why}.` };
+}

@@ -1,0 +1,75 @@
+import type { Usage } from '../events/turn-event.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import type { PromptMessage } from '../prompt/prompt.ts';
+import type { CountedPart } from '../prompt/prompt-parts.ts';
+
+/** What a message of a prompt holds, in order. */
+export type PromptContent =
+  | { readonly type: 'text' | 'reasoning'; readonly text: string }
+  /** A native tool call; `input` is JSON. */
+  | { readonly type: 'call'; readonly id: string; readonly name: string; readonly input: string }
+  /** What a native tool call brought. */
+  | {
+      readonly type: 'result';
+      readonly call: string;
+      readonly name: string;
+      readonly text: string;
+      readonly failed?: true;
+    };
+
+export interface CountedMessage {
+  readonly role: PromptMessage['role'];
+  /** The turn whose request had it first. Behind a summary, the oldest turn that is still there. */
+  readonly turn: number;
+  /** Whether the request of the turn before did not have it. */
+  readonly new: boolean;
+  readonly tokens: number;
+  readonly content: readonly PromptContent[];
+}
+
+/** What the model was asked in a turn, rebuilt from the log. */
+export interface SessionPrompt {
+  readonly session: string;
+  readonly agent: string;
+  /** The model that the session was started with. */
+  readonly model: string;
+  readonly dialect: 'tags' | 'tools' | 'step';
+  readonly turn: number;
+  /** The session's newest turn. */
+  readonly last: number;
+  /** The event with which the turn began, and when that was. */
+  readonly seq: number;
+  readonly at: number;
+  readonly system: readonly CountedPart[];
+  readonly messages: readonly CountedMessage[];
+  /** What is offered natively, each with its definition as JSON; empty in the dialect `tags`. */
+  readonly tools: readonly CountedPart[];
+  /** What else the runtime gives to the model: `toolChoice` in the dialect `step`. */
+  readonly options: JsonObject;
+  /** Counted with the tokenizer of the o200k family; the provider's own figures are in `usage`. */
+  readonly tokens: {
+    readonly total: number;
+    readonly system: number;
+    readonly tools: number;
+    readonly messages: number;
+    /** Of the messages, those that are new. */
+    readonly new: number;
+  };
+  /** What the request used. `cached` is what the provider's cache served of its input. Absent until it has ended. */
+  readonly usage?: Usage;
+  /** The hash of what was sent, as the log has it, and that of what is shown here. */
+  readonly hash: { readonly sent?: string; readonly rebuilt: string };
+  /** Whether what is shown is what was sent. `unknown`: the log has no hash to compare with. */
+  readonly match: 'same' | 'differs' | 'unknown';
+  /** Why it may differ, or why nothing is known. */
+  readonly note?: string;
+}
+
+/** Which prompt is wanted, and how. */
+export interface AskedPrompt {
+  /** The newest turn where it is absent. */
+  readonly turn?: number | undefined;
+  /** Values of environment variables in the manifest are shown as `${NAME}`. */
+  readonly hideEnvironment?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}

@@ -1,0 +1,47 @@
+import type { EventOf } from '../../src/events/event.ts';
+import type { Model, ModelRequest } from '../../src/models/model.ts';
+import { requestHash } from '../../src/prompt/prompt-hash.ts';
+import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
+import type { Runtime } from '../../src/session/runtime-types.ts';
+
+/** The model, and the hash of each request that it gets. */
+export function hashRequests(model: Model) {
+  const sent = new Set<string>();
+  const keeping: Model = {
+    ...model,
+    stream(request, sink) {
+      sent.add(hashOf(request));
+      return model.stream(request, sink);
+    },
+  };
+  return { model: keeping, sent };
+}
+
+function hashOf({ system, messages, tools = [], toolChoice }: ModelRequest): string {
+  return requestHash({ system, tools, options: toolChoice === undefined ? {} : { toolChoice } }, messages);
+}
+
+/** Turns of a long session that are looked at: each is folded from its log. */
+const FIRST = 4;
+const LAST = 8;
+
+/** The turns whose prompt, rebuilt from the log, is not what the model was sent. */
+export async function unlikePrompts(
+  runtime: Runtime,
+  session: string,
+  agent: LoadedAgent<unknown>,
+  sent: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const starts = (await runtime.events(session)).filter(
+    (event): event is EventOf<'turn.started'> => event.type === 'turn.started',
+  );
+  const wrong: string[] = [];
+  const turns = [...new Set(starts.map((start) => start.turn))];
+  for (const [index, turn] of turns.entries()) {
+    if (index >= FIRST && index < turns.length - LAST) continue;
+    const { match, note, hash } = await runtime.prompt(session, turn, { agent });
+    if (match !== 'same') wrong.push(`turn ${turn} ${match}: ${note}`);
+    else if (!sent.has(hash.rebuilt)) wrong.push(`turn ${turn}: nothing with this hash was sent`);
+  }
+  return wrong;
+}

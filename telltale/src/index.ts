@@ -43,6 +43,7 @@ export type {
   StepDecision,
 } from './events/run-event.ts';
 export type { AcceptedChange, ApprovalState, RunState, RunStatus, StepState } from './events/run-state.ts';
+export type { CountedMessage, CountedPart, PromptContent, SessionPrompt } from './events/session-prompt.ts';
 export type { Review, SessionState, SessionStatus } from './events/state.ts';
 export {
   type FieldMetrics,
@@ -103,7 +104,7 @@ export type {
   ToolAnswer,
 } from './models/model.ts';
 export type { ModelObject } from './models/model-object.ts';
-export type { CountedOpening, CountedPart } from './prompt/prompt-parts.ts';
+export type { CountedOpening } from './prompt/prompt-parts.ts';
 export type {
   AgentDefinition,
   AgentOutput,
@@ -175,7 +176,6 @@ export type {
   SessionResult,
   StartOptions,
 } from './session/runtime-types.ts';
-export type { CountedMessage, PromptContent, SessionPrompt } from './session/session-prompt.ts';
 export type { DerivedTriggers, RegisteredTriggerType } from './session/variables/derived-triggers.ts';
 export type { Fact, FactSubject, GraphStats, SymbolKind } from './store/graph.ts';
 export type { Store, StreamInfo } from './store/store.ts';

@@ -3,6 +3,7 @@ import type { LiveEvent } from '../events/live-event.ts';
 import type { WorkflowChanges } from '../events/run-changes.ts';
 import type { RunEvent } from '../events/run-event.ts';
 import type { RunSummary } from '../events/run-summary.ts';
+import type { SessionPrompt } from '../events/session-prompt.ts';
 import type { SessionSummary } from '../events/session-summary.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
@@ -104,6 +105,8 @@ export interface TelltaleClient {
   sessionEvents(id: string, query?: EventQuery, options?: CallOptions): Promise<Page<SessionEvent>>;
   /** The folded state after `seq`, or now. */
   sessionState(id: string, seq?: number, options?: CallOptions): Promise<JsonObject>;
+  /** What the model was asked in a turn, or in the newest one: rebuilt from the log, with tokens by part. */
+  sessionPrompt(id: string, turn?: number, options?: CallOptions): Promise<SessionPrompt>;
   /**
    * Follows a session until it ends or the returned function is called: comes back by itself when it breaks. What the
    * listener throws is uncaught, and the next event is told all the same.

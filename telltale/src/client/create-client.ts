@@ -31,6 +31,8 @@ export function createClient(options: ClientOptions = {}): TelltaleClient {
     startSession: (start, call) => post('/sessions', start, call),
     sessionEvents: (id, query, call) => get(at`/sessions/${id}/events`, query, call),
     sessionState: (id, seq, call) => get(at`/sessions/${id}/state`, { seq }, call),
+    sessionPrompt: (id, turn, call) =>
+      get(at`/sessions/${id}/prompts/${turn === undefined ? 'last' : String(turn)}`, undefined, call),
     followSession: (id, listener, { after = 0, live = true } = {}) =>
       follow(edges, {
         path: at`/sessions/${id}/events`,

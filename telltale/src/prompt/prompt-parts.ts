@@ -1,11 +1,6 @@
+import type { CountedPart } from '../events/session-prompt.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { Opening } from './opening.ts';
-
-export interface CountedPart {
-  readonly name: string;
-  readonly text: string;
-  readonly tokens: number;
-}
 
 /** All that stands before a session's first message. */
 export interface CountedOpening {

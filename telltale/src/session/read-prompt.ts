@@ -1,9 +1,12 @@
+import { setImmediate } from 'node:timers/promises';
+import type { CountedMessage, CountedPart, PromptContent, SessionPrompt } from '../events/session-prompt.ts';
 import type { SessionState } from '../events/state.ts';
 import { readTurnParts } from '../kernel/call-frames.ts';
 import type { Json } from '../kernel/json.ts';
 import { envOf, hideEnv } from '../manifest/env/hide-env.ts';
 import type { PromptMessage } from '../prompt/prompt.ts';
-import { type CountedPart, promptParts } from '../prompt/prompt-parts.ts';
+import { promptParts } from '../prompt/prompt-parts.ts';
+import type { AskedPrompt } from './asked-prompt.ts';
 import { changedFiles } from './code-files.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
@@ -11,7 +14,6 @@ import { readSession, sessionEmpty } from './read-session.ts';
 import { loadAgain } from './ready-to-resume.ts';
 import { findTurn, rebuildPrompt } from './rebuild-prompt.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
-import type { AskedPrompt, PromptContent, SessionPrompt } from './session-prompt.ts';
 
 /** The agent of a session, read again from its files. */
 export async function agentOfPrompt(
@@ -40,14 +42,19 @@ export async function readPrompt(
   try {
     const rebuilt = rebuildPrompt(found, prepared.face(state.led === true));
     const { count } = await tokenizer();
-    const messages = rebuilt.messages.map((message, index) => {
+    const messages: CountedMessage[] = [];
+    let uncounted = 0;
+    for (const [index, message] of rebuilt.messages.entries()) {
       const content = contentOf(message);
-      return {
-        ...{ role: message.role, turn: rebuilt.turns[index] ?? started.turn, new: index >= rebuilt.known },
-        tokens: content.reduce((sum, part) => sum + count(countedText(part)), 0),
-        content,
-      };
-    });
+      const { role, text } = message;
+      const turn = rebuilt.turns[index] ?? started.turn;
+      const tokens = content.reduce((all, part) => all + count(countedText(part)), 0);
+      messages.push({ role, turn, new: index >= rebuilt.known, tokens, content });
+      uncounted += text.length;
+      if (uncounted < MAX_AT_ONCE) continue;
+      uncounted = 0;
+      await setImmediate();
+    }
     const { system, tools } = promptParts(rebuilt.opening, count);
     const tokens = {
       system: sum(system),
@@ -71,6 +78,9 @@ export async function readPrompt(
     if (own === undefined) shelf.release(prepared);
   }
 }
+
+/** Characters that are counted before others of this process have their turn. */
+const MAX_AT_ONCE = 65_536;
 
 const sum = (parts: readonly { readonly tokens: number }[]): number =>
   parts.reduce((all, { tokens }) => all + tokens, 0);

@@ -1,17 +1,18 @@
 import type { Slots } from '../engine/slots.ts';
 import type { UnderWay } from '../engine/under-way.ts';
 import type { LastFront } from '../events/codec.ts';
+import type { SessionPrompt } from '../events/session-prompt.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { IdSource } from '../kernel/ids.ts';
 import type { LoadTokenizer } from '../kernel/tokenizer.ts';
 import type { Store } from '../store/store.ts';
 import type { Approve } from '../targets/target.ts';
 import type { AgentShelf } from './agent-shelf.ts';
+import type { AskedPrompt } from './asked-prompt.ts';
 import type { Spawn } from './children/lineage.ts';
 import type { Memories } from './memory/memories.ts';
 import type { Runs } from './runs/create-runs.ts';
 import type { OnWaiting, Session, Watcher } from './runtime-types.ts';
-import type { AskedPrompt, SessionPrompt } from './session-prompt.ts';
 
 /** A session that is worked on here. */
 export interface SessionHere extends Session<unknown> {

@@ -2,6 +2,7 @@ import type { Places } from '../engine/places.ts';
 import type { ObservedEvent, SessionEvent } from '../events/event.ts';
 import type { OpenReview } from '../events/open-review.ts';
 import type { RunEvent } from '../events/run-event.ts';
+import type { SessionPrompt } from '../events/session-prompt.ts';
 import type { Review, SessionState, SessionStatus } from '../events/state.ts';
 import type { Usage } from '../events/turn-event.ts';
 import type { FeedReading, FeedView } from '../feeds/keeper.ts';
@@ -25,7 +26,6 @@ import type { ReviewDetails } from './reviews/read-review.ts';
 import type { ReviewFilter } from './reviews/review-table.ts';
 import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
 import type { Workflows } from './runs/run-types.ts';
-import type { SessionPrompt } from './session-prompt.ts';
 import type { OpenSpeech } from './speech.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
 

@@ -1,10 +1,12 @@
 import type { ObservedEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
+import type { SessionPrompt } from '../events/session-prompt.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { lateMethods } from '../kernel/late-methods.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
+import type { AskedPrompt } from './asked-prompt.ts';
 import type { Talk } from './chat/talk.ts';
 import { checkListener, checkText, checkTurn } from './check-options.ts';
 import type { Begin, ChildSession } from './children/lineage.ts';
@@ -13,7 +15,6 @@ import { createEventQueue, type EventQueue } from './event-queue.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { RuntimeEdges, Seat, SessionHere } from './runtime-edges.ts';
 import type { SessionLog } from './session-log.ts';
-import type { AskedPrompt, SessionPrompt } from './session-prompt.ts';
 import { nobodyReads, notAChat } from './steer-session.ts';
 import type { Stop, StopReason } from './stop.ts';
 

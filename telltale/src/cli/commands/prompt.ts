@@ -1,14 +1,9 @@
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { PromptOptions } from '../prompt/print-prompt.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
-
-export interface PromptOptions {
-  readonly store?: string;
-  readonly json?: true;
-  readonly manifest?: string;
-}
 
 const EXAMPLES = `
 ${SESSION_HELP}

@@ -6,7 +6,6 @@ import type { CountedOpening } from '../../prompt/prompt-parts.ts';
 import type { Store } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
-import type { PromptOptions } from '../commands/prompt.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { loadForRun } from '../run/load-for-run.ts';
 import { findSession } from '../session/find-session.ts';
@@ -14,6 +13,12 @@ import { shellWord, usage } from '../usage.ts';
 import { jsonText } from '../view/json-line.ts';
 import { wholeNumber } from '../whole-number.ts';
 import { previewLines, promptLines } from './prompt-lines.ts';
+
+export interface PromptOptions {
+  readonly store?: string;
+  readonly json?: true;
+  readonly manifest?: string;
+}
 
 const MANIFEST = /[/\\]|\.(?:ya?ml|json)$/i;
 

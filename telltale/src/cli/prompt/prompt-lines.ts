@@ -1,6 +1,11 @@
+import type {
+  CountedMessage,
+  CountedPart,
+  PromptContent,
+  SessionPrompt,
+} from '../../events/session-prompt.ts';
 import type { Palette } from '../../manifest/palette.ts';
-import type { CountedOpening, CountedPart } from '../../prompt/prompt-parts.ts';
-import type { CountedMessage, PromptContent, SessionPrompt } from '../../session/session-prompt.ts';
+import type { CountedOpening } from '../../prompt/prompt-parts.ts';
 import { harmlessLine, harmlessLines } from '../view/harmless.ts';
 import { type Column, tableLines } from '../view/table.ts';
 

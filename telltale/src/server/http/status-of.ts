@@ -15,7 +15,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
   [
     404,
     `route_unknown not_shared agent_unknown session_unknown stream_unknown run_unknown review_unknown artifact_unknown
-     version_unknown event_unknown feed_unknown hook_unknown notification_unknown token_unknown action_unknown
+     version_unknown event_unknown turn_unknown feed_unknown hook_unknown notification_unknown token_unknown action_unknown
      symbol_unknown file_unknown fact_unknown resource_unknown no_workflow no_agent no_memory not_indexed
      session_empty`,
   ],

@@ -92,7 +92,7 @@ export async function resumeSession(
  * The agent that a session was started with, where the catalog still has it: at the same place, or, where another machine
  * has it elsewhere, word for word the same.
  */
-async function agentOf(
+export async function agentOf(
   { runtime, catalog }: Pick<Edges, 'runtime' | 'catalog'>,
   id: string,
 ): Promise<LoadedAgent<unknown> | undefined> {

@@ -3,6 +3,7 @@ import type { SessionSummary } from '../../events/session-summary.ts';
 import type { Session } from '../../session/runtime-types.ts';
 import { onceId } from '../http/idempotency.ts';
 import { hearOfLoss } from '../recovery/hear-of-loss.ts';
+import { agentOf } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { accepted } from './admitted.ts';
 import { begunOnce } from './begun.ts';
@@ -12,7 +13,14 @@ import { addOperation } from './operation.ts';
 import { pageQuery } from './paging.ts';
 import type { Quarantines } from './quarantines.ts';
 import { sessionEventPage } from './schemas/events.ts';
-import { sessionPage, sessionSummary, startSession, statusQuery } from './schemas/sessions.ts';
+import {
+  byTurn,
+  sessionPage,
+  sessionPrompt,
+  sessionSummary,
+  startSession,
+  statusQuery,
+} from './schemas/sessions.ts';
 import { mountStreamReads } from './stream-reads.ts';
 import type { Summaries } from './summaries.ts';
 
@@ -81,6 +89,22 @@ export function mountSessions(
       c.set('about', session.id);
       c.header('location', `/sessions/${session.id}`);
       return summaries.session(await findStream(store, 'session', session.id));
+    },
+  );
+
+  addOperation(
+    app,
+    {
+      ...{ method: 'get', path: '/sessions/{id}/prompts/{turn}', id: 'sessionPrompt', tag, role: 'read' },
+      summary: 'What the model was asked in a turn of a session',
+      description:
+        'Rebuilt from the log and the manifest as it is now: `match` says whether it is what was sent. Values of environment variables in the manifest are shown as `${NAME}`.',
+      ...{ params: byTurn, answer: sessionPrompt },
+    },
+    async ({ params: { id, turn } }) => {
+      await findStream(store, 'session', id);
+      const agent = runtime.session(id) === undefined ? await agentOf({ runtime, catalog }, id) : undefined;
+      return runtime.prompt(id, turn, { ...(agent && { agent }), hideEnvironment: true });
     },
   );
 

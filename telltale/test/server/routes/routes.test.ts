@@ -136,6 +136,34 @@ describe('a session', () => {
     await expect(client.why('ses_none', 1)).rejects.toMatchObject({ code: 'session_unknown' });
   });
 
+  it('shows what its model was asked in a turn, to whoever may read it', async () => {
+    const { id } = await start('talker', { chat: true });
+    await reached(id, 'waiting');
+    await client.say(id, 'And now?');
+    await eventually(async () => expect((await client.session(id)).turn).toBe(2));
+    await reached(id, 'waiting');
+    const reader = await stage.as('looks', 'read');
+    const prompt = await reader.sessionPrompt(id);
+    expect(prompt).toMatchObject({
+      ...{ session: id, agent: 'talker', turn: 2, last: 2, dialect: 'tags', match: 'same', options: {} },
+      messages: [
+        { role: 'user', turn: 1, new: false },
+        { role: 'assistant', turn: 2, new: true },
+        { role: 'user', turn: 2, new: true },
+      ],
+    });
+    expect(prompt.messages[2]?.content).toMatchObject([
+      { type: 'text', text: expect.stringContaining('And now?') },
+    ]);
+    expect(await client.sessionPrompt(id, 2)).toEqual(prompt);
+    expect((await client.sessionPrompt(id, 1)).messages).toMatchObject([{ role: 'user', new: true }]);
+    await expect(client.sessionPrompt(id, 3)).rejects.toMatchObject({ code: 'turn_unknown' });
+    await expect(client.sessionPrompt('ses_none')).rejects.toMatchObject({ code: 'session_unknown' });
+    expect((await stage.ask(`/sessions/${id}/prompts/3`)).status).toBe(404);
+    expect((await stage.ask(`/sessions/${id}/prompts/0`)).status).toBe(400);
+    expect((await stage.ask(`/sessions/${id}/prompts/x`)).status).toBe(400);
+  });
+
   it('is followed from the first event to the last', async () => {
     const { id } = await start('worker');
     const told: string[] = [];

@@ -1,8 +1,14 @@
 import { z } from '@hono/zod-openapi';
 import type { ResumeSession, SessionSummary, StartSession } from '../../../client/api.ts';
+import type {
+  CountedMessage,
+  CountedPart,
+  PromptContent,
+  SessionPrompt,
+} from '../../../events/session-prompt.ts';
 import type { QuarantineNote, StateSpan } from '../../../events/session-summary.ts';
 import { errorJson } from './error.ts';
-import { answered, asked, count, json, jsonObject, oneOrMore, pageOf, text, time } from './wire.ts';
+import { answered, asked, count, json, jsonObject, oneOrMore, pageOf, part, text, time } from './wire.ts';
 
 /** Characters of what an agent is told at once. */
 const MAX_TEXT = 1_000_000;
@@ -60,6 +66,69 @@ export const sessionSummary = answered<SessionSummary>('Session', {
 export const sessionPage = pageOf('SessionPage', sessionSummary);
 
 export const statusQuery = oneOrMore(SESSION_STATUSES, 'Only sessions of one of these statuses.');
+
+/** Which prompt of a session. */
+export const byTurn = z.object({
+  id: text.openapi({ description: 'The id of the session.' }),
+  turn: text
+    .regex(/^(?:last|[1-9]\d{0,14})$/, 'is neither the number of a turn nor "last"')
+    .transform((given) => (given === 'last' ? undefined : Number(given)))
+    .openapi({ type: 'string', description: 'The number of a turn, or `last`.' }),
+});
+
+const countedPart = answered<CountedPart>('PromptPart', { name: text, text, tokens: count });
+
+const promptContent = z
+  .union([
+    part<Extract<PromptContent, { type: 'text' | 'reasoning' }>>({
+      type: z.enum(['text', 'reasoning']),
+      text,
+    }),
+    part<Extract<PromptContent, { type: 'call' }>>({
+      ...{ type: z.literal('call'), id: text, name: text },
+      input: text.openapi({ description: 'JSON.' }),
+    }),
+    part<Extract<PromptContent, { type: 'result' }>>({
+      ...{ type: z.literal('result'), call: text, name: text, text },
+      failed: z.literal(true).optional(),
+    }),
+  ])
+  .openapi('PromptContent') as unknown as z.ZodType<PromptContent>;
+
+export const sessionPrompt = answered<SessionPrompt>('Prompt', {
+  ...{ session: text, agent: text, model: text, dialect: z.enum(['tags', 'tools', 'step']) },
+  turn: count,
+  last: count.openapi({ description: 'The newest turn of the session.' }),
+  seq: count.openapi({ description: 'The event with which the turn began.' }),
+  at: time,
+  system: z.array(countedPart).openapi({ description: 'The system prompt, in its parts.' }),
+  messages: z.array(
+    answered<CountedMessage>('PromptMessage', {
+      role: z.enum(['user', 'assistant', 'tool']),
+      turn: count.openapi({ description: 'The turn whose request had it first.' }),
+      new: z.boolean().openapi({ description: 'Whether the request of the turn before did not have it.' }),
+      tokens: count,
+      content: z.array(promptContent),
+    }),
+  ),
+  tools: z.array(countedPart).openapi({ description: 'Native tools, each with its definition as JSON.' }),
+  options: jsonObject.openapi({ description: 'What else the model was given: `toolChoice`.' }),
+  tokens: part({ total: count, system: count, tools: count, messages: count, new: count }).openapi({
+    description: 'Counted as models of the o200k family do.',
+  }),
+  usage: part<NonNullable<SessionPrompt['usage']>>({
+    ...{ input: z.number(), output: z.number(), estimated: z.literal(true).optional() },
+    cached: z.number().optional().openapi({ description: "Input tokens from the provider's cache." }),
+    reasoning: z.number().optional(),
+  })
+    .optional()
+    .openapi({ description: 'What the request used; absent until it has ended.' }),
+  hash: part<SessionPrompt['hash']>({ sent: text.optional(), rebuilt: text }),
+  match: z.enum(['same', 'differs', 'unknown']).openapi({
+    description: 'Whether this is what was sent. `unknown`: the log has no hash to compare with.',
+  }),
+  note: text.optional().openapi({ description: 'Why it may differ.' }),
+});
 
 const spoken = z.string().min(1).max(MAX_TEXT);
 

@@ -1,7 +1,12 @@
-import type { Usage } from '../events/turn-event.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import type { PromptMessage } from '../prompt/prompt.ts';
-import type { CountedPart } from '../prompt/prompt-parts.ts';
+import type { Usage } from './turn-event.ts';
+
+/** A part of what stands before the messages. */
+export interface CountedPart {
+  readonly name: string;
+  readonly text: string;
+  readonly tokens: number;
+}
 
 /** What a message of a prompt holds, in order. */
 export type PromptContent =
@@ -18,7 +23,7 @@ export type PromptContent =
     };
 
 export interface CountedMessage {
-  readonly role: PromptMessage['role'];
+  readonly role: 'user' | 'assistant' | 'tool';
   /** The turn whose request had it first. Behind a summary, the oldest turn that is still there. */
   readonly turn: number;
   /** Whether the request of the turn before did not have it. */
@@ -63,13 +68,4 @@ export interface SessionPrompt {
   readonly match: 'same' | 'differs' | 'unknown';
   /** Why it may differ, or why nothing is known. */
   readonly note?: string;
-}
-
-/** Which prompt is wanted, and how. */
-export interface AskedPrompt {
-  /** The newest turn where it is absent. */
-  readonly turn?: number | undefined;
-  /** Values of environment variables in the manifest are shown as `${NAME}`. */
-  readonly hideEnvironment?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
 }

@@ -48,6 +48,7 @@ it('a review shows every invisible character of what will run spelled out, with 
   await waiting.getByRole('button', { name: 'Parameters' }).click();
   await waiting.getByText('\\u{202E}gnp.exe').first().waitFor();
   const card = await waiting.innerText();
+  expect(await page.getByRole('main').innerText()).not.toMatch(RAW);
   expect(card).toContain('invisible or direction-changing characters');
   expect(card).not.toMatch(RAW);
 });

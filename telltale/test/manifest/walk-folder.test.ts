@@ -55,6 +55,24 @@ it('folders are gone into as deep as the limit', async () => {
   expect((await walkFolder(folder)).files).toHaveLength(MANIFEST_LIMITS.walkDepth + 1);
 });
 
+it('a folder with more in it than a walk takes hides no other folder', async () => {
+  const folder = temporaryProject({ 'z/team/agent.yml': '', 'z/team/kit/deep/tool.yml': '' });
+  const limit = 500;
+  // More than is taken, and just as much as is.
+  for (const [name, count] of [
+    ['a', limit + 1],
+    ['b', limit - 110],
+  ] as const)
+    for (let index = 0; index < count; index++)
+      mkdirSync(join(folder, name, `${index}`, 'deep'), { recursive: true });
+  const { files, cut } = await walkFolder(folder, undefined, limit);
+  expect(files.map((file) => relative(folder, file))).toEqual([
+    join('z', 'team', 'agent.yml'),
+    join('z', 'team', 'kit', 'deep', 'tool.yml'),
+  ]);
+  expect(cut).toBe(true);
+});
+
 it('a folder that cannot be read is named, and the others are read', async () => {
   const folder = temporaryProject({ 'a.yml': '' });
   const missing = join(folder, 'missing');

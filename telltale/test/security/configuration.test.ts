@@ -292,6 +292,34 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
     expect(out).toContain('"stdout":"x"');
   });
 
+  test('opens nothing of another agent by filling a folder of its own', { timeout: 240_000 }, async () => {
+    const folder = attackedProject({
+      tools: ['builtin:shell'],
+      permissions,
+      files: {
+        'aaa/x': '',
+        'team/agent.yml':
+          'kind: Agent\nname: second\nmodel: scripted:./turns.yml\nimport: { tools: [./kit/own.yml] }\n',
+        'team/turns.yml': 'turns: [x]\n',
+        'team/kit/own.yml': 'kind: Tool\nname: own\nimplementation: { module: ./own.mjs }\n',
+        'team/kit/own.mjs': 'export const run = () => 1;\n',
+      },
+      calls: [shell('cd aaa && seq 1 100100 | xargs touch')],
+    });
+    await attack(folder);
+    writeFileSync(
+      join(folder, 'turns.yml'),
+      transcript([
+        write('team/kit/own.mjs', 'x'),
+        write('team/kit/new.mjs', 'x'),
+        shell('touch team/kit/new.mjs || exit 7'),
+      ]),
+    );
+    const out = await attack(folder);
+    expect(out.match(/is closed to agents/g)).toHaveLength(2);
+    expect(out).toContain('"exit_code":7');
+  });
+
   test('works as it likes in folders of its own, and changes plain files next to the manifest', async () => {
     const folder = attackedProject({
       tools,

@@ -43,6 +43,36 @@ it('a question in the terminal and a review on the command line spell out what c
   expect(listed.out).not.toMatch(STEERING);
 });
 
+it('what a command prints beside "reviews approve" spells out what cannot be seen, and drops nothing', async () => {
+  // A terminal takes this for the title of its window: what stands in it is not seen.
+  const hidden = `echo ok\u001b]0;; rm -rf /srv\u0007 \u001b[8m; rm /etc/x\u001b[0m${HIDDEN}\n# plain\nrm second`;
+  const cwd = temporaryProject({
+    'agent.yml':
+      'kind: Agent\nname: worker\nmodel: scripted:./turns.yml\nimport: { tools: [builtin:shell], workflows: [./flow.yml] }\npermissions: { shell: ask, sandbox: "off" }\n',
+    'turns.yml': `turns:\n  - ${JSON.stringify(`<action id="a1" mode="sync">${JSON.stringify({ name: 'shell', parameters: { command: hidden } })}</action>`)}\n`,
+    'flow.yml':
+      'kind: Workflow\nname: flow\ninput: { type: object, properties: { q: { type: string } } }\nsteps:\n  - { name: ask, type: approval, prompt: "Deploy ${input.q}?" }\n',
+  });
+  const run = await spawned(['run', 'agent.yml', 'Go'], cwd).ended;
+  const flow = await spawned(
+    ['workflow', 'run', 'agent.yml', 'flow', '--input', JSON.stringify({ q: hidden })],
+    cwd,
+  ).ended;
+  for (const { err } of [run, flow]) {
+    expect(err).toContain('asks: ');
+    const asked = err.slice(err.indexOf('asks: '), err.indexOf('reviews approve'));
+    for (const seen of [
+      '\\u{001B}]0;; rm -rf /srv\\u{0007}',
+      '[8m; rm /etc/x',
+      '⏎ # plain ⏎ rm second',
+      '\\u{202E}',
+    ])
+      expect(asked).toContain(seen);
+    expect(asked).toMatch(/warning: Contains \d+ invisible/);
+    expect(asked).not.toMatch(RAW);
+  }
+});
+
 it('text that hides nothing is shown as it is', () => {
   const plain = 'Grüße, 世界 👍\n\tdone — "ok" \u00a0x';
   expect(visibleText(plain)).toBe(plain);

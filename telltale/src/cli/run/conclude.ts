@@ -6,7 +6,7 @@ import type { Io } from '../io.ts';
 import { namingStore } from '../session/naming-store.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
-import { harmlessLine } from '../view/harmless.ts';
+import { harmlessLine, hiddenLines, spelledOutLine } from '../view/harmless.ts';
 import { remedyLines } from '../view/remedy-lines.ts';
 import { waitingLines } from '../workflow/waiting-lines.ts';
 import type { Followed } from './follow-session.ts';
@@ -79,12 +79,13 @@ export async function conclude(
       lines.push(
         `${yellow('waiting')}: ${bold(`The session waits for ${waitsFor(lead)}.`)}`,
         ...(result.reviews ?? []).flatMap(({ review, target, what }) => [
-          `  ${harmlessLine(target)} asks: ${harmlessLine(what)}`,
+          `  ${spelledOutLine(target)} asks: ${spelledOutLine(what)}`,
+          ...hiddenLines(yellow, target, what),
           ...(storeFlag === undefined
             ? []
             : [`  ${cyan('→')} telltale reviews approve ${review}${storeFlag}   (or: reject)`]),
         ]),
-        ...(lead === undefined ? [] : waitingLines(lead.id, lead, storeFlag, { cyan })),
+        ...(lead === undefined ? [] : waitingLines(lead.id, lead, storeFlag, { cyan, yellow })),
         resume,
       );
       break;

@@ -11,7 +11,7 @@ import { isGenesis } from '../../targets/artifacts/genesis.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
-import { harmlessLine as safe } from './harmless.ts';
+import { spelledOutLine as asked, harmlessLine as safe } from './harmless.ts';
 
 type CopiedEvent = EventOf<`child.${CopiedType}`>;
 
@@ -68,7 +68,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'audit':
       return `${who(event.who)}: ${safe(event.what)}`;
     case 'review.requested':
-      return `${safe(event.review)}: ${called(event.action)}, ${safe(event.target)} asks: ${brief(event.what, room)}`;
+      return `${safe(event.review)}: ${called(event.action)}, ${asked(event.target)} asks: ${brief(asked(event.what), room)}`;
     case 'review.resolved':
       return `${safe(event.review)} ${event.answer} by ${who(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
     case 'review.voided':

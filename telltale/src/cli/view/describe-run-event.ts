@@ -5,7 +5,7 @@ import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
 import { customText, errorText, filesText, hookText, invokeText, remedy } from './describe-event.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
-import { harmlessLine as safe } from './harmless.ts';
+import { spelledOutLine as asked, harmlessLine as safe } from './harmless.ts';
 
 /** What an event of a run says, beside its type, on one line of at most `columns`; nothing in it can steer a terminal. */
 export function describeRunEvent(event: RunEvent, columns: number): string {
@@ -83,7 +83,7 @@ function said(event: RunEvent, room: number): string {
     case 'variable.changed':
       return `$${safe(event.name)} ${brief(event.from, room)} → ${brief(event.to, room)} (by ${who(event.by)})`;
     case 'review.requested':
-      return `${safe(event.review)}: ${safe(event.step)} asks${event.assignee === undefined ? '' : ` ${safe(event.assignee)}`}: ${brief(event.prompt, room)} [${event.options.map(safe).join(' / ')}]`;
+      return `${safe(event.review)}: ${safe(event.step)} asks${event.assignee === undefined ? '' : ` ${safe(event.assignee)}`}: ${brief(asked(event.prompt), room)} [${event.options.map(asked).join(' / ')}]`;
     case 'review.resolved':
       return `${safe(event.review)} ${event.answer} (${safe(event.choice)}) by ${who(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
     case 'review.voided':

@@ -1,4 +1,4 @@
-import { visibleText } from '../../kernel/visible-text.ts';
+import { invisibleWarning, visibleText } from '../../kernel/visible-text.ts';
 import { printable } from '../../manifest/printable.ts';
 
 /**
@@ -25,3 +25,19 @@ export const harmlessLine = (text: string): string =>
 
 /** Text for a person who has to see exactly what will be done: everything that hides is spelled out, line breaks are kept. */
 export const spelledOut = visibleText;
+
+/** The same on one line, beside a question: nothing of it is left out, and line breaks are marked. */
+export const spelledOutLine = (text: string): string =>
+  visibleText(text.replaceAll('\r\n', '\n'))
+    .replace(/[ \t]+/g, ' ')
+    .trim()
+    .replace(/ ?\n ?/g, ' ⏎ ');
+
+/** The warning below a question whose texts hide something; no line where they hide nothing. */
+export function hiddenLines(
+  yellow: (text: string) => string,
+  ...texts: readonly string[]
+): readonly string[] {
+  const warning = invisibleWarning(...texts);
+  return warning === undefined ? [] : [`  ${yellow(`warning: ${warning}`)}`];
+}

@@ -4,7 +4,7 @@ import { brief } from './brief.ts';
 import { errorText } from './describe-event.ts';
 import { SKIPPED, waitingText } from './describe-run-event.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
-import { harmlessLine } from './harmless.ts';
+import { harmlessLine, spelledOutLine } from './harmless.ts';
 import type { StateLinesOptions } from './state-lines.ts';
 import { statusLines } from './status.ts';
 import { stepLine } from './step-line.ts';
@@ -56,7 +56,7 @@ export function runStateLines(state: RunState, options: StateLinesOptions): read
     state.reviews
       .filter(({ choice }) => choice === undefined)
       .map(({ review, step, prompt, options: choices }) =>
-        brief(`${review}: ${step} asks: ${prompt} [${choices.join(' / ')}]`, columns - 2),
+        brief(spelledOutLine(`${review}: ${step} asks: ${prompt} [${choices.join(' / ')}]`), columns - 2),
       ),
   );
   return lines;

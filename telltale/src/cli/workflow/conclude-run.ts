@@ -69,7 +69,7 @@ export async function concludeRun(
       const what = waiting === undefined ? 'something' : waitingText(waiting);
       lines.push(
         `${yellow('waiting')}: ${bold(`The run waits for ${harmlessLine(what)}.`)}`,
-        ...(state === undefined ? [] : waitingLines(run, state, storeFlag, { cyan })),
+        ...(state === undefined ? [] : waitingLines(run, state, storeFlag, { cyan, yellow })),
         resume,
       );
       break;

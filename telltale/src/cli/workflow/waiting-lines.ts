@@ -1,7 +1,7 @@
 import type { ApprovalState, RunState } from '../../events/run-state.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { shellWord } from '../usage.ts';
-import { harmlessLine } from '../view/harmless.ts';
+import { harmlessLine, hiddenLines, spelledOutLine } from '../view/harmless.ts';
 import { wantedSignals } from './wanted-signals.ts';
 
 /** The questions that a run waits for, and the commands that answer it; without those where its store is gone. */
@@ -9,13 +9,14 @@ export function waitingLines(
   run: string,
   state: Pick<RunState, 'reviews' | 'steps'>,
   storeFlag: string | undefined,
-  { cyan }: Pick<Palette, 'cyan'>,
+  { cyan, yellow }: Pick<Palette, 'cyan' | 'yellow'>,
 ): readonly string[] {
   const commands = (lines: readonly string[]) =>
     storeFlag === undefined ? [] : lines.map((line) => `  ${cyan('→')} telltale ${line}`);
   return [
     ...openReviews(state).flatMap(({ review, step, prompt, options }) => [
-      `  ${harmlessLine(step)} asks: ${harmlessLine(prompt)} [${options.map(harmlessLine).join(' / ')}]`,
+      `  ${spelledOutLine(step)} asks: ${spelledOutLine(prompt)} [${options.map(spelledOutLine).join(' / ')}]`,
+      ...hiddenLines(yellow, step, prompt, ...options),
       ...commands([`reviews ${howTo(review, options)}${storeFlag}   (${otherwise(options)})`]),
     ]),
     ...commands(

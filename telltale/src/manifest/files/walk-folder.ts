@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { MANIFEST_LIMITS } from '../limits.ts';
 
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules']);
@@ -20,29 +20,66 @@ export interface Walked {
   readonly denied: readonly string[];
 }
 
-/** YAML and JSON files below a folder. Left out: node_modules, what begins with a dot, and symbolic links. */
-export async function walkFolder(folder: string, signal?: AbortSignal): Promise<Walked> {
-  const files: string[] = [];
+/** A folder that waits to be read. */
+interface Waiting {
+  readonly path: string;
+  readonly depth: number;
+  /** What part of the walk it may take: that of the folder it is in, divided by all that is there. */
+  readonly share: number;
+}
+
+/**
+ * YAML and JSON files below a folder. Left out: node_modules, what begins with a dot, and symbolic links. Folders among
+ * few others come first, so that one folder full of files, which an agent may have made, hides no other one.
+ */
+export async function walkFolder(
+  folder: string,
+  signal?: AbortSignal,
+  limit: number = MANIFEST_LIMITS.walkEntries,
+): Promise<Walked> {
+  const found: { readonly path: string; readonly files: readonly string[] }[] = [];
   const denied: string[] = [];
-  const waiting: { readonly path: string; readonly depth: number }[] = [{ path: folder, depth: 0 }];
-  let seen = 0;
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    signal?.throwIfAborted();
-    const { path, depth } = next;
-    const entries: Dirent[] | undefined = await readdir(path, { withFileTypes: true }).catch(() => undefined);
-    if (entries === undefined) {
-      denied.push(path);
-      continue;
+  let waiting: readonly Waiting[] = [{ path: folder, depth: 0, share: 1 }];
+  let left = limit;
+  let cut = false;
+  while (waiting.length > 0) {
+    const least = waiting.reduce((most, { share }) => Math.max(most, share), 0) / 2;
+    const next = waiting.filter(({ share }) => share > least);
+    const later: Waiting[] = waiting.filter(({ share }) => share <= least);
+    for (const { path, depth, share } of next) {
+      signal?.throwIfAborted();
+      const entries: Dirent[] | undefined = await readdir(path, { withFileTypes: true }).catch(
+        () => undefined,
+      );
+      if (entries === undefined) {
+        denied.push(path);
+        continue;
+      }
+      if (entries.length > left) {
+        cut = true;
+        continue;
+      }
+      left -= entries.length;
+      const shown = entries.filter(({ name }) => !name.startsWith('.') && !SKIPPED.has(name));
+      const files = shown.filter((entry) => entry.isFile() && MANIFEST_FILE.test(entry.name));
+      found.push({ path, files: files.map(({ name }) => name).sort() });
+      if (depth === MANIFEST_LIMITS.walkDepth) continue;
+      for (const entry of shown)
+        if (entry.isDirectory())
+          later.push({ path: join(path, entry.name), depth: depth + 1, share: share / entries.length });
     }
-    seen += entries.length;
-    if (seen > MANIFEST_LIMITS.walkEntries) return { files, cut: true, denied };
-    const shown = entries.filter(({ name }) => !name.startsWith('.') && !SKIPPED.has(name));
-    shown.sort((a, b) => (a.name < b.name ? -1 : 1));
-    for (const entry of shown)
-      if (entry.isFile() && MANIFEST_FILE.test(entry.name)) files.push(join(path, entry.name));
-    if (depth === MANIFEST_LIMITS.walkDepth) continue;
-    for (const entry of shown.reverse())
-      if (entry.isDirectory()) waiting.push({ path: join(path, entry.name), depth: depth + 1 });
+    waiting = later;
   }
-  return { files, cut: false, denied };
+  found.sort((one, other) => compareFolders(one.path, other.path));
+  const files = found.flatMap(({ path, files: names }) => names.map((name) => join(path, name)));
+  return { files, cut, denied };
+}
+
+/** A folder before those in it, and these by their names. */
+function compareFolders(one: string, other: string): number {
+  const [left, right] = [one.split(sep), other.split(sep)];
+  const at = left.findIndex((name, index) => name !== right[index]);
+  if (at === -1) return left.length - right.length;
+  const [name = '', against] = [left[at], right[at]];
+  return against === undefined || name > against ? 1 : -1;
 }

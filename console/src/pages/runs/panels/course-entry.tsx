@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import type { RunEvent } from '../../../../../telltale/src/events/run-event.ts';
 import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
+import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatClock } from '../../../format/format-time.ts';
 import { cx } from '../../../ui/class-names.ts';
@@ -112,7 +113,8 @@ function Told({ event }: { readonly event: RunEvent }) {
     case 'review.requested':
       return (
         <>
-          A person was asked: <span className="whitespace-pre-wrap text-ink-soft">{event.prompt}</span>{' '}
+          A person was asked:{' '}
+          <span className="whitespace-pre-wrap text-ink-soft">{visibleText(event.prompt)}</span>{' '}
           <Link href={`/reviews/${encodeURIComponent(event.review)}`} className="text-accent underline">
             the review
           </Link>

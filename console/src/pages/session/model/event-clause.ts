@@ -1,6 +1,7 @@
 import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
 import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
 import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
+import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
 import { childClause } from './child-clause.ts';
@@ -53,7 +54,7 @@ export function eventClause(event: SessionEvent): string {
     case 'audit':
       return `${identityText(event.who)}: ${event.what}`;
     case 'review.requested':
-      return `a person was asked about ${event.target} (${event.action}): ${brief(event.what)}`;
+      return visibleText(`a person was asked about ${event.target} (${event.action}): ${brief(event.what)}`);
     case 'review.resolved':
       return `the review ${event.review} was ${event.answer} by ${identityText(event.by)}${noteOf(event.note)}`;
     case 'review.voided':

@@ -1,4 +1,5 @@
 import type { ActionStatus } from '../../../../../telltale/src/events/action.ts';
+import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatCost, plural } from '../../../format/format-number.ts';
 import { type Moment, type Phase, type PhaseKind, phasesAt, statusAt } from './action-phases.ts';
@@ -83,7 +84,7 @@ function actionFacts(row: ActionRow, { moment, start, actionOf }: FactSources): 
   if (needs.length > 0) lines.push(['Needs', needs.join(', ')]);
   const end = row.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;
   const input = row.attempts.at(-1)?.input ?? action.parameters;
-  if (Object.keys(input).length > 0) lines.push(['With', brief(input, 140)]);
+  if (Object.keys(input).length > 0) lines.push(['With', visibleText(brief(input, 140))]);
   if (end?.error !== undefined) lines.push(['Error', end.error.message]);
   if (end?.reason !== undefined) lines.push(['Because', end.reason]);
   if (end?.output !== undefined) lines.push(['Result', brief(end.output, 140)]);

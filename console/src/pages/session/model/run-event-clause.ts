@@ -1,5 +1,6 @@
 import type { RunEvent, RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
 import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
+import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
 
@@ -74,7 +75,7 @@ export function runEventClause(event: RunEvent): string {
     case 'variable.changed':
       return `variable ${event.name} changed to ${brief(event.to)} (by ${identityText(event.by)})`;
     case 'review.requested':
-      return `a person was asked: ${quoted(event.prompt)}`;
+      return visibleText(`a person was asked: ${quoted(event.prompt)}`);
     case 'review.resolved':
       return `the review ${event.review} was answered ${event.choice} by ${identityText(event.by)}`;
     case 'review.voided':

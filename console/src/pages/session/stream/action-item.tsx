@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { ActionStatus } from '../../../../../telltale/src/events/action.ts';
+import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { cx } from '../../../ui/class-names.ts';
 import { Icon } from '../../../ui/icon.tsx';
@@ -30,7 +31,7 @@ export function ActionItem({ row, depth }: { readonly row: ActionRow; readonly d
   const [icon, ink] = LOOKS[status];
   const end = row.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;
   const progress = isLive && status === 'running' ? model.live().progress.get(row.action.id) : undefined;
-  const input = brief(row.attempts.at(-1)?.input ?? row.action.parameters, 90);
+  const input = visibleText(brief(row.attempts.at(-1)?.input ?? row.action.parameters, 90));
   const outcome =
     end?.error?.message ?? end?.reason ?? (end?.output === undefined ? '' : brief(end.output, 120));
   return (

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import type { StreamItem } from '../model/stream-items.ts';
 import { ActionItem } from './action-item.tsx';
 import { ItemFrame } from './item-frame.tsx';
@@ -47,7 +48,11 @@ export function StreamRow({ item }: { readonly item: StreamItem }): ReactNode {
       return <RunItem seq={item.seq} row={item.row} isEnd />;
     case 'review':
       return (
-        <NoteItem seq={item.seq} tone="wait" text={`A person is asked about ${item.target}: ${item.what}`} />
+        <NoteItem
+          seq={item.seq}
+          tone="wait"
+          text={visibleText(`A person is asked about ${item.target}: ${item.what}`)}
+        />
       );
     case 'note':
     case 'end':

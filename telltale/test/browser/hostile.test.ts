@@ -101,6 +101,9 @@ it('nothing that a model, a tool, a manifest or a person wrote is executed on an
     await unharmed(`action ${action}`);
     await button.click();
   }
+  await page.getByRole('tab', { name: 'Prompt' }).click();
+  await page.getByText('This is what was sent').waitFor();
+  await unharmed('prompt');
   for (const tab of [/^State/, /^Variables/, /^Feeds/, /^Workflows/, /^Events/]) {
     await page.getByRole('tab', { name: tab }).click();
     await unharmed(`tab ${tab}`);

@@ -3,12 +3,13 @@ import { ownLead } from './model/own-lead.ts';
 import { EventPanel } from './panels/event-panel.tsx';
 import { EventsPanel } from './panels/events-panel.tsx';
 import { FeedsPanel } from './panels/feeds-panel.tsx';
+import { PromptPanel } from './panels/prompt-panel.tsx';
 import { StatePanel } from './panels/state-panel.tsx';
 import { VariablesPanel } from './panels/variables-panel.tsx';
 import { WorkflowsPanel } from './panels/workflows-panel.tsx';
 import { useSessionView } from './session-view.ts';
 
-export type PanelId = 'event' | 'state' | 'variables' | 'feeds' | 'workflows' | 'events';
+export type PanelId = 'event' | 'state' | 'variables' | 'feeds' | 'workflows' | 'prompt' | 'events';
 
 /** On a narrow screen the two large parts are tabs, too. */
 export type TabId = PanelId | 'stream' | 'waterfall';
@@ -30,6 +31,7 @@ export function usePanelTabs(): readonly PanelTab[] {
     { id: 'variables', label: 'Variables', count: variables.size },
     { id: 'feeds', label: 'Feeds', count: feeds.size },
     { id: 'workflows', label: 'Workflows', count: setOff + (ownLead(state) === undefined ? 0 : 1) },
+    { id: 'prompt', label: 'Prompt' },
     { id: 'events', label: 'Events', count: moment.seq },
     { id: 'event', label: selected === undefined ? 'Event' : `Event ${selected}` },
   ];
@@ -47,6 +49,8 @@ export function PanelOf({ id }: { readonly id: PanelId }): ReactNode {
       return <FeedsPanel />;
     case 'workflows':
       return <WorkflowsPanel />;
+    case 'prompt':
+      return <PromptPanel />;
     case 'events':
       return <EventsPanel />;
   }

@@ -83,8 +83,10 @@ export const variableValues = ({ variables }: Pick<SessionState, 'variables'>): 
 const CUT_OFF: ReadonlySet<string> = new Set(['truncated', 'buffer_full', 'turn_too_long']);
 
 /** A response may still follow, once it is decided whether it is final: it sets both counts back. */
-export function endTurn(state: SessionState, { finish }: EventOf<'turn.completed'>): void {
+export function endTurn(state: SessionState, { finish, usage }: EventOf<'turn.completed'>): void {
   state.turnOpen = false;
+  delete state.exceeded;
+  if (usage.estimated !== true) count(state, usage.input);
   if (finish === 'length' || state.news.faults.some(({ code }) => CUT_OFF.has(code))) state.news.short = true;
   state.asked = { turn: state.asked.turn + 1, said: 0 };
   settleGroups(state);
@@ -112,6 +114,16 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
     state.asked = { turn: state.asked.turn + 1, said: 0 };
   }
   if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
+  const { exceeded } = event;
+  if (exceeded === undefined) return;
+  state.exceeded = (state.exceeded ?? 0) + 1;
+  state.window = Math.min(exceeded.window, state.window ?? exceeded.window);
+  count(state, exceeded.tokens);
+}
+
+function count(state: SessionState, input: number): void {
+  const { promptTokens: estimated } = state;
+  if (estimated !== undefined && estimated > 0 && input > 0) state.counted = { estimated, input };
 }
 
 export function hear(state: SessionState, { text, parts }: EventOf<'model.output'>): void {

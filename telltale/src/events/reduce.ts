@@ -65,7 +65,11 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       end(state, 'cancelled');
       break;
     case 'session.resumed':
-      if (event.manifest !== undefined) state.manifest = event.manifest;
+      if (event.manifest !== undefined) {
+        state.manifest = event.manifest;
+        // What the model can read may be set anew.
+        delete state.window;
+      }
       if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
       if (event.budget !== undefined) grant(state, event.budget);
       if (event.chat === true) becomeChat(state);
@@ -79,6 +83,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'turn.started':
       beginTurn(state, event.turn);
+      state.promptTokens = event.prompt.tokens;
       if (state.task !== undefined) countBarren(state.task);
       break;
     case 'turn.completed':

@@ -90,6 +90,14 @@ export interface SessionState {
   turnOpen: boolean;
   /** Whether its request failed before the first character: it is made again. */
   again?: true;
+  /** Requests in a row that were refused because the prompt did not fit. */
+  exceeded?: number;
+  /** The tokens that the model can read, where it turned out to be less than was known of it. */
+  window?: number;
+  /** What the request in hand was estimated at. */
+  promptTokens?: number;
+  /** The last request of which the provider told the size: what it said, and what had been estimated. */
+  counted?: Counted;
   /** The turns since the last compaction. */
   turns: readonly TurnRecord[];
   news: News;
@@ -148,6 +156,12 @@ export interface SessionState {
   variableUpdates: number;
   /** The last response, whether or not it was final. */
   response?: { readonly text: string; readonly final: boolean; readonly turn: number };
+}
+
+/** Tokens of a request as its provider counted them, against what was estimated before. */
+export interface Counted {
+  readonly estimated: number;
+  readonly input: number;
 }
 
 /** What `agent.actions_executed` goes back to. */

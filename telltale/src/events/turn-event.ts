@@ -40,6 +40,8 @@ export type TurnEventBody =
       readonly retry_in?: number;
       /** It failed before its first character: the same request is made again, as the same turn. */
       readonly again?: true;
+      /** The prompt did not fit: the tokens that the model can read, and what the prompt came to at the least. */
+      readonly exceeded?: { readonly window: number; readonly tokens: number };
       /** Only in logs of earlier versions: how many characters of what it said the model was shown, where not all. */
       readonly kept?: number;
       /** The `<parallel>`s that it broke off in: they do not succeed. */

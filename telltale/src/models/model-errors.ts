@@ -71,6 +71,11 @@ export const modelFailed = (
   options: ModelFailedOptions = {},
 ): RuntimeError<ModelFailure> => new RuntimeError(code, what, { ...FAILURES[code], ...options });
 
+export const firstTokenLate = (id: string, ms: number) =>
+  modelFailed('model_timeout', `${id}: no word of an answer came within ${ms / 1000} s.`, {
+    hint: 'The provider is slow or hangs, or the model thinks for long before it says anything: then allow it more with "limits: { first_token: 20m }".',
+  });
+
 /**
  * What a model's stream resolved to, if that says how it ended: a Model of somebody's own may be no TypeScript. Figures
  * that are none count as not given: added up, they would put an end to every limit.

@@ -1,3 +1,4 @@
+import { knownContextWindow } from './context-windows.ts';
 import type { Model } from './model.ts';
 import { modelFacts } from './prices.ts';
 import { fromLanguageModel } from './providers/from-language-model.ts';
@@ -49,8 +50,10 @@ function wrapped(model: LanguageModel): Model {
   // "openai.responses" is of "openai", as in "openai/gpt-5".
   const id = `${model.provider.split('.')[0] ?? model.provider}/${model.modelId}`.replaceAll(/\s/g, '_');
   const isResponses = /^(?:openai|azure).*\.responses$/.test(model.provider);
+  const contextWindow = knownContextWindow(id);
   return fromLanguageModel(model, {
     ...modelFacts(id),
+    ...(contextWindow === undefined ? {} : { contextWindow }),
     id,
     ...(isResponses ? { providerOptions: NOT_STORED } : {}),
   });

@@ -42,6 +42,8 @@ export interface ModelRequest {
   readonly said?: number;
   readonly signal: AbortSignal;
   readonly maxOutputTokens?: number;
+  /** How long the first word may take, where the caller has a limit for it. */
+  readonly firstTokenMs?: number;
   /** What the model may call natively, in the dialects `tools` and `step`; the same in every turn of a session. */
   readonly tools?: readonly ModelTool[];
   /** The tool that it must call, exactly once; without it, it is free to call any, or none. */

@@ -1,9 +1,8 @@
 import type { ModelPrice, ModelUsage } from './model.ts';
 
-/** What is known of a model: dollars for a million tokens, and how many tokens it can read. */
+/** What is known of a model: dollars for a million tokens. */
 export interface ModelFacts {
   readonly price: ModelPrice;
-  readonly contextWindow?: number;
 }
 
 const PER_MILLION = 1_000_000;
@@ -11,18 +10,10 @@ const PER_MILLION = 1_000_000;
 /** Writing to Anthropic's cache for five minutes costs a quarter more than input. */
 const claude = (input: number, output: number, cached: number): ModelFacts => ({
   price: { input, output, cached, written: input * 1.25 },
-  contextWindow: 200_000,
 });
-const known = (input: number, output: number, cached: number, contextWindow?: number): ModelFacts => ({
+const known = (input: number, output: number, cached: number): ModelFacts => ({
   price: { input, output, cached },
-  ...(contextWindow === undefined ? {} : { contextWindow }),
 });
-
-const GPT_4O = 128_000;
-const GPT_4_1 = 1_047_576;
-/** Of 400,000 tokens 128,000 are kept for the answer. */
-const GPT_5 = 272_000;
-const GEMINI = 1_048_576;
 
 /** By `provider/model`, without dates: list prices of October 2026, of which long prompts may cost more. */
 const FACTS: ReadonlyMap<string, ModelFacts> = new Map([
@@ -50,24 +41,24 @@ const FACTS: ReadonlyMap<string, ModelFacts> = new Map([
   ['openai/gpt-5.5', known(5, 30, 0.5)],
   ['openai/gpt-5.4', known(2.5, 15, 0.25)],
   ['openai/gpt-5.4-mini', known(0.75, 4.5, 0.075)],
-  ['openai/gpt-5.2', known(1.75, 14, 0.175, GPT_5)],
-  ['openai/gpt-5.1', known(1.25, 10, 0.125, GPT_5)],
-  ['openai/gpt-5', known(1.25, 10, 0.125, GPT_5)],
-  ['openai/gpt-5-codex', known(1.25, 10, 0.125, GPT_5)],
-  ['openai/gpt-5-mini', known(0.25, 2, 0.025, GPT_5)],
-  ['openai/gpt-5-nano', known(0.05, 0.4, 0.005, GPT_5)],
-  ['openai/gpt-4.1', known(2, 8, 0.5, GPT_4_1)],
-  ['openai/gpt-4.1-mini', known(0.4, 1.6, 0.1, GPT_4_1)],
-  ['openai/gpt-4.1-nano', known(0.1, 0.4, 0.025, GPT_4_1)],
-  ['openai/gpt-4o', known(2.5, 10, 1.25, GPT_4O)],
-  ['openai/gpt-4o-mini', known(0.15, 0.6, 0.075, GPT_4O)],
-  ['google/gemini-3.5-flash', known(1.5, 9, 0.15, GEMINI)],
-  ['google/gemini-3.1-pro', known(2, 12, 0.2, GEMINI)],
-  ['google/gemini-3-pro', known(2, 12, 0.2, GEMINI)],
-  ['google/gemini-3-flash', known(0.5, 3, 0.05, GEMINI)],
-  ['google/gemini-2.5-pro', known(1.25, 10, 0.125, GEMINI)],
-  ['google/gemini-2.5-flash', known(0.3, 2.5, 0.03, GEMINI)],
-  ['google/gemini-2.5-flash-lite', known(0.1, 0.4, 0.01, GEMINI)],
+  ['openai/gpt-5.2', known(1.75, 14, 0.175)],
+  ['openai/gpt-5.1', known(1.25, 10, 0.125)],
+  ['openai/gpt-5', known(1.25, 10, 0.125)],
+  ['openai/gpt-5-codex', known(1.25, 10, 0.125)],
+  ['openai/gpt-5-mini', known(0.25, 2, 0.025)],
+  ['openai/gpt-5-nano', known(0.05, 0.4, 0.005)],
+  ['openai/gpt-4.1', known(2, 8, 0.5)],
+  ['openai/gpt-4.1-mini', known(0.4, 1.6, 0.1)],
+  ['openai/gpt-4.1-nano', known(0.1, 0.4, 0.025)],
+  ['openai/gpt-4o', known(2.5, 10, 1.25)],
+  ['openai/gpt-4o-mini', known(0.15, 0.6, 0.075)],
+  ['google/gemini-3.5-flash', known(1.5, 9, 0.15)],
+  ['google/gemini-3.1-pro', known(2, 12, 0.2)],
+  ['google/gemini-3-pro', known(2, 12, 0.2)],
+  ['google/gemini-3-flash', known(0.5, 3, 0.05)],
+  ['google/gemini-2.5-pro', known(1.25, 10, 0.125)],
+  ['google/gemini-2.5-flash', known(0.3, 2.5, 0.03)],
+  ['google/gemini-2.5-flash-lite', known(0.1, 0.4, 0.01)],
 ]);
 
 /** What stands behind a model's name without making it another model: a date, a number of a preview. */

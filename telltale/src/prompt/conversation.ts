@@ -8,10 +8,12 @@ import { answerCalls } from './calls/answer-calls.ts';
 import { type AssistantMessage, assistantMessage } from './calls/assistant-text.ts';
 import { readTurnCalls } from './calls/read-turn-calls.ts';
 import { saidBefore } from './calls/said-before.ts';
+import { RESULTS_AT_ONCE } from './limits.ts';
 import { type Opening, TOKENS_PER_MESSAGE } from './opening.ts';
+import { resultCharsIn } from './part-limits.ts';
 import type { Prompt, PromptMessage } from './prompt.ts';
 import { messageHash } from './prompt-hash.ts';
-import { renderBlock, renderNews, type Told } from './render-block.ts';
+import { type BlockStyle, renderBlock, renderNews, type Told } from './render-block.ts';
 import type { ResultRoom } from './render-results.ts';
 import { renderSummary } from './render-summary.ts';
 
@@ -19,6 +21,8 @@ import { renderSummary } from './render-summary.ts';
 export interface Conversation {
   /** The prompt of the last turn; undefined before the first. */
   prompt(): Prompt | undefined;
+  /** Tokens of what stands in front of the conversation, about. */
+  systemTokens(): number;
   /**
    * Call it once before each `turn.started`, and only then: adds what the model said in the last turn and one block
    * with the news, at a cost that depends on these alone.
@@ -36,6 +40,7 @@ export interface Conversation {
 
 interface OwnConversation extends Conversation {
   readonly opening: Opening;
+  style: BlockStyle;
   messages: readonly PromptMessage[];
   chars: number;
   tokens: number;
@@ -48,13 +53,14 @@ interface OwnConversation extends Conversation {
   ids: Set<string> | undefined;
 }
 
-const METHODS = { prompt, extend, rebuild, end };
+const METHODS = { prompt, systemTokens, extend, rebuild, end };
 
 export const createConversation = (opening: Opening): Conversation =>
   withMethods<OwnConversation, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
     ...{
       opening,
+      style: styleIn(opening.style, opening.contextWindow),
       messages: NONE,
       chars: opening.system.length,
       tokens: opening.systemTokens,
@@ -68,6 +74,16 @@ export const createConversation = (opening: Opening): Conversation =>
 
 function prompt(this: OwnConversation): Prompt | undefined {
   return this.last;
+}
+
+function systemTokens(this: OwnConversation): number {
+  return this.opening.systemTokens;
+}
+
+/** The style as it is, unless the window has less room for results than usual. */
+function styleIn(style: BlockStyle, contextWindow: number): BlockStyle {
+  const resultChars = resultCharsIn(contextWindow);
+  return resultChars < style.maxResult * RESULTS_AT_ONCE ? { ...style, resultChars } : style;
 }
 
 function extend(this: OwnConversation, state: SessionState): Prompt {
@@ -84,6 +100,8 @@ function rebuild(
   told?: (turn: number, prompt: Prompt) => void,
 ): Prompt | undefined {
   const { system, systemTokens, calls, hash } = this.opening;
+  const { style, contextWindow } = this.opening;
+  this.style = styleIn(style, Math.min(contextWindow, state.window ?? contextWindow));
   this.messages = NONE;
   this.chars = system.length;
   this.tokens = systemTokens;
@@ -112,7 +130,8 @@ function goOn(
   turn: number,
   told: Told,
 ): Prompt {
-  const { calls, style } = conversation.opening;
+  const { style } = conversation;
+  const { calls } = conversation.opening;
   const record = state.turns[index];
   if (record === undefined) return ask(conversation, state, turn, told, undefined);
   if (calls === undefined) {
@@ -147,7 +166,8 @@ function ask(
   told: Told,
   room: ResultRoom | undefined,
 ): Prompt {
-  const { system, style } = conversation.opening;
+  const { style } = conversation;
+  const { system } = conversation.opening;
   const isFirst = conversation.messages.length === 0;
   const first = isFirst && state.compaction !== undefined ? 'again' : isFirst;
   // Behind the answers to calls nothing has to be said.

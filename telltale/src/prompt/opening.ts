@@ -22,6 +22,8 @@ export interface ConversationOptions {
   readonly seal?: string | undefined;
   /** Where the model calls tools natively. */
   readonly calls?: CallStyle | undefined;
+  /** Tokens that the model can read. */
+  readonly contextWindow?: number | undefined;
   /** Where the manifest cuts parts of the prompt. */
   readonly parts?: PartLimits | undefined;
   /** What it can call so: a provider puts them before the conversation. */
@@ -42,6 +44,7 @@ export interface Opening {
   /** Of the system prompt and of the tools. */
   readonly systemTokens: number;
   readonly style: BlockStyle;
+  readonly contextWindow: number;
   readonly calls: CallStyle | undefined;
 }
 
@@ -56,6 +59,7 @@ export const openingOf = ({
   tools = NONE,
   options = NO_OPTIONS,
   parts,
+  contextWindow = Number.POSITIVE_INFINITY,
 }: ConversationOptions): Opening => ({
   system,
   systemParts,
@@ -67,5 +71,6 @@ export const openingOf = ({
     (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))) +
     TOKENS_PER_MESSAGE,
   style: blockStyle(agent, seal, parts),
+  contextWindow,
   calls,
 });

@@ -18,7 +18,16 @@ export interface Fitting {
   readonly maxResult: number;
   /** Where the manifest cuts parts of the block. */
   readonly parts?: PartLimits | undefined;
+  /** Characters of all results of one block, where the model's window has room for fewer than usual. */
+  readonly resultChars?: number | undefined;
 }
+
+/** Of a small window, the results of one turn may have so many characters for each token. */
+const RESULT_CHARS_A_TOKEN = 1.1;
+
+/** What the results of one block may have where the model can read so many tokens. */
+export const resultCharsIn = (contextWindow: number): number =>
+  Math.floor(contextWindow * RESULT_CHARS_A_TOKEN);
 
 /** About what a token is in plain text: where to begin. */
 const CHARACTERS_A_TOKEN = 4;
@@ -28,12 +37,12 @@ const SLACK = 0.9;
 
 /** What `make` makes of as many characters as the results may take, tried with fewer until their tokens fit. */
 export function fitted<T>(
-  { parts, maxResult }: Fitting,
+  { parts, maxResult, resultChars = Number.POSITIVE_INFINITY }: Fitting,
   make: (chars: number) => T,
   textOf: (made: T) => string,
 ): T {
   const max = parts?.maxTokens.results;
-  const room = maxResult * RESULTS_AT_ONCE;
+  const room = Math.min(maxResult * RESULTS_AT_ONCE, resultChars);
   if (parts === undefined || max === undefined) return make(room);
   let chars = Math.min(room, max * CHARACTERS_A_TOKEN);
   for (let left = MAX_TRIES; ; left--) {

@@ -2,15 +2,29 @@ import { LLM_USAGE } from '../events/reduce.ts';
 import type { Usage } from '../events/turn-event.ts';
 import { shownTokens } from '../feeds/limits.ts';
 import { estimateTokens, weighTokens } from '../kernel/estimate-tokens.ts';
-import { toRuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { DEFAULT_CONTEXT_WINDOW } from '../models/context-windows.ts';
 import type { Model, ModelSink } from '../models/model.ts';
-import { blockTokens, type CompactionPlan, planCompaction, whenToCompact } from '../prompt/compaction.ts';
+import {
+  blockTokens,
+  type CompactionOptions,
+  type CompactionPlan,
+  KEEP_TURNS,
+  MAX_SUMMARISED,
+  planCompaction,
+  whenToCompact,
+} from '../prompt/compaction.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import { fitSummary } from '../prompt/fit-summary.ts';
+import type { Prompt } from '../prompt/prompt.ts';
 import type { SessionContext } from './context.ts';
+import { contextWindowOf, promptTokens, tokensPerEstimated } from './context-window.ts';
 import { costWith, estimateUsage } from './cost.ts';
 import { streamModel } from './stream-model.ts';
 
+/** The part of a window that old turns may take in front of the model that sums them up. */
+const SUMMARISED_SHARE = 0.6;
+const CHARACTERS_A_TOKEN = 4;
 /** Characters of a summary; a model that goes on beyond them is cut off. */
 const MAX_SUMMARY_CHARS = 32_768;
 
@@ -22,31 +36,84 @@ export function compactIfNeeded(
   context: SessionContext,
   conversation: Conversation,
 ): Promise<void> | undefined {
-  const { model, state } = context;
-  const { contextWindow } = model;
-  if (contextWindow === undefined) return undefined;
-  // The coming prompt also holds what the model said last, and one block of results.
-  const said = estimateTokens(state.turns.at(-1)?.output ?? '');
-  const promptTokens = (conversation.prompt()?.tokens ?? 0) + said + blockTokens(contextWindow);
-  if (!whenToCompact({ promptTokens, contextWindow })) return undefined;
-  return compact(context, conversation, contextWindow);
+  const { state } = context;
+  const contextWindow = contextWindowOf(context);
+  // The coming prompt also holds what the model said last, what people said since, and one block of results.
+  let estimated = (conversation.prompt()?.tokens ?? 0) + estimateTokens(state.turns.at(-1)?.output ?? '');
+  for (const { text } of state.news.messages) estimated += estimateTokens(text);
+  const coming = promptTokens(state, estimated) + blockTokens(contextWindow);
+  const isNeeded = state.exceeded !== undefined || whenToCompact({ promptTokens: coming, contextWindow });
+  if (!isNeeded) return undefined;
+  // Where all that is there would stay by estimate, and the provider counts too much of it, some of it goes.
+  return compact(context, conversation, coming > contextWindow ? KEPT_WHEN_FULL : KEPT);
+}
+
+const KEPT = [{ least: 0, most: KEEP_TURNS }];
+const KEPT_WHEN_FULL = [...KEPT, { least: 0, most: 1 }, { least: 0, most: 0 }];
+
+/** What a prompt that was refused keeps of the turns before: less, if that is still too much. */
+const KEPT_WHEN_REFUSED = [
+  { least: 1, most: KEEP_TURNS },
+  { least: 1, most: 1 },
+];
+
+/**
+ * The provider has refused the prompt of the turn in hand as too long: compacts what stands before it. Whether that has
+ * made it shorter, so that it can be sent again.
+ */
+export async function compactRefused(context: SessionContext, conversation: Conversation): Promise<boolean> {
+  const { state, stop } = context;
+  const before = conversation.prompt()?.tokens ?? 0;
+  let now = before;
+  for (const keep of KEPT_WHEN_REFUSED.slice((state.exceeded ?? 1) - 1)) {
+    await compact(context, conversation, [keep]);
+    if (stop.reason !== undefined) return false;
+    // Also where nothing was compacted: in a window that is smaller than was known, results have less room.
+    now = conversation.rebuild(state)?.tokens ?? 0;
+    if (now < before && promptTokens(state, now) <= contextWindowOf(context)) break;
+  }
+  return now < before;
+}
+
+/** Beyond this part of the window a prompt is not sent at all: what was only estimated may be off by so much. */
+const SURELY_TOO_LONG = { counted: 1.05, estimated: 1.25 };
+
+/** Whether the prompt is far too long for a window that is known: then nobody is asked. */
+export function isTooLong({ model, state }: SessionContext, { tokens }: Prompt): boolean {
+  if (model.contextWindow === undefined && state.window === undefined) return false;
+  const slack = state.counted === undefined ? SURELY_TOO_LONG.estimated : SURELY_TOO_LONG.counted;
+  return promptTokens(state, tokens) > contextWindowOf({ model, state }) * slack;
+}
+
+/** The prompt of the coming turn once more, with all turns before it compacted. */
+export async function extendAnew(context: SessionContext, conversation: Conversation): Promise<Prompt> {
+  conversation.rebuild(context.state);
+  await compact(context, conversation, [{ least: 0, most: 0 }]);
+  return conversation.extend(context.state);
 }
 
 async function compact(
   context: SessionContext,
   conversation: Conversation,
-  contextWindow: number,
+  kept: readonly NonNullable<CompactionOptions['keep']>[],
 ): Promise<void> {
   const { state, log, manifest } = context;
-  const plan = planCompaction(state, {
+  const contextWindow = contextWindowOf(context);
+  const model = await summariser(context).catch(toRuntimeError);
+  const options = {
     agent: manifest,
     seal: state.seal,
     parts: context.edges.prepared.parts,
-    contextWindow,
-    systemTokens: estimateTokens(conversation.prompt()?.system ?? ''),
-  });
+    contextWindow: contextWindow / tokensPerEstimated(state),
+    systemTokens: conversation.systemTokens(),
+    ...(model === undefined || model instanceof RuntimeError
+      ? {}
+      : { maxChars: Math.min(MAX_SUMMARISED, readableChars(context, model)) }),
+  };
+  let plan: CompactionPlan | undefined;
+  for (const keep of kept) plan ??= planCompaction(state, { ...options, keep });
   if (plan === undefined) return;
-  const written = await writeSummary(context, plan);
+  const written = await writeSummary(context, plan, model);
   if (context.stop.reason !== undefined) return payFor(context, written);
   const feeds = state.feeds.size === 0 ? {} : { feed_tokens: shownTokens(contextWindow) };
   log.append(
@@ -69,15 +136,26 @@ interface Written {
   readonly cost_usd?: number;
 }
 
-async function writeSummary(context: SessionContext, plan: CompactionPlan): Promise<Written> {
+/** What the model that writes the summary can read, in characters, with room for what is asked and the answer. */
+function readableChars(context: SessionContext, model: Model): number {
+  const window =
+    model === context.model ? contextWindowOf(context) : (model.contextWindow ?? DEFAULT_CONTEXT_WINDOW);
+  return Math.floor((window / tokensPerEstimated(context.state)) * SUMMARISED_SHARE * CHARACTERS_A_TOKEN);
+}
+
+async function writeSummary(
+  context: SessionContext,
+  plan: CompactionPlan,
+  model: Model | RuntimeError | undefined,
+): Promise<Written> {
   const { plainSummary, isTight } = plan;
   if (isTight) {
     tellTight(context);
     return { summary: plainSummary };
   }
+  if (model instanceof RuntimeError) noteFailure(context, model);
+  if (model === undefined || model instanceof RuntimeError) return { summary: plainSummary };
   try {
-    const model = await summariser(context);
-    if (model === undefined) return { summary: plainSummary };
     const { summary, usage, problem } = await askSummary(context, model, plan);
     if (problem !== undefined && context.stop.reason === undefined) noteFailure(context, problem);
     const isWritten = problem === undefined && /\S/.test(summary);
@@ -95,7 +173,7 @@ async function writeSummary(context: SessionContext, plan: CompactionPlan): Prom
 function tellTight(context: SessionContext): void {
   const { log, state, model } = context;
   if (state.compaction !== undefined) return;
-  const what = `The context window of ${model.id} (${model.contextWindow} tokens) has hardly room for more than the system prompt: nearly every turn is summed up, by a script. Shorten the instructions, offer fewer tools, or take a model with a larger window.`;
+  const what = `The context window of ${model.id} (${contextWindowOf(context)} tokens) has hardly room for more than the system prompt: nearly every turn is summed up, by a script. Shorten the instructions, offer fewer tools, or take a model with a larger window.`;
   log.append({ type: 'audit', who: 'runtime', what }, context.sessionOrigin());
 }
 

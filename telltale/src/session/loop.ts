@@ -4,8 +4,9 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import type { Prompt } from '../prompt/prompt.ts';
-import { compactIfNeeded } from './compact.ts';
+import { compactIfNeeded, compactRefused, extendAnew, isTooLong } from './compact.ts';
 import type { SessionContext } from './context.ts';
+import { contextTooSmall } from './context-window.ts';
 import { giveWay } from './guide/give-way.ts';
 import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import { reachedLimit } from './limits.ts';
@@ -80,7 +81,7 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
       if (acting !== undefined) await acting;
       const finishing = finish(hearing, prompt);
       const next = finishing instanceof Promise ? await finishing : finishing;
-      if (next.kind === 'failed') return owner.ended(next);
+      if (next.kind === 'failed') return owner.ended(explained(loop, next));
       if (next.kind !== 'again') {
         if (state.failing !== undefined) return owner.ended(await untilStopped(context));
         const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
@@ -115,6 +116,11 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
     }
     charge(context);
     loop.prompt = conversation.extend(state);
+    if (isTooLong(context, loop.prompt)) {
+      if (state.turns.length > 0) loop.prompt = await extendAnew(context, conversation);
+      if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
+      if (isTooLong(context, loop.prompt)) return owner.ended(tooLong(loop, loop.prompt));
+    }
     loop.hearing = openTurn(context, loop.prompt, previous, hearing);
     listen(loop.hearing, loop.prompt, loop);
   } catch (thrown) {
@@ -132,10 +138,28 @@ async function askAgain(loop: Loop): Promise<void> {
   if (context.state.failing !== undefined) return owner.ended(await untilStopped(context));
   const limit = limitOf(context);
   if (limit !== undefined) return owner.ended({ kind: 'failed', error: limit });
+  if (context.state.exceeded !== undefined) {
+    const isShorter = await compactRefused(context, conversation);
+    if (context.stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
+    const refused = conversation.prompt();
+    if (!isShorter && refused !== undefined) return owner.ended(tooLong(loop, refused));
+  }
   const prompt = conversation.prompt() ?? conversation.extend(context.state);
   loop.prompt = prompt;
   loop.hearing = openTurn(context, prompt, prompt, loop.hearing);
   listen(loop.hearing, prompt, loop);
+}
+
+/** Of a prompt that the provider refuses as too long, the session says what it holds and what can be done. */
+const explained = (loop: Loop, failed: Failed): Failed =>
+  failed.error.code === 'model_context_exceeded' && loop.prompt !== undefined
+    ? tooLong(loop, loop.prompt, failed.error)
+    : failed;
+
+function tooLong({ context, conversation, hearing }: Loop, prompt: Prompt, refused?: RuntimeError): Failed {
+  const ended = hearing?.streamed?.ended;
+  const words = refused ?? (ended?.ok === false ? ended.error : undefined);
+  return { kind: 'failed', error: contextTooSmall(context, prompt, conversation.systemTokens(), words) };
 }
 
 /** Apart: with a function inside, each call of the one above would make a context for it. */

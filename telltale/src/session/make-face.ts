@@ -26,6 +26,7 @@ export function makeFace(
   internal: readonly InternalAction[],
   parts: PartLimits | undefined,
   led: boolean,
+  contextWindow?: number,
 ): Face {
   // In `step` a field of the one tool completes a step.
   const callable =
@@ -48,6 +49,7 @@ export function makeFace(
       agent: manifest,
       seal,
       parts,
+      contextWindow,
       calls: calls?.style,
       tools: calls?.request.tools,
       options: optionsOf(calls),

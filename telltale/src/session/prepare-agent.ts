@@ -5,6 +5,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { LoadTokenizer } from '../kernel/tokenizer.ts';
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
 import { once } from '../manifest/schema/once.ts';
+import { DEFAULT_CONTEXT_WINDOW } from '../models/context-windows.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
@@ -102,7 +103,8 @@ export async function prepareAgent(
     const reference = manifest.models[ref] ?? ref;
     return code?.models.get(reference) ?? openModel(reference, { env, folder, clock });
   };
-  const model = typeof named === 'string' ? await open(named) : named;
+  const model = withWindow(typeof named === 'string' ? await open(named) : named, manifest.context_window);
+  const { contextWindow = DEFAULT_CONTEXT_WINDOW } = model;
   const fast = manifest.models.fast;
   const agents = family.callableBy(agent);
   const workflows = workflowsOf(agent);
@@ -148,8 +150,8 @@ export async function prepareAgent(
     ...{ kind: 'internal' as const, name, parameters },
   }));
   const over = (table: AgentTargets): PreparedAgent => {
-    const plain = makeFace(manifest, table.all, allowed, parts, false);
-    const led = once(() => makeFace(manifest, table.all, [...allowed, ledInternalAction()], parts, true));
+    const plain = makeFace(manifest, table.all, allowed, parts, false, contextWindow);
+    const led = once(() => makeFace(manifest, table.all, [...allowed, ledInternalAction()], parts, true, contextWindow));
     const prepared: PreparedAgent = {
       ...fixed,
       targets: table,
@@ -163,6 +165,21 @@ export async function prepareAgent(
     return prepared;
   };
   return over(targets);
+}
+
+/** The same model, which can read as much as the manifest says. */
+function withWindow(model: Model, contextWindow: number | undefined): Model {
+  if (contextWindow === undefined || contextWindow === model.contextWindow) return model;
+  const told = {
+    id: model.id,
+    contextWindow,
+    // A price of somebody's own may change.
+    get price() {
+      return model.price;
+    },
+    stream: (request, sink) => model.stream(request, sink),
+  } satisfies { [Field in keyof Model]-?: Model[Field] | undefined };
+  return told as Model;
 }
 
 /** The matcher is loaded by those who have something to match. */

@@ -37,6 +37,9 @@ export function startStream(stream: ModelStream, request: ModelRequest, sink: Mo
   started(stream.model, request, sink).then(ended.bind(stream), failed.bind(stream));
 }
 
+/** Nobody waits for it any more: it has ended with this. */
+export const endWith = (stream: ModelStream, error: RuntimeError): void => settle(stream, err(error));
+
 function ended(this: ModelStream, end: unknown): void {
   settle(this, endOf(this.model, end));
 }

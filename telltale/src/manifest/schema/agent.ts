@@ -13,6 +13,7 @@ import { metadata } from './metadata.ts';
 import { modelRef } from './model-ref.ts';
 import { name, nonEmptyText, text, version } from './names.ts';
 import { notifications } from './notifications.ts';
+import { count } from './numbers.ts';
 import { permissions } from './permissions.ts';
 import { models, prompts } from './prompts.ts';
 import { protocolOptions } from './protocol-options.ts';
@@ -62,6 +63,9 @@ export const agent = closed(
       on_sync: 'It stands under "protocol".',
       seal: 'It stands under "protocol".',
       fields: 'It stands under "metadata".',
+      contextWindow: 'It is "context_window".',
+      max_context: 'It is "context_window".',
+      num_ctx: 'What the model can read is "context_window"; Ollama\'s server has its own setting.',
       temperature: 'Sampling options are not set in a manifest.',
     },
   },
@@ -72,6 +76,9 @@ export const agent = closed(
     version: version().optional(),
     description: text('What it does; shown to agents that may call it.').optional(),
     model: modelRef("provider/model or scripted:FILE. A sub-agent without one uses its parent's.").optional(),
+    context_window: count(
+      'Tokens that the model can read; by default what is known of it, and 128,000 where nothing is.',
+    ).optional(),
     models: models.prefault({}),
     instructions: text('The system prompt; it never changes within a session.').default(''),
     dialect: z.enum(['tags', 'tools', 'step']).default('tags').describe('How the model acts.'),

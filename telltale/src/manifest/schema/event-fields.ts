@@ -30,7 +30,7 @@ export const EVENT_FIELDS = {
   'session.waiting': ['for'],
   'turn.started': ['prompt'],
   'turn.completed': ['usage', 'cost_usd', 'ms', 'first_token_ms', 'finish'],
-  'turn.failed': ['error', 'retry_in', 'again', 'kept', 'groups', 'usage', 'cost_usd'],
+  'turn.failed': ['error', 'retry_in', 'again', 'exceeded', 'kept', 'groups', 'usage', 'cost_usd'],
   'model.output': ['offset', 'text', 'parts'],
   thought: ['text', 'depth'],
   text: ['text'],

@@ -17,6 +17,8 @@ export const limits = closed(
       timeout_seconds: 'In limits the whole session has "wall", each action "action_timeout".',
       max_parallel: 'In limits it is "parallel_actions".',
       concurrency: 'In limits it is "parallel_actions".',
+      time_to_first_token: 'In limits it is "first_token".',
+      first_token_timeout: 'In limits it is "first_token".',
       feeds: 'In limits it is "feed_deadline".',
       deadline: 'In limits it is "feed_deadline".',
       results: 'In limits it is "result".',
@@ -33,6 +35,9 @@ export const limits = closed(
     action_timeout: positiveDuration('Time for each try of an action whose target sets none.').prefault(
       '300s',
     ),
+    first_token: positiveDuration(
+      'Time until the first word of an answer; then the request is made again.',
+    ).prefault('10m'),
     feed_deadline: positiveDuration(
       'Time that a turn waits for its feeds; those that are later come with the next.',
     ).prefault('5s'),

@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { quoted } from '../../manifest/printable.ts';
+import { knownContextWindow } from '../context-windows.ts';
 import type { Model } from '../model.ts';
 import { modelFacts } from '../prices.ts';
 import { boundedFetch } from './bounded-fetch.ts';
@@ -38,9 +39,11 @@ export async function createProviderModel(ref: string, options: ProviderModelOpt
   const { baseVariable } = provider;
   const ownFetch = ownOriginFetch({ id: ref, baseURL: address, baseVariable }, fetch);
   const settings = { modelId, baseURL: address, isGateway, apiKey, fetch: boundedFetch(ref, ownFetch) };
+  const contextWindow = knownContextWindow(ref);
   return fromLanguageModel(await load(ref, provider, settings), {
     ...rest,
     ...modelFacts(ref),
+    ...(contextWindow === undefined ? {} : { contextWindow }),
     id: ref,
     ...(provider.options === undefined ? {} : { providerOptions: provider.options }),
     ...(provider.keyVariable === undefined ? {} : { keyVariable: provider.keyVariable }),

@@ -21,7 +21,7 @@ export interface LanguageModelOptions {
   readonly contextWindow?: number;
   /** The system's by default. */
   readonly clock?: Clock;
-  /** How long the first part may take: 120 s by default. */
+  /** How long the first word may take where the request does not say: 10 minutes by default. */
   readonly firstTokenTimeoutMs?: number;
   /** How long it may be silent after that: 120 s by default. */
   readonly idleTimeoutMs?: number;
@@ -33,6 +33,7 @@ export interface LanguageModelOptions {
   readonly secrets?: readonly string[];
 }
 
+const FIRST_TOKEN_MS = 600_000;
 const SILENCE_MS = 120_000;
 
 /**
@@ -47,7 +48,6 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   const limits = {
     id,
     clock,
-    firstMs: options.firstTokenTimeoutMs ?? SILENCE_MS,
     idleMs: options.idleTimeoutMs ?? SILENCE_MS,
   };
   // OpenAI's chat completions, and all that are modelled on them, tell at the end of the response which calls are
@@ -62,6 +62,8 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
     functions.set(tools, known);
     return known;
   };
+  const firstMsOf = ({ firstTokenMs }: ModelRequest) =>
+    options.firstTokenTimeoutMs ?? firstTokenMs ?? FIRST_TOKEN_MS;
   const callOptions = (request: ModelRequest, abortSignal: AbortSignal): CallOptions => {
     const { system, messages, maxOutputTokens, tools = [] } = request;
     const plain: CallOptions = {
@@ -79,7 +81,7 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
     ...(price === undefined ? {} : { price }),
     ...(contextWindow === undefined ? {} : { contextWindow }),
     stream: (request, sink) =>
-      superviseCall({ ...limits, signal: request.signal }, (call) => {
+      superviseCall({ ...limits, firstMs: firstMsOf(request), signal: request.signal }, (call) => {
         const callWith = callOptions(request, call.signal);
         const hasTools = callWith.tools !== undefined;
         const failed = (thrown: unknown, hint?: string) =>

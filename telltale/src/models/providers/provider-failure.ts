@@ -1,5 +1,6 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
+import { contextFiguresIn, saysTooLong, withContextFigures } from '../context-exceeded.ts';
 import { type ModelFailure, modelFailed } from '../model-errors.ts';
 import { readRetryAfter, withRetryAfter } from '../retry-after.ts';
 import { type Seen, seeFailure } from './see-failure.ts';
@@ -39,18 +40,18 @@ function ownError(thrown: unknown): RuntimeError | undefined {
   return cause instanceof RuntimeError ? cause : undefined;
 }
 
-const TOO_LONG =
-  /context[_ ]length|context window|maximum context|prompt is too long|exceeds? the (?:maximum number of tokens|available context|context)|exceed(?:s|_)?\s?context|input (?:is too long|token count)|too many (?:input )?tokens/i;
 const BAD_KEY = /api[ _-]?key (?:not valid|is invalid|invalid|expired)|API_KEY_INVALID|invalid x-api-key/i;
 /** As Ollama, vLLM, llama.cpp, OpenRouter, OpenAI, Groq, Bedrock and Google say it. */
 const NO_TOOLS =
   /(?:doesn't|does not|do not|don't|not) support(?:ed)?(?: (?:for|the|parameters?:?))? [`"']?(?:tool|function)|[`"']?(?:tools?|tool[ _]choice|tool (?:use|call(?:s|ing)?)|function call(?:s|ing)?)[`"']? (?:is|are) not (?:supported|enabled)|no endpoints found that support tool|tool choice requires --enable-auto-tool-choice|tools param requires --jinja/i;
+/** What is asked at once is more than a minute may have: that does not pass, and a shorter prompt helps. */
+const LARGER_THAN_LIMIT = /request too large for/i;
 /** By codes: Google points to the billing page in limits of a minute, too. */
 const NO_MONEY = /insufficient_quota|billing_not_active|credit balance/i;
 
 function statusFailure(status: number, seen: Seen, context: FailureContext): RuntimeError {
   const said = saidBy(seen, context);
-  const all = `${seen.message} ${seen.type ?? ''} ${seen.body ?? ''}`;
+  const all = `${seen.message} ${seen.type ?? ''} ${seen.code ?? ''} ${seen.body ?? ''}`;
   const fail = (code: ModelFailure, hint?: string, retryable?: boolean) =>
     modelFailed(code, `${context.id}: the provider answered ${status}${said === '' ? '.' : `: ${said}`}`, {
       ...(hint === undefined ? {} : { hint }),
@@ -59,9 +60,10 @@ function statusFailure(status: number, seen: Seen, context: FailureContext): Run
   if (status === 401 || status === 403 || (status === 400 && BAD_KEY.test(all)))
     return fail('model_refused_key', keyHint(context));
   if (status !== 429 && context.hasTools === true && NO_TOOLS.test(all)) return fail('model_no_tools');
-  if (status === 429)
+  if (status === 429 && !LARGER_THAN_LIMIT.test(all))
     return NO_MONEY.test(all) ? fail('model_rate_limited', PAY, false) : fail('model_rate_limited');
-  if (status === 413 || (status < 500 && TOO_LONG.test(all))) return fail('model_context_exceeded');
+  if (status === 413 || saysTooLong(all))
+    return withContextFigures(fail('model_context_exceeded'), contextFiguresIn(all));
   if (status === 408 || status === 504) return fail('model_timeout');
   if (status === 409 || status >= 500) return fail('model_overloaded');
   return status === 404 ? fail('model_bad_request', NO_SUCH_MODEL) : fail('model_bad_request');
@@ -105,6 +107,11 @@ function transportFailure(seen: Seen, context: FailureContext): RuntimeError {
     return modelFailed('model_broke_off', `${context.id}: the connection to ${at} broke off (${code}).`);
   }
   const said = saidBy(seen, context);
+  if (saysTooLong(said))
+    return withContextFigures(
+      modelFailed('model_context_exceeded', `${context.id}: ${said}`),
+      contextFiguresIn(`${said} ${seen.body ?? ''}`),
+    );
   if (context.hasTools === true && seen.name === 'AI_UnsupportedFunctionalityError' && /tool/i.test(said))
     return modelFailed('model_no_tools', `${context.id}: ${said}`);
   if (CALLERS_FAULT.has(seen.name)) return modelFailed('model_bad_request', `${context.id}: ${said}`);

@@ -43,6 +43,7 @@ export async function readStream(
   const parts = new PartCollector(keepsPlain, (part) => calls.part(part));
   let end: ModelEnd | undefined;
   let isSilent = true;
+  let isSpeaking = false;
   try {
     while (!call.signal.aborted) {
       const next = await reader.read().catch((thrown: unknown) => {
@@ -58,7 +59,8 @@ export async function readStream(
       }
       const first = isSilent ? NOTHING_CAME : undefined;
       isSilent = false;
-      call.touch();
+      isSpeaking ||= isWord(part);
+      if (isSpeaking) call.touch();
       if (part.type === 'text-delta') {
         if (part.delta !== '') calls.text(part.delta);
         parts.read(part);
@@ -81,6 +83,12 @@ export async function readStream(
   if (end === undefined) throw brokeOff(id, isSilent ? NOTHING_CAME : undefined);
   return end;
 }
+
+/** Something that the model has made. Before that, servers send what is only about the stream. */
+const isWord = (part: StreamPart): boolean =>
+  part.type === 'tool-input-start' ||
+  part.type === 'tool-call' ||
+  ((part.type === 'text-delta' || part.type === 'reasoning-delta') && part.delta !== '');
 
 type BlockEdge = Extract<StreamPart, { readonly type: `${'text' | 'reasoning'}-${'start' | 'end'}` }>;
 

@@ -5,6 +5,8 @@ export interface Seen {
   /** Of the HTTP response, or what the error amounts to. */
   readonly status: number | undefined;
   readonly type: string | undefined;
+  /** In words, such as `context_length_exceeded`. */
+  readonly code: string | undefined;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string | undefined;
   /** Where the request went, without its path. */
@@ -28,6 +30,7 @@ export function seeFailure(thrown: unknown): Seen {
     message: text(data.message) ?? (typeof thrown === 'string' ? thrown : ''),
     status: statusOf(top, data, type),
     type,
+    code: text(data.code),
     headers: record(top.responseHeaders) as Seen['headers'],
     body: text(top.responseBody),
     origin: originOf(text(top.url)),

@@ -1,12 +1,12 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { ModelEnd } from '../model.ts';
-import { modelCancelled, modelFailed } from '../model-errors.ts';
+import { firstTokenLate, modelCancelled, modelFailed } from '../model-errors.ts';
 import { startWatchdog } from './watchdog.ts';
 
 export interface SupervisedCall {
   /** Aborted as soon as the call is over, for whatever reason: then nothing more is given to the sink. */
   readonly signal: AbortSignal;
-  /** Something came in. */
+  /** Something came in behind the first word, or that itself. */
   readonly touch: () => void;
   /** All that matters has come in; the stream's own end is waited for only shortly. */
   readonly closing: (end: ModelEnd) => void;
@@ -62,9 +62,6 @@ export async function superviseCall(
 }
 
 const tooSlow = (id: string, silentMs: number, isFirst: boolean) =>
-  modelFailed(
-    'model_timeout',
-    isFirst
-      ? `${id}: nothing came within ${Math.round(silentMs / 1000)} s.`
-      : `${id}: nothing more came for ${Math.round(silentMs / 1000)} s.`,
-  );
+  isFirst
+    ? firstTokenLate(id, silentMs)
+    : modelFailed('model_timeout', `${id}: nothing more came for ${Math.round(silentMs / 1000)} s.`);

@@ -14,6 +14,7 @@ import { prepareValue } from '../../feeds/values/prepare-value.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentView } from '../agent-view.ts';
+import { contextWindowOf } from '../context-window.ts';
 import { costWith } from '../cost.ts';
 import { spentLimit } from '../limits.ts';
 import type { RuntimeEdges } from '../runtime-edges.ts';
@@ -89,7 +90,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     lookup: edges.lookup,
     cache: createSharedCache(store, manifest.name),
     deadlineMs: manifest.limits.feed_deadline.ms,
-    shownTokens: shownTokens(prepared.model.contextWindow),
+    shownTokens: shownTokens(contextWindowOf({ model: prepared.model, state })),
     loadTimeoutMs: manifest.limits.action_timeout.ms,
   });
   const desk = createFeedDesk({

@@ -1,11 +1,12 @@
 import { weighTokens } from '../../kernel/estimate-tokens.ts';
 import type { GivenPart } from '../../kernel/provider-part.ts';
 import type { Result } from '../../kernel/result.ts';
+import { stopWith } from '../../kernel/stop-with.ts';
 import type { ModelEnd, ModelRequest } from '../../models/model.ts';
-import { modelNotText } from '../../models/model-errors.ts';
+import { firstTokenLate, modelCancelled, modelNotText } from '../../models/model-errors.ts';
 import type { Prompt } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
-import { type ModelStream, startStream } from '../stream-model.ts';
+import { endWith, type ModelStream, startStream } from '../stream-model.ts';
 import { hear, hearPart } from './hearing.ts';
 import { cut, endStream, type Hearing } from './hearing-state.ts';
 import { mostChars } from './most-chars.ts';
@@ -15,6 +16,10 @@ interface TurnStream extends ModelStream {
   readonly hearing: Hearing;
   readonly started: number;
   firstMs: number | undefined;
+  /** How long the first word may take. */
+  readonly firstTokenMs: number;
+  /** Of the clock that runs until then. */
+  disarmFirst: () => void;
   heard: number;
   /** Tokens of reasoning that came, about. */
   reasoned: number;
@@ -34,7 +39,8 @@ export interface Listener {
  */
 export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): void {
   const { context, abort } = hearing;
-  const { clock, model } = context;
+  const { clock, model, manifest } = context;
+  const firstTokenMs = manifest.limits.first_token.ms;
   const stream: TurnStream = {
     // A copy: docs/decisions/copies.md
     ...{
@@ -43,6 +49,8 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
       hearing,
       started: clock.monotonic(),
       firstMs: undefined,
+      firstTokenMs,
+      disarmFirst: nothing,
       heard: 0,
       reasoned: 0,
       left: mostChars(context),
@@ -53,6 +61,7 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
     },
   };
   hearing.streaming = stream;
+  stream.disarmFirst = clock.after(firstTokenMs, tooLate.bind(stream));
   if (context.stop.reason !== undefined) endStream(hearing);
   startStream(stream, requestOf(context, prompt, abort.signal), {
     // Bound: half the size of closures.
@@ -65,13 +74,31 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
 function hearText(this: TurnStream, delta: string): void {
   if (this.over) return; // what comes after the stream's end belongs to no turn
   if (typeof delta !== 'string') throw modelNotText(this.model.id, 'text', delta);
-  const { hearing, clock, started } = this;
-  this.firstMs ??= clock.monotonic() - started;
+  const { hearing } = this;
+  heardFirst(this);
   if (hearing.context.stop.reason !== undefined) return;
   const text = delta.length <= this.left ? delta : delta.slice(0, this.left);
   this.heard += text.length;
   hear(hearing, text);
   take(this, delta.length);
+}
+
+function heardFirst(stream: TurnStream): void {
+  if (stream.firstMs !== undefined) return;
+  stream.firstMs = stream.clock.monotonic() - stream.started;
+  stream.disarmFirst();
+}
+
+/** The request is made again, as one that failed before its first character. */
+function tooLate(this: TurnStream): void {
+  if (this.over || this.firstMs !== undefined) return;
+  const { hearing, model, firstTokenMs } = this;
+  endWith(this, firstTokenLate(model.id, firstTokenMs));
+  stopWith(hearing.abort, modelCancelled(model.id));
+}
+
+function nothing(): void {
+  // no clock runs yet
 }
 
 /** A model that never stops is stopped: what it says is kept in memory until a tag ends it. */
@@ -85,9 +112,9 @@ function take(stream: TurnStream, chars: number): void {
 function showReasoning(this: TurnStream, text: string): void {
   if (this.over) return;
   if (typeof text !== 'string') throw modelNotText(this.model.id, 'reasoning', text);
-  const { hearing, clock, started } = this;
+  const { hearing } = this;
   const { log, state } = hearing.context;
-  this.firstMs ??= clock.monotonic() - started;
+  heardFirst(this);
   if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
   this.reasoned += weighTokens(text);
   take(this, text.length);
@@ -100,6 +127,7 @@ function keepGiven(this: TurnStream, part: GivenPart): void {
 
 function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {
   const { hearing, clock, started, firstMs, heard, reasoned } = this;
+  this.disarmFirst();
   hearing.streaming = undefined;
   // What is held back behind a sync action is acted on later: that is no time of the model's.
   hearing.streamed = { ended, streamMs: clock.monotonic() - started, firstMs, heard, reasoned };
@@ -113,7 +141,13 @@ function requestOf(
 ): ModelRequest {
   const { turn, said } = state.asked;
   const writeCall = calls === undefined && !manifest.protocol.seal ? { writeCall: callAsTag } : {};
-  return { system, messages, turn, ...(said === 0 ? {} : { said }), signal, ...calls?.request, ...writeCall };
+  const firstTokenMs = manifest.limits.first_token.ms;
+  return {
+    ...{ system, messages, turn, signal, firstTokenMs },
+    ...(said === 0 ? {} : { said }),
+    ...calls?.request,
+    ...writeCall,
+  };
 }
 
 /**

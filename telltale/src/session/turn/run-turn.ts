@@ -6,6 +6,7 @@ import { RECORD_FAILED } from '../../models/model-errors.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
+import { exceededBy, MAX_REFUSALS } from '../context-window.ts';
 import { costWith, countUsage } from '../cost.ts';
 import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './hearing.ts';
 import type { Heard, Hearing, Streamed } from './hearing-state.ts';
@@ -100,12 +101,19 @@ function breakOff(
   isUnheard: boolean,
 ) {
   const { log, state, edges, scheduler, model } = context;
-  const retryInMs = nextDelay(state.totals.failedTurns + 1, error, edges.runtime.random());
+  const exceeded = exceededBy(context, error);
+  const retryInMs =
+    exceeded === undefined
+      ? nextDelay(state.totals.failedTurns + 1, error, edges.runtime.random())
+      : (state.exceeded ?? 0) < MAX_REFUSALS
+        ? 0
+        : undefined;
   log.append({
     type: 'turn.failed',
     error: error.toJSON(),
     ...(retryInMs === undefined ? {} : { retry_in: Math.round(retryInMs) }),
     ...(isUnheard && retryInMs !== undefined ? { again: true } : {}),
+    ...(exceeded === undefined ? {} : { exceeded }),
     ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
   });
   scheduler.turnEnded('broken');

@@ -121,6 +121,11 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   count(state, exceeded.tokens);
 }
 
+/** Logs that were written down to be compared do not say how long prompts were. */
+export function notePrompt(state: SessionState, { prompt }: Partial<EventOf<'turn.started'>>): void {
+  if (prompt !== undefined) state.promptTokens = prompt.tokens;
+}
+
 function count(state: SessionState, input: number): void {
   const { promptTokens: estimated } = state;
   if (estimated !== undefined && estimated > 0 && input > 0) state.counted = { estimated, input };

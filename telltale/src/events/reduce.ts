@@ -22,6 +22,7 @@ import {
   compact,
   endTurn,
   hear,
+  notePrompt,
   tellFault,
   usedOutside,
 } from './fold-turns.ts';
@@ -83,7 +84,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'turn.started':
       beginTurn(state, event.turn);
-      state.promptTokens = event.prompt.tokens;
+      notePrompt(state, event);
       if (state.task !== undefined) countBarren(state.task);
       break;
     case 'turn.completed':

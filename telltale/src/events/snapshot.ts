@@ -170,6 +170,9 @@ export function createSnapshotReader(): SnapshotReader {
       if (part.live.result === undefined) delete state.result;
       if (part.live.failing === undefined) delete state.failing;
       if (part.live.task === undefined) delete state.task;
+      if (part.live.again === undefined) delete state.again;
+      if (part.live.exceeded === undefined) delete state.exceeded;
+      if (part.live.window === undefined) delete state.window;
       state.open = new Set(part.open);
       state.metadata = Object.fromEntries(part.metadata);
       state.variables = new Map(part.variables);

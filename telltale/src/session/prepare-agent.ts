@@ -151,7 +151,9 @@ export async function prepareAgent(
   }));
   const over = (table: AgentTargets): PreparedAgent => {
     const plain = makeFace(manifest, table.all, allowed, parts, false, contextWindow);
-    const led = once(() => makeFace(manifest, table.all, [...allowed, ledInternalAction()], parts, true, contextWindow));
+    const led = once(() =>
+      makeFace(manifest, table.all, [...allowed, ledInternalAction()], parts, true, contextWindow),
+    );
     const prepared: PreparedAgent = {
       ...fixed,
       targets: table,

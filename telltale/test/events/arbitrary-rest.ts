@@ -119,6 +119,7 @@ export const restBody: fc.Arbitrary<EventBody> = fc.oneof(
     {
       ...{ type: fc.constant('turn.failed' as const), error, retry_in: fc.nat(9), kept: fc.nat(9), usage },
       again: fc.constant(true as const),
+      exceeded: fc.record({ window: fc.nat(9_000), tokens: fc.nat(9_000) }),
     },
     { requiredKeys: ['type', 'error'] },
   ),

@@ -68,6 +68,7 @@ describe('a checked manifest', () => {
         action_timeout: { ms: 300_000 },
         feed_deadline: { ms: 5_000 },
         result: { bytes: 32_768 },
+        first_token: { ms: 600_000 },
       },
       metadata: {
         scope: 'session',

@@ -10,6 +10,8 @@ export interface GivenTask {
   readonly evidence?: readonly string[];
   readonly max_turns?: number;
   readonly judged?: true;
+  /** Whether a verifier or a person decides on its completion. */
+  readonly checked?: true;
 }
 
 /** How a session stands with the task that its run has given it. */

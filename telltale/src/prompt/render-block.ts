@@ -16,7 +16,7 @@ import {
   MAX_NAME_SHOWN,
   MAX_WORKFLOWS_SHOWN,
 } from './limits.ts';
-import { isOwnWords } from './own-words.ts';
+import { isOwnWords, OUTPUT_LIMIT } from './own-words.ts';
 import { type BuiltinPart, cutPart, type Fitting } from './part-limits.ts';
 import { renderFeeds } from './render-feeds.ts';
 import { type IsFirst, type MetadataManifest, renderMetadata } from './render-metadata.ts';
@@ -122,7 +122,9 @@ function renderFaults(faults: News['faults'], { safe }: BlockStyle): string {
   if (faults.length === 0) return '';
   const times = new Map<string, number>();
   const kinds = new Map<string, string>();
+  const isCut = faults.some(({ code }) => code === OUTPUT_LIMIT);
   for (const { code, message } of faults) {
+    if (isCut && code === 'truncated') continue;
     const words = isOwnWords(code) ? message : safe(message);
     const line = `- ${code}: ${clip(words, MAX_ERROR_SHOWN)}`;
     times.set(line, (times.get(line) ?? 0) + 1);

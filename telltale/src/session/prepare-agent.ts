@@ -122,7 +122,10 @@ export async function prepareAgent(
     openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),
     findSandbox,
     agents: agents.map((callable) => agentTarget(callable.manifest)),
-    workflows: [...workflows.values()].filter(isManual).map(workflowTarget),
+    workflows: [...workflows.values()]
+      // What leads the agent is not for it to start.
+      .filter((workflow) => isManual(workflow) && workflow.name !== manifest.workflow)
+      .map(workflowTarget),
     mcp,
     sandbox,
   });

@@ -6,6 +6,7 @@ import { BODY_FIELDS, clip, readEnvelope } from '../envelope/envelope.ts';
 import { type IdBook, takeAutomaticId, takeId } from '../envelope/id-book.ts';
 import { makeIntent } from '../envelope/make-intent.ts';
 import type { ActionIntent } from '../intents.ts';
+import { aboutAction } from '../tags/faults.ts';
 import { ambiguousCall, badCall, badRunValue, type Fault, idTaken } from './call-faults.ts';
 import type { CallNames } from './call-names.ts';
 
@@ -40,7 +41,13 @@ export interface CallBook {
 }
 
 /** The event of a call, or the one fault that keeps it from running: the first of `bad_attribute bad_action duplicate_id`. */
-export function readCall(call: Call, { names, ids, given }: CallBook): ActionIntent | Fault {
+export function readCall(call: Call, book: CallBook): ActionIntent | Fault {
+  const read = actionOf(call, book);
+  const { id } = call.run;
+  return read.type === 'fault' && typeof id === 'string' ? aboutAction(id, read) : read;
+}
+
+function actionOf(call: Call, { names, ids, given }: CallBook): ActionIntent | Fault {
   const { name, run } = call;
   const { mode, id: asked, ...fields } = run;
   if (isThere(mode) && !ACTION_MODES.includes(mode as never))

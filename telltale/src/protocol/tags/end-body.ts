@@ -7,7 +7,16 @@ import { emit } from '../prose/output.ts';
 import { actionIntent, attributeFault, type ReadTag } from './action-intent.ts';
 import { ID } from './attribute-names.ts';
 import { openForeach } from './elements.ts';
-import { badAction, badJson, brokenBody, duplicateId, inDoubt, notFinite } from './faults.ts';
+import {
+  aboutAction,
+  badAction,
+  badJson,
+  brokenBody,
+  duplicateId,
+  type Fault,
+  inDoubt,
+  notFinite,
+} from './faults.ts';
 import { hasName, withFields } from './field-attributes.ts';
 import type { BodyTag } from './tag-names.ts';
 import { endRun, newRun, type Turn } from './turn.ts';
@@ -20,7 +29,8 @@ export function beginBody(turn: Turn, at: number): void {
 
 /** A body that ended where it should. `strict` is what JSON.parse made of it, if it could. */
 export function endBody(turn: Turn, tag: ReadTag, text: string, strict: unknown, at: number): void {
-  const event = act(turn, tag, text, strict);
+  const acted = act(turn, tag, text, strict);
+  const event = acted.type === 'fault' ? aboutTag(tag, acted) : acted;
   const foreach = openForeach(turn.elements);
   if (event.type !== 'action' || foreach === undefined) emit(turn.output, event, at);
   else {
@@ -32,9 +42,17 @@ export function endBody(turn: Turn, tag: ReadTag, text: string, strict: unknown,
 export function breakBody(turn: Turn, tag: ReadTag, tooLarge: boolean, at: number): void {
   const name = tag.name as BodyTag;
   if (!tooLarge)
-    emit(turn.output, turn.doubt ? inDoubt(name) : (attributeFault(tag) ?? brokenBody(name)), at);
+    emit(
+      turn.output,
+      aboutTag(tag, turn.doubt ? inDoubt(name) : (attributeFault(tag) ?? brokenBody(name))),
+      at,
+    );
   turn.doubt = true;
 }
+
+/** A fault of a tag, naming the action that it keeps from running. */
+export const aboutTag = ({ name, attributes }: ReadTag, fault: Fault): Fault =>
+  aboutAction(name === 'action' ? attributes.values[ID] : undefined, fault);
 
 /** The event of a body, or the one fault that keeps it from acting. */
 function act({ elements, book, doubt }: Turn, tag: ReadTag, text: string, strict: unknown): ParserEvent {

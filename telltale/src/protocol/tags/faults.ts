@@ -1,4 +1,5 @@
 import { suggest } from '../../kernel/nearest.ts';
+import { isId } from '../envelope/action-id.ts';
 import { BODY_FIELDS } from '../envelope/envelope.ts';
 import type { FaultCode } from '../fault-codes.ts';
 import type { ParserEvent, Place } from '../intents.ts';
@@ -12,6 +13,12 @@ export type Fault = Extract<ParserEvent, { type: 'fault' }>;
 const fault = (code: FaultCode, message: string): Fault => ({ type: 'fault', code, message });
 
 const clip = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+
+/** The same, naming the action that it is about, where that has an id of its own. */
+export const aboutAction = (id: string | undefined, fault: Fault): Fault =>
+  id === undefined || !isId(id) || fault.code === 'duplicate_id'
+    ? fault
+    : { ...fault, message: `Action "${clip(id)}": ${fault.message}` };
 
 export const noBody = (tag: BodyTag) =>
   fault(

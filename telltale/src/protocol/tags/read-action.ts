@@ -11,7 +11,7 @@ import {
 } from './body-scan.ts';
 import { bodyText, strictValue } from './body-text.ts';
 import { beginClosing } from './empty-action.ts';
-import { beginBody, breakBody, endBody } from './end-body.ts';
+import { aboutTag, beginBody, breakBody, endBody } from './end-body.ts';
 import { bodyTooLarge, noBody, truncatedBody } from './faults.ts';
 import { hasName } from './field-attributes.ts';
 import { BEGINS, MAY_CLOSE, stepPrelude, WAITING } from './prelude.ts';
@@ -57,7 +57,7 @@ export function readBody(r: Reader, chunk: string, from: number): number {
 function sayTooLarge(r: Reader, at: number): void {
   if (r.saidTooLarge) return;
   r.saidTooLarge = true;
-  emit(r.output, bodyTooLarge(bodyOf(r).tag, r.maxBody), at);
+  emit(r.output, aboutTag(r.tag as ReadTag, bodyTooLarge(bodyOf(r).tag, r.maxBody)), at);
 }
 
 /** The stream ended in a body. */
@@ -69,7 +69,7 @@ export function cutBody(r: Reader, at: number): void {
   }
   keepCandidate(body);
   if (body.tooLarge) sayTooLarge(r, at);
-  else emit(r.output, truncatedBody(body.tag), at);
+  else emit(r.output, aboutTag(r.tag as ReadTag, truncatedBody(body.tag)), at);
 }
 
 function leaveBody(r: Reader, at: number): void {

@@ -6,34 +6,35 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isOfTask } from './work-of.ts';
 
 /** Why the actions that a claim names do not prove it: each must have been done in this step, and succeeded. */
-export function checkEvidence(
+export function evidenceProblems(
   state: SessionState,
   task: TaskState,
   named: readonly string[],
-): RuntimeError | undefined {
+): readonly RuntimeError[] {
   const { evidence: asked = [] } = task.given;
+  const problems: RuntimeError[] = [];
   const done = new Set<string>();
   for (const id of named) {
     const action = state.actions.get(id);
-    if (action === undefined) return refused(`No action has the id "${id}".`, ids(state, task, id));
-    if (!isOfTask(task, action))
-      return refused(`The action "${id}" (${action.action.name}) was not done in this step.`, AGAIN);
-    if (action.status !== 'completed')
-      return refused(
-        `The action "${id}" (${action.action.name}) did not succeed: it is ${action.status}.`,
-        AGAIN,
+    if (action === undefined) problems.push(refused(`No action has the id "${id}".`, ids(state, task, id)));
+    else if (!isOfTask(task, action))
+      problems.push(refused(`The action "${id}" (${action.action.name}) was not done in this step.`, AGAIN));
+    else if (action.status !== 'completed')
+      problems.push(
+        refused(`The action "${id}" (${action.action.name}) did not succeed: it is ${action.status}.`, AGAIN),
       );
-    done.add(action.action.name);
+    else done.add(action.action.name);
   }
   const missing = asked.filter((name) => !done.has(name));
-  if (missing.length === 0) return undefined;
+  if (missing.length === 0) return problems;
   const found = missing.flatMap((name) => succeeded(state, task, name));
-  return refused(
+  const needed = refused(
     `It needs proof: name an action of ${missing.map((name) => `"${name}"`).join(' and ')} that was done in this step and succeeded.`,
     found.length === 0
       ? 'None has succeeded in this step yet: do it, look at its result, then complete the step with its id in "evidence".'
       : `Give "evidence": ${JSON.stringify(found)} if that is what proves it.`,
   );
+  return [...problems, needed];
 }
 
 const succeeded = (state: SessionState, task: TaskState, name: string): readonly string[] =>

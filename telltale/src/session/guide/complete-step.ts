@@ -4,10 +4,10 @@ import type { TaskState } from '../../events/task-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
-import { checkClaim } from '../../workflows/guided/check-claim.ts';
+import { allOf, claimProblems } from '../../workflows/guided/check-claim.ts';
 import type { SessionLog } from '../session-log.ts';
 import { keptFromActing } from '../turn/kept-from-acting.ts';
-import { checkEvidence } from './check-evidence.ts';
+import { evidenceProblems } from './check-evidence.ts';
 
 type Working = Pick<Scheduler, 'tracked' | 'whenEnded' | 'awaitsMore'>;
 
@@ -24,13 +24,13 @@ export function createCompleteStep(log: SessionLog, scheduler: () => Working): C
     const { given } = task;
     // After a restart it may be called once more.
     if (state.task !== task || task.open?.kind === 'claimed') throw noStep();
-    const problem =
-      unseenFailure(state, task, own) ??
-      checkClaim(
-        { prompt: given.prompt, requires: given.requires ?? {}, accepts: given.accepts ?? {} },
-        input,
-      ) ??
-      checkEvidence(state, task, named);
+    const unseen = unseenFailure(state, task, own);
+    const asked = { prompt: given.prompt, requires: given.requires ?? {}, accepts: given.accepts ?? {} };
+    const problem = allOf([
+      ...(unseen === undefined ? [] : [unseen]),
+      ...claimProblems(asked, input),
+      ...evidenceProblems(state, task, named),
+    ]);
     if (problem !== undefined) throw problem;
     const updates = context_updates as JsonObject;
     const made = artifacts as readonly Json[];
@@ -44,9 +44,12 @@ export function createCompleteStep(log: SessionLog, scheduler: () => Working): C
       ...(made.length === 0 ? {} : { artifacts: made }),
       ...(named.length === 0 ? {} : { evidence: named }),
     });
-    return 'Taken.';
+    return given.checked === true ? CHECKED : 'Taken.';
   };
 }
+
+/** A verifier or a person has the last word: if they want more, the step goes on with what they say. */
+const CHECKED = 'Received. It is being checked, and counts if that ends well.';
 
 function inHand({ task }: SessionState): TaskState {
   if (task === undefined) throw noStep();

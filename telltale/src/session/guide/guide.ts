@@ -113,7 +113,16 @@ function reportOf(state: SessionState, task: TaskState, open: NonNullable<TaskSt
   }
 }
 
-function givenOf({ key, prompt, requires, accepts, evidence, maxTurns, judgesTurns }: Task): GivenTask {
+function givenOf({
+  key,
+  prompt,
+  requires,
+  accepts,
+  evidence,
+  maxTurns,
+  judgesTurns,
+  checked,
+}: Task): GivenTask {
   return {
     task: key,
     prompt,
@@ -122,6 +131,7 @@ function givenOf({ key, prompt, requires, accepts, evidence, maxTurns, judgesTur
     ...(evidence.length === 0 ? {} : { evidence }),
     ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
     ...(judgesTurns ? { judged: true as const } : {}),
+    ...(checked === true ? { checked } : {}),
   };
 }
 

@@ -4,6 +4,8 @@ import type { Dialect } from '../../protocol/dialect-parser.ts';
 export interface DialectWords {
   /** A turn of nothing but text. */
   readonly bare: string;
+  /** The same while a step is in hand. */
+  readonly bareLed: string;
   readonly afterFinal: string;
   /** What did not count, and where to say it again. */
   readonly undone: string;
@@ -16,6 +18,8 @@ export interface DialectWords {
 
 export const DIALECT_WORDS: Readonly<Record<Dialect, DialectWords>> = {
   tags: {
+    bareLed:
+      'Text does nothing for the step in hand. Call complete_step, as <action type="internal">{"name": "complete_step", "parameters": {"notes": "…"}}</action>, or call what the step needs.',
     bare: 'Your turn held no tag, so nobody got it. Write what you want to tell in <response>…</response>, and what you want done in <action>…</action>.',
     afterFinal:
       'Tags followed the closed final response and were not read: a final response ends the turn. Put actions and metadata before it, or write <response final="false">.',
@@ -26,6 +30,7 @@ export const DIALECT_WORDS: Readonly<Record<Dialect, DialectWords>> = {
     output: 'Write the JSON alone into <response>.',
   },
   tools: {
+    bareLed: 'Text does nothing for the step in hand. Call complete_step, or call what the step needs.',
     bare: 'Your turn held no call, so nobody got it. Call "respond" with what you want to tell, and the other tools for what you want done.',
     afterFinal:
       'Calls followed a final "respond" and were not made: it ends the turn. Make them before it, or call "respond" with "final": false.',
@@ -36,6 +41,8 @@ export const DIALECT_WORDS: Readonly<Record<Dialect, DialectWords>> = {
     output: 'Give the value as "output" in a call of "respond".',
   },
   step: {
+    bareLed:
+      'Text does nothing for the step in hand. Call "step": with "is_complete": true and "notes" to complete it, or with what the step needs in "tool_calls".',
     bare: 'Your turn held no call of "step", so nobody got it. Call "step": what you want to tell is its "response", what you want done its "tool_calls".',
     afterFinal:
       'Something followed the step with "is_complete": true and was not read: it ends the work. Do everything else before it.',

@@ -5,7 +5,7 @@ import { bareText } from './bare-text.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard } from './hearing-state.ts';
 import type { Next } from './next.ts';
-import { noTags, remind, tellOnce } from './remind.ts';
+import { lacksNotes, noTags, remind, tellOnce } from './remind.ts';
 import { allEndedOrSpokenTo, letSettle } from './settle-actions.ts';
 
 /** Only the run that leads a session ends it: a final response does not, and who does nothing is told by the guide. */
@@ -16,14 +16,16 @@ export async function finishLedTurn(context: SessionContext, guide: Guide, heard
   if (completes) await allEndedOrSpokenTo(context);
   else await letSettle(context, running);
   if (stop.reason !== undefined) return { kind: 'stopped' };
-  if (state.task?.open === undefined && !completes) {
+  const isToldAlready = lacksNotes(state);
+  if (state.task?.open === undefined && !completes && !isToldAlready) {
     if (heard.responses.some(({ inVain }) => inVain))
       tellOnce(context, 'step_open', DIALECT_WORDS[context.manifest.dialect].stepOpen);
     else if (bareText(context, heard) !== undefined)
-      tellOnce(context, 'no_tags', noTags(context, heard.text).message);
+      tellOnce(context, 'no_tags', noTags(context, heard.text, 'led').message);
   }
   guide.after();
-  if (state.task?.open === undefined) remind(context, scheduler.tracked(), LED_REMINDER);
+  const isTold = isToldAlready || state.news.faults.some(({ code }) => code === 'no_tags');
+  if (state.task?.open === undefined && !isTold) remind(context, scheduler.tracked(), LED_REMINDER);
   return { kind: 'turn' };
 }
 

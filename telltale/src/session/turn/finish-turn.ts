@@ -2,6 +2,7 @@ import { cameToNothing, isShown } from '../../events/action.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { OUTPUT_LIMIT } from '../../prompt/own-words.ts';
 import { baseOf } from '../../scheduler/names.ts';
 import type { Resolution } from '../../scheduler/scheduler.ts';
 import type { SessionContext } from '../context.ts';
@@ -11,7 +12,7 @@ import { finishLedTurn } from './finish-led-turn.ts';
 import type { Heard } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
 import type { Next } from './next.ts';
-import { noTags, remind, tellOnce } from './remind.ts';
+import { lacksNotes, noTags, remind, tellOnce } from './remind.ts';
 import { referencesInResponse } from './response-reader.ts';
 import { sourceOf } from './response-stream.ts';
 import { allEndedOrSpokenTo, aMoment, responsesOut, stillOnly } from './settle-actions.ts';
@@ -85,8 +86,9 @@ function afterAll(context: SessionContext, running: readonly string[]): Next {
   if (stop.reason !== undefined) return STOPPED;
   if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
     return { kind: 'stalled', error: stalled(state) };
+  if (isAlwaysCut(state)) return { kind: 'stalled', error: alwaysCut(state) };
   const reminder = keptFromActing(state.news.faults).length > 0 ? IN_VAIN : REMINDER;
-  remind(context, running, reminder);
+  if (!lacksNotes(state)) remind(context, running, reminder);
   return TURN;
 }
 
@@ -147,6 +149,24 @@ const REMINDER =
 
 const IN_VAIN =
   'Nothing in your last turn took effect: your mistakes say why. Mend them and go on, or give your final response.';
+
+/** Turns in a row that the provider's output limit ended. */
+const MAX_CUT_TURNS = 3;
+
+function isAlwaysCut({ news, turns }: SessionState): boolean {
+  const told = [news, ...turns.slice(1 - MAX_CUT_TURNS).map((turn) => turn.news)];
+  const isCut = ({ faults }: (typeof told)[number]) => faults.some(({ code }) => code === OUTPUT_LIMIT);
+  return told.length === MAX_CUT_TURNS && told.every(isCut);
+}
+
+const alwaysCut = ({ id }: SessionState) =>
+  new RuntimeError(
+    'stalled',
+    `The output limit of the model ended ${MAX_CUT_TURNS} turns in a row, although it was told how long an answer may be.`,
+    {
+      hint: `Raise the output limit, or tell it what to leave out: telltale steer ${id} "…", then telltale resume ${id}.`,
+    },
+  );
 
 function stalled({ idleTurns, id, news }: SessionState): RuntimeError {
   const mistake = news.faults.at(-1);

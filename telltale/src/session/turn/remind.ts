@@ -1,4 +1,6 @@
 import type { EventBody } from '../../events/event.ts';
+import type { SessionState } from '../../events/state.ts';
+import { notesMissing } from '../../protocol/calls/call-faults.ts';
 import type { SessionContext } from '../context.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 
@@ -16,11 +18,18 @@ export function remind({ state, log }: SessionContext, running: readonly string[
 export const noTags = (
   { manifest }: SessionContext,
   text: string,
+  led?: 'led',
 ): Extract<EventBody, { type: 'fault' }> => ({
   type: 'fault',
   code: 'no_tags',
   message:
     manifest.dialect === 'tags' && /^\s*(?:`{3}|~{3})/.test(text)
       ? 'Your whole turn stood in a code fence, where nothing is a tag. Write the tags outside of it.'
-      : DIALECT_WORDS[manifest.dialect].bare,
+      : DIALECT_WORDS[manifest.dialect][led === undefined ? 'bare' : 'bareLed'],
 });
+
+/** Whether a step lacked its notes. The fault says all that there is to say of that. */
+export const lacksNotes = ({ news }: SessionState): boolean =>
+  news.faults.some(({ message }) => message === NOTES_MISSING);
+
+const NOTES_MISSING = notesMissing().message;

@@ -1,9 +1,11 @@
 import { TURN_CUT_SHORT } from '../../events/fold-turns.ts';
+import type { News } from '../../events/news.ts';
 import type { Usage } from '../../events/turn-event.ts';
 import { weighTokens } from '../../kernel/estimate-tokens.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { RECORD_FAILED } from '../../models/model-errors.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
+import { OUTPUT_LIMIT } from '../../prompt/own-words.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { exceededBy, MAX_REFUSALS } from '../context-window.ts';
@@ -78,6 +80,8 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
   if (isCutShort) return cutShort(hearing, usage);
   if (cutFor === 'buffer_full') log.append(bufferFull);
   else if (cutFor === 'turn_too_long') log.append(turnTooLong(heard));
+  else if (ended.ok && ended.value.finish === 'length' && cutFor === undefined)
+    log.append(outputLimit(state.news.faults, heard, usage));
   log.append({
     type: 'turn.completed',
     usage,
@@ -157,3 +161,34 @@ const turnTooLong = (heard: number) =>
     code: 'turn_too_long',
     message: `You went on writing and were cut off after ${heard} characters, which is all that a turn may have. What you had closed by then counts. Say less at once, and write long texts in several actions.`,
   }) as const;
+
+/** What the model is told where its provider's output limit ended its turn: how long an answer may be. */
+function outputLimit(faults: News['faults'], heard: number, { output }: Usage) {
+  const cut = faults.findLast(({ code }) => code === 'truncated')?.message ?? '';
+  const action = /^Action "([^"]+)"/.exec(cut)?.[1] ?? /the call of "([^"]+)"/.exec(cut)?.[1];
+  const where =
+    action !== undefined
+      ? ` inside "${action}"`
+      : cut.includes('</action>')
+        ? ' inside an action'
+        : cut.includes('</response>')
+          ? ' inside your response'
+          : '';
+  const lost = /so it did not act/.test(cut)
+    ? '; nothing of it ran'
+    : action === 'step'
+      ? '; what was whole in it counts, the rest does not'
+      : where === ''
+        ? ''
+        : '; it does not count';
+  const size = Math.max(MIN_SIZE, Math.floor((heard * SIZE_SHARE) / 100) * 100);
+  return {
+    type: 'fault',
+    code: OUTPUT_LIMIT,
+    message: `Your answer reached the output limit of ${output} tokens${where}${lost}. Keep each answer under about ${size} characters: write long files in parts, one part in each turn.`,
+  } as const;
+}
+
+const MIN_SIZE = 100;
+/** How much of an answer that was cut off fits in for certain. */
+const SIZE_SHARE = 0.8;

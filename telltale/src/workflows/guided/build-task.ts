@@ -24,6 +24,7 @@ export function buildTask(
     evidence: step.evidence,
     ...(step.max_turns === undefined ? {} : { maxTurns: step.max_turns }),
     judgesTurns: step.verify?.when === 'turn',
+    ...(step.verify === undefined && !step.confirm ? {} : { checked: true as const }),
   };
 }
 

@@ -13,59 +13,93 @@ export interface SentClaim {
 }
 
 const MAX_ARTIFACTS = 100;
+/** Mistakes in "context_updates" that are told. */
+const MAX_PROBLEMS = 20;
 /** Characters of JSON. */
 const MAX_VALUES = 100_000;
 
-/** Why a claim cannot be taken, whoever makes it; undefined where it can. Evidence is judged where the log is. */
-export function checkClaim(
+/** Why a claim cannot be taken, whoever makes it: all of it. Evidence is judged where the log is. */
+export function claimProblems(
   task: Pick<Task, 'prompt' | 'requires' | 'accepts'>,
   sent: SentClaim,
-): RuntimeError | undefined {
-  return checkNotes(sent.notes, task.prompt) ?? checkUpdates(task, sent) ?? checkArtifacts(sent.artifacts);
+): readonly RuntimeError[] {
+  const notes = checkNotes(sent.notes, task.prompt);
+  return [
+    ...(notes === undefined ? [] : [notes]),
+    ...updateProblems(task, sent),
+    ...artifactProblems(sent.artifacts),
+  ];
 }
 
-function checkUpdates(
+/** The same as one error; undefined where the claim can be taken. */
+export const checkClaim = (...claim: Parameters<typeof claimProblems>): RuntimeError | undefined =>
+  allOf(claimProblems(...claim));
+
+const PREFIX = 'The step is not completed. ';
+
+/** All that is wrong with a claim, so that it has to be made only once more. */
+export function allOf(problems: readonly RuntimeError[]): RuntimeError | undefined {
+  const [first] = problems;
+  if (first === undefined || problems.length === 1) return first;
+  const lines = problems.map(({ message, hint }) =>
+    `- ${message.replace(PREFIX, '')} ${hint ?? ''}`.trimEnd(),
+  );
+  return new RuntimeError(
+    first.code,
+    `The step is not completed, for ${problems.length} reasons:\n${lines.join('\n')}`,
+  );
+}
+
+function updateProblems(
   { requires, accepts }: Pick<Task, 'requires' | 'accepts'>,
   { context_updates: updates = {} }: SentClaim,
-): RuntimeError | undefined {
-  if (!isJsonObject(updates)) return refused('"context_updates" is no object.', SHAPE);
+): readonly RuntimeError[] {
+  if (!isJsonObject(updates)) return [refused('"context_updates" is no object.', SHAPE)];
+  const problems: RuntimeError[] = [];
   const known = [...Object.keys(requires), ...Object.keys(accepts)];
   for (const key of Object.keys(updates))
     if (!known.includes(key))
-      return refused(
-        `"context_updates" has the key "${key}", which nobody asks for.`,
-        known.length === 0
-          ? 'Leave "context_updates" out: this step takes none.'
-          : suggest(key, known, 'Keys it takes'),
+      problems.push(
+        refused(
+          `"context_updates" has the key "${key}", which nobody asks for.`,
+          known.length === 0
+            ? 'Leave "context_updates" out: this step takes none.'
+            : suggest(key, known, 'Keys it takes'),
+        ),
       );
   const missing = Object.keys(requires).filter((key) => !Object.hasOwn(updates, key));
   if (missing.length > 0)
-    return refused(
-      `"context_updates" lacks ${missing.map((key) => `"${key}"`).join(', ')}.`,
-      missing.map((key) => `"${key}": ${JSON.stringify(requires[key])}`).join('; '),
+    problems.push(
+      refused(
+        `"context_updates" lacks ${missing.map((key) => `"${key}"`).join(', ')}.`,
+        missing.map((key) => `"${key}": ${JSON.stringify(requires[key])}`).join('; '),
+      ),
     );
   for (const [key, value] of Object.entries(updates)) {
+    if (!known.includes(key)) continue;
     const schema = requires[key] ?? accepts[key] ?? {};
     const found = compileViolation(wrapped(key, schema), `The schema of "${key}"`)({ [key]: value });
     if (found !== undefined)
-      return refused(
-        `"context_updates" is wrong: ${found.message}`,
-        found.hint ?? `"${key}" must satisfy ${JSON.stringify(schema)}.`,
+      problems.push(
+        refused(
+          `"context_updates" is wrong: ${found.message}`,
+          found.hint ?? `"${key}" must satisfy ${JSON.stringify(schema)}.`,
+        ),
       );
   }
   if (JSON.stringify(updates).length > MAX_VALUES)
-    return refused(`"context_updates" has more than ${MAX_VALUES} characters.`, TOO_LARGE);
-  return undefined;
+    problems.push(refused(`"context_updates" has more than ${MAX_VALUES} characters.`, TOO_LARGE));
+  return problems.slice(0, MAX_PROBLEMS);
 }
 
-function checkArtifacts(artifacts: unknown): RuntimeError | undefined {
-  if (artifacts === undefined) return undefined;
-  if (!Array.isArray(artifacts)) return refused('"artifacts" is no list.', SHAPE);
+function artifactProblems(artifacts: unknown): readonly RuntimeError[] {
+  if (artifacts === undefined) return [];
+  if (!Array.isArray(artifacts)) return [refused('"artifacts" is no list.', SHAPE)];
   if (artifacts.length > MAX_ARTIFACTS)
-    return refused(`"artifacts" has more than ${MAX_ARTIFACTS} entries.`, TOO_LARGE);
+    return [refused(`"artifacts" has more than ${MAX_ARTIFACTS} entries.`, TOO_LARGE)];
   return JSON.stringify(artifacts).length > MAX_VALUES
-    ? refused(`"artifacts" has more than ${MAX_VALUES} characters.`, TOO_LARGE)
-    : undefined;
+    ? [refused(`"artifacts" has more than ${MAX_VALUES} characters.`, TOO_LARGE)]
+    : [];
 }
 
 const wrapped = (key: string, schema: JsonObject): JsonObject => ({
@@ -77,4 +111,4 @@ const SHAPE = 'complete_step takes {"notes": "…", "context_updates": {…}, "a
 const TOO_LARGE = 'Put large results into files, and say where they are.';
 
 const refused = (message: string, hint: string) =>
-  new RuntimeError('claim_refused', `The step is not completed. ${message}`, { hint });
+  new RuntimeError('claim_refused', `${PREFIX}${message}`, { hint });

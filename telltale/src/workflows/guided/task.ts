@@ -17,6 +17,8 @@ export interface Task {
   readonly maxTurns?: number;
   /** Whether each turn is reported, not only the end. */
   readonly judgesTurns: boolean;
+  /** Whether a verifier or a person decides on its completion. */
+  readonly checked?: true;
 }
 
 /** What was done for a task, as a verifier sees it; long values are cut. */

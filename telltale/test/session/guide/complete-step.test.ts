@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../../src/events/event.ts';
 import type { RuntimeError } from '../../../src/kernel/runtime-error.ts';
-import { checkEvidence } from '../../../src/session/guide/check-evidence.ts';
+import { evidenceProblems } from '../../../src/session/guide/check-evidence.ts';
 import { createCompleteStep } from '../../../src/session/guide/complete-step.ts';
 import { whyStuck } from '../../../src/session/guide/why-stuck.ts';
 import { workOf } from '../../../src/session/guide/work-of.ts';
@@ -15,7 +15,7 @@ describe('the proof of a step', () => {
     const { state, fold, task } = createLedLog({ evidence });
     fold(...acted('one'), ...acted('two', 'test'), ...acted('bad', 'test', false), ...acted('last'));
     fold(declared('ends', STEP), done('ends'));
-    return checkEvidence(state, task, named) as RuntimeError | undefined;
+    return evidenceProblems(state, task, named)[0] as RuntimeError | undefined;
   };
 
   it('is what was done in the step, and succeeded: one of each that is asked for', () => {

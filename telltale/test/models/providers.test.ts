@@ -172,7 +172,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
       response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><p>Welcome to nginx!');
     };
     expect(await ask(await open(wire)).error).toMatchObject({
-      code: 'model_broke_off',
+      code: 'model_bad_request',
       message: expect.stringContaining(wire.ref),
       hint: expect.stringContaining('check the base URL'),
     });

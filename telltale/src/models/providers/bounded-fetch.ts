@@ -1,4 +1,5 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import { printable } from '../../manifest/printable.ts';
 import { modelFailed } from '../model-errors.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -16,8 +17,41 @@ export const boundedFetch =
     const response = await fetch(input, init);
     const { body, status, statusText, headers } = response;
     if (body === null) return response;
+    if (response.ok && /^text\/html\b/i.test(headers.get('content-type') ?? ''))
+      throw isPage(id, urlOf(input), await beginningOf(body));
     return new Response(bounded(body, id), { status, statusText: latin(statusText), headers });
   };
+
+const urlOf = (input: Parameters<Fetch>[0]): string => (input instanceof Request ? input.url : String(input));
+
+/** Of a page only its title is of interest. */
+const MAX_PAGE_READ = 64 * 1024;
+
+async function beginningOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  while (text.length < MAX_PAGE_READ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
+    if (/<\/title>/i.test(text)) break;
+  }
+  await reader.cancel().catch(() => undefined); // it may be over already
+  return text;
+}
+
+function isPage(id: string, url: string, page: string): RuntimeError {
+  const title = printable(/<title[^>]*>([^<]{0,200})/i.exec(page)?.[1] ?? '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const { origin, pathname } = new URL(url);
+  return modelFailed(
+    'model_bad_request',
+    `${id}: ${origin}${pathname} answered with an HTML page${title === '' ? '' : ` ("${title}")`}, not with a stream of a model.`,
+    { hint: 'That is the address of a web site: check the base URL, and whether it lacks /v1.' },
+  );
+}
 
 /** What a server says beside the status may be read, but not given, in other letters: then it goes without. */
 const latin = (text: string): string => (/[\u0100-\uffff]/.test(text) ? '' : text);

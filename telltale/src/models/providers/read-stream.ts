@@ -3,6 +3,7 @@ import type { GivenPart } from '../../kernel/provider-part.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ModelEnd, ModelRequest, ModelSink } from '../model.ts';
 import { type CallStream, createCallStream } from './call-stream.ts';
+import { CleanText } from './clean-text.ts';
 import { brokeOff, readFinish } from './finish.ts';
 import type { CallOptions, StreamingModel, StreamPart } from './language-model.ts';
 import { PartCollector } from './part-collector.ts';
@@ -44,6 +45,7 @@ export async function readStream(
   let end: ModelEnd | undefined;
   let isSilent = true;
   let isSpeaking = false;
+  const text = new CleanText();
   try {
     while (!call.signal.aborted) {
       const next = await reader.read().catch((thrown: unknown) => {
@@ -61,8 +63,13 @@ export async function readStream(
       isSilent = false;
       isSpeaking ||= isWord(part);
       if (isSpeaking) call.touch();
+      if (part.type === 'tool-input-start' || part.type === 'tool-call') {
+        const before = text.flush();
+        if (before !== '') calls.text(before);
+      }
       if (part.type === 'text-delta') {
-        if (part.delta !== '') calls.text(part.delta);
+        const clean = text.push(part.delta);
+        if (clean !== '') calls.text(clean);
         parts.read(part);
       } else if (part.type === 'reasoning-delta') {
         if (part.delta !== '') sink.reasoning(part.delta);
@@ -71,6 +78,8 @@ export async function readStream(
       else if (part.type === 'error') throw failed(part.error, first);
       else if (part.type === 'finish') {
         end = readFinish(part.finishReason, part.usage, id, first);
+        const rest = text.end();
+        if (rest !== '') calls.text(rest);
         calls.end(end.finish === 'stop');
         call.closing(end);
       } else if (options.tools !== undefined) readCallPart(part, calls);

@@ -1,82 +1,179 @@
-import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
+import type { ActionState } from '../events/action.ts';
+import type { ActionKind } from '../kernel/action-envelope.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import { RESPOND, STEP } from '../protocol/calls/call-names.ts';
+import { RUN_KEY } from '../protocol/calls/read-call.ts';
+import { blockStyle } from './block-style.ts';
 import type { DescribedTarget } from './described-target.ts';
 import { createEscape } from './escape.ts';
+import { renderAnswer, renderResults, roomFor } from './render-results.ts';
+import { sampleInput } from './sample-input.ts';
 
-const MAX_SAMPLE_DEPTH = 3;
 /** A name of a stranger's making is no example. */
 const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+const ROOM = 4_000;
+const MS = 12;
 
-/** A turn as this agent's model may write it, with a target and a field of its own where it has any. */
-export function exampleTurn(
-  agent: AgentManifest,
-  targets: readonly DescribedTarget[],
-  sealKey: string | undefined,
-): string {
-  const key = sealKey === undefined ? '' : ` key="${sealKey}"`;
-  const safe = createEscape(sealKey);
-  const places = agent.protocol.actions_in;
-  const plain = targets.filter(({ name }) => PLAIN_NAME.test(name));
-  const target = plain.find(({ kind }) => kind === 'tool') ?? plain[0];
-  const acts: string[] = [];
-  if (places.length > 0 && target !== undefined) {
-    const body = { name: target.name, parameters: sampleParameters(target.parameters) };
-    acts.push(
-      `<action type="${target.kind}" mode="async" id="first"${key}>${safe(JSON.stringify(body))}</action>`,
-    );
-  }
-  const calls = acts.length > 0;
-  const update = places.length > 0 ? sampleUpdate(agent) : undefined;
-  if (update !== undefined) acts.push(`<metadata${key}>${JSON.stringify(update)}</metadata>`);
-  const within = (place: (typeof places)[number]) => (places.includes(place) ? acts : []);
-  const [inThought, outside] = places.includes('outside') ? [[], acts] : [within('thought'), []];
-  const inResponse = places.includes('outside') || places.includes('thought') ? [] : within('response');
-  return [
-    '<thought>',
-    calls
-      ? 'I need one thing first, and can say so while it is fetched.'
-      : 'A short question: I know the answer.',
-    ...inThought,
-    '</thought>',
-    ...outside,
-    `<response final="${calls ? 'false' : 'true'}">`,
-    calls ? 'Looking into it.' : 'It is the second one.',
-    ...inResponse,
-    '</response>',
-  ].join('\n');
+export interface ExampleOptions {
+  /** What the agent can call, the internal actions aside. */
+  readonly targets: readonly DescribedTarget[];
+  readonly sealKey?: string | undefined;
+  /** Whether a run leads the session: then a step ends in place of the work. */
+  readonly led?: boolean | undefined;
 }
 
-/** The smallest parameters that look like what the schema asks for. An illustration: they need not be valid. */
-export const sampleParameters = (schema: JsonObject): JsonObject => sample(schema, 0);
+interface ExampleCall {
+  readonly target: DescribedTarget;
+  readonly id: string;
+  readonly input: JsonObject;
+  readonly output: Json;
+  /** What the model makes of the result. */
+  readonly answer: string;
+}
 
-function sample(schema: JsonObject, depth: number): JsonObject {
-  const { properties, required } = schema;
-  if (depth >= MAX_SAMPLE_DEPTH || !isJsonObject(properties)) return {};
-  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      return isJsonObject(property) ? [[name, sampleValue(property, depth)]] : [[name, '…']];
-    }),
+/**
+ * Two turns of this agent in its own dialect: a call that one of its targets takes, the result as the runtime shows it,
+ * and the end. Empty where the agent calls nothing, or nothing that an example could be made of.
+ */
+export function exampleTurns(agent: AgentManifest, options: ExampleOptions): string {
+  const call = exampleCall(options.targets);
+  if (call === undefined) return '';
+  const style = blockStyle(agent, options.sealKey, undefined);
+  const state = endedState(call);
+  const results = () => renderResults([call.id], new Map([[call.id, state]]), style).join('\n\n');
+  switch (agent.dialect) {
+    case 'tags':
+      return tagsExample(agent, call, results(), options);
+    case 'tools':
+      return toolsExample(agent, call, renderAnswer(state, style, roomFor(1, ROOM)), options);
+    case 'step':
+      return stepExample(agent, call, results(), options);
+  }
+}
+
+/** A call that is valid for sure: of a tool that only reads where there is one, and that needs nobody's approval. */
+function exampleCall(targets: readonly DescribedTarget[]): ExampleCall | undefined {
+  const calls = targets.flatMap((target): (ExampleCall & { readonly rank: number })[] => {
+    if (!PLAIN_NAME.test(target.name)) return [];
+    const input = target.example?.input ?? readingInput(target);
+    if (input === undefined) return [];
+    const { output = '…', answer = 'It says: …' } = target.example ?? {};
+    return [{ target, id: idOf(target, input), input, output, answer, rank: rankOf(target) }];
+  });
+  return calls.sort((one, other) => other.rank - one.rank)[0];
+}
+
+function rankOf({ kind, example, operations, idempotent, needs }: DescribedTarget): number {
+  const reads = example !== undefined || operations !== undefined || idempotent === true;
+  return (
+    (needs === undefined ? 8 : 0) +
+    (kind === 'tool' ? 4 : 0) +
+    (reads ? 2 : 0) +
+    (example === undefined ? 0 : 1)
   );
 }
 
-function sampleValue(schema: JsonObject, depth: number): Json {
-  if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0] as Json;
-  if (schema.const !== undefined) return schema.const;
-  switch (schema.type) {
-    case 'number':
-    case 'integer':
-      return 1;
-    case 'boolean':
-      return true;
-    case 'array':
-      return [];
-    case 'object':
-      return sample(schema, depth + 1);
-    default:
-      return '…';
-  }
+/** The parameters of a target; of one with operations, of the first that changes nothing. */
+function readingInput({ operations, parameters }: DescribedTarget): JsonObject | undefined {
+  if (operations === undefined) return sampleInput(parameters);
+  const all = Object.entries(operations);
+  const found = all.find(([, { idempotent }]) => idempotent === true) ?? all[0];
+  if (found === undefined) return undefined;
+  const [operation, { parameters: properties, required = [] }] = found;
+  const input = sampleInput({ properties, required: [...required] });
+  return input === undefined ? undefined : { operation, ...input };
+}
+
+const idOf = ({ name }: DescribedTarget, { operation }: JsonObject): string =>
+  (typeof operation === 'string' ? operation : (name.split(/[^A-Za-z0-9]/)[0] ?? '')).replaceAll(
+    /[^A-Za-z0-9_-]/g,
+    '',
+  ) || 'first';
+
+const endedState = ({ target, id, input, output }: ExampleCall): ActionState => ({
+  action: { id, kind: target.kind as ActionKind, mode: 'async', name: target.name, parameters: input },
+  turn: 1,
+  status: 'completed',
+  attempts: 1,
+  input,
+  output,
+  ms: MS,
+});
+
+/** At least the 50 characters that a step's notes need. */
+const notesOf = ({ target, answer }: ExampleCall): string =>
+  `I called ${target.name} and looked at its result. ${answer}`.padEnd(50, '.');
+
+function tagsExample(
+  agent: AgentManifest,
+  call: ExampleCall,
+  results: string,
+  { sealKey, led }: ExampleOptions,
+): string {
+  const { protocol, output } = agent;
+  const key = sealKey === undefined ? '' : ` key="${sealKey}"`;
+  const safe = createEscape(sealKey);
+  const type = call.target.kind === 'tool' ? '' : ` type="${call.target.kind}"`;
+  const body = { name: call.target.name, parameters: call.input };
+  const acts = [`<action${type} id="${call.id}"${key}>${safe(JSON.stringify(body))}</action>`];
+  const update = sampleUpdate(agent);
+  if (update !== undefined) acts.unshift(`<metadata${key}>${JSON.stringify(update)}</metadata>`);
+  const ends =
+    led === true
+      ? within(protocol.actions_in, [
+          `<action type="internal"${key}>${JSON.stringify({ name: 'complete_step', parameters: { notes: notesOf(call) } })}</action>`,
+        ])
+      : `<response final="true">${output === undefined ? safe(call.answer) : JSON.stringify(sampleInput(output.schema) ?? '…')}</response>`;
+  return `Example of a turn:\n\n${within(protocol.actions_in, acts)}\n\nThe next message:\n\n${results}\n\nYour next turn:\n\n${ends}`;
+}
+
+function within(places: AgentManifest['protocol']['actions_in'], acts: readonly string[]): string {
+  if (places.includes('outside')) return acts.join('\n');
+  return places.includes('thought')
+    ? ['<thought>', ...acts, '</thought>'].join('\n')
+    : ['<response final="false">', ...acts, '</response>'].join('\n');
+}
+
+function toolsExample(
+  { output }: AgentManifest,
+  call: ExampleCall,
+  answer: string,
+  { led, sealKey }: ExampleOptions,
+): string {
+  const safe = createEscape(sealKey);
+  const native = call.target.native ?? call.target.name;
+  const end =
+    led === true
+      ? `complete_step ${JSON.stringify({ notes: notesOf(call) })}`
+      : `${RESPOND} ${JSON.stringify(output === undefined ? { text: call.answer } : { output: sampleInput(output.schema) ?? '…' })}`;
+  return `Example: ${native} ${safe(JSON.stringify({ ...call.input, [RUN_KEY]: { id: call.id } }))} returns\n\n${answer}\n\nThen: ${safe(end)}`;
+}
+
+function stepExample(
+  { output }: AgentManifest,
+  call: ExampleCall,
+  results: string,
+  { led, sealKey }: ExampleOptions,
+): string {
+  const safe = createEscape(sealKey);
+  const name = call.target.native ?? call.target.name;
+  const first = {
+    thought: 'I look first.',
+    tool_calls: [{ name, input: call.input, id: call.id }],
+    is_complete: false,
+  };
+  const last = {
+    thought: 'That is all I need.',
+    notes: notesOf(call),
+    is_complete: true,
+    ...(led === true
+      ? {}
+      : output === undefined
+        ? { response: call.answer }
+        : { output: sampleInput(output.schema) ?? '…' }),
+  };
+  return `Example of a call of "${STEP}":\n\n${safe(JSON.stringify(first))}\n\nThe next message:\n\n${results}\n\nYour next call:\n\n${safe(JSON.stringify(last))}`;
 }
 
 function sampleUpdate(agent: AgentManifest): JsonObject | undefined {

@@ -1,22 +1,22 @@
 import type { SessionEnvironment } from '../events/life-event.ts';
 import type { Json } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import { type CallNames, NO_CALL_NAMES } from '../protocol/calls/call-names.ts';
 import { stepPrimer, toolsPrimer } from './calls/call-primer.ts';
 import { describeField } from './describe-field.ts';
-import type { DescribedTarget } from './described-target.ts';
+import { allTargets, type DescribedTarget } from './described-target.ts';
 import { createEscape, type Escape } from './escape.ts';
+import { exampleTurns } from './example-turn.ts';
+import { NOTATION, oneLine, sentence, targetLines } from './notation.ts';
 import type { PromptPart } from './prompt.ts';
 import { tagsPrimer } from './tags-primer.ts';
+import { taughtTo } from './taught.ts';
 
 export interface PrimerOptions {
-  /** All permitted targets but the internal actions, in the manifest's order. */
+  /** The targets that are taught, but the internal actions, in the manifest's order. */
   readonly targets: readonly DescribedTarget[];
   readonly internalActions: readonly Omit<DescribedTarget, 'kind'>[];
   /** The session's key, where `protocol.seal` is on. */
   readonly sealKey?: string | undefined;
-  /** What targets and then internal actions are called, where the model calls them natively. */
-  readonly callNames?: CallNames | undefined;
   /** Absent for sessions that were begun before models were told of it. */
   readonly environment?: SessionEnvironment | undefined;
   /** Whether a run leads the session from step to step. */
@@ -24,30 +24,36 @@ export interface PrimerOptions {
 }
 
 /**
- * The system prompt of a session: the manifest's instructions, and how this agent's model acts, and on what. It never
- * changes within the session. Descriptions and schemas of targets are text from outside (a server may have written
- * them) and are escaped as such.
+ * The system prompt of a session: the manifest's instructions, and how this agent's model acts, and on what. It has only
+ * what this agent can use, and never changes within the session. Descriptions and schemas of targets are text from
+ * outside (a server may have written them) and are escaped as such.
  */
 export function systemParts(agent: AgentManifest, options: PrimerOptions): readonly PromptPart[] {
-  const safe = createEscape(options.sealKey);
+  const { targets, internalActions, sealKey, environment } = options;
+  const safe = createEscape(sealKey);
   const isTags = agent.dialect === 'tags';
   const led = options.led === true;
   const all: readonly PromptPart[] = [
     { name: 'instructions', text: agent.instructions.trim() },
-    { name: 'protocol', text: dialectPrimer(agent, options, safe) },
+    { name: 'protocol', text: dialectPrimer(agent, options) },
+    {
+      name: 'example',
+      text:
+        agent.protocol.actions_in.length > 0 || !isTags ? exampleTurns(agent, { targets, sealKey, led }) : '',
+    },
     // Native tools say themselves what they are, and so do the fields of `set_metadata`.
-    { name: 'tools', text: isTags ? targetList(options.targets, safe) : '' },
-    { name: 'internal actions', text: isTags ? internalList(options.internalActions, safe) : '' },
+    { name: 'tools', text: agent.dialect === 'tools' ? '' : targetList(agent, targets, safe) },
+    {
+      name: 'internal actions',
+      text: agent.dialect === 'tools' ? '' : internalList(agent, internalActions, safe),
+    },
     { name: 'templates', text: templateList(agent, safe) },
     { name: 'metadata', text: isTags ? metadataList(agent, safe) : '' },
     { name: 'variables', text: variableList(agent, safe) },
     { name: 'feeds', text: feedList(agent) },
     led ? { name: 'steps', text: stepsNote(agent) } : { name: 'output', text: outputNote(agent) },
-    { name: 'environment', text: environmentNote(options.environment) },
-    {
-      name: 'limits',
-      text: limitsNote(agent, options.targets.length + options.internalActions.length > 0),
-    },
+    { name: 'environment', text: environmentNote(environment) },
+    { name: 'limits', text: `You have at most ${agent.limits.turns} turns.` },
   ];
   const parts = all.filter(({ text }) => text !== '');
   const last = parts.at(-1);
@@ -67,7 +73,7 @@ export const primer = (agent: AgentManifest, options: PrimerOptions): string =>
 function environmentNote(environment: SessionEnvironment | undefined): string {
   if (environment === undefined) return '';
   const { date, folder, platform } = environment;
-  return `# Environment\n\n- Date when this session began (UTC): ${weekday(date)}, ${date}\n- Working folder: ${folder}\n- Platform: ${PLATFORMS[platform] ?? platform}`;
+  return `# Environment\n\nSession start: ${weekday(date)}, ${date} (UTC)\nWorking folder: ${folder}\nPlatform: ${PLATFORMS[platform] ?? platform}`;
 }
 
 const weekday = (date: string): string =>
@@ -77,54 +83,55 @@ const weekday = (date: string): string =>
 
 const PLATFORMS: Readonly<Record<string, string>> = { linux: 'Linux', darwin: 'macOS', win32: 'Windows' };
 
-function dialectPrimer(agent: AgentManifest, options: PrimerOptions, safe: Escape): string {
-  const { targets, internalActions, sealKey, callNames = NO_CALL_NAMES } = options;
-  const all = () => allTargets(targets, internalActions);
+function dialectPrimer(agent: AgentManifest, options: PrimerOptions): string {
+  const { targets, internalActions, sealKey } = options;
+  const all = allTargets(targets, internalActions);
+  const shared = { acts: all.length > 0, taught: taughtTo(agent, all), led: options.led === true };
   switch (agent.dialect) {
     case 'tags':
-      return tagsPrimer(agent, {
-        targets,
-        sealKey,
-        acts: targets.length + internalActions.length > 0,
-      });
+      return tagsPrimer(agent, { ...shared, sealKey });
     case 'tools':
-      return toolsPrimer(agent, { targets: all(), names: callNames, safe });
+      return toolsPrimer(agent, shared);
     case 'step':
-      return stepPrimer(agent, { targets: all(), names: callNames, safe, led: options.led });
+      return stepPrimer(agent, shared);
   }
 }
 
-/** All that can be called natively, in the order in which it gets its names. */
-export const allTargets = (
-  targets: readonly DescribedTarget[],
-  internalActions: PrimerOptions['internalActions'],
-): readonly DescribedTarget[] => [
-  ...targets,
-  ...internalActions.map(({ name, description, parameters }) => ({
-    kind: 'internal' as const,
-    name,
-    description,
-    parameters,
-  })),
-];
-
-function targetList(targets: readonly DescribedTarget[], safe: Escape): string {
-  if (targets.length === 0) return '';
-  const lines = targets.map(({ kind, ...target }) => `- type ${kind}, ${targetLine(target, safe)}`);
-  return `# What you can call\n\nParameters are given as JSON Schema.\n\n${lines.join('\n')}`;
+/** Tools first; what is of another kind has a title of its own, since the action has to name the kind. */
+function targetList({ dialect }: AgentManifest, targets: readonly DescribedTarget[], safe: Escape): string {
+  const kinds = [...new Set(targets.map(({ kind }) => kind))];
+  const lists = kinds.map((kind) => {
+    const lines = targets.filter((target) => target.kind === kind).map((target) => shownTarget(target, safe));
+    return `${titleOf(kind, dialect)}\n\n${lines.join('\n')}`;
+  });
+  const [first = '', ...others] = lists;
+  return targets.length === 0 ? '' : [first.replace('\n\n', `\n\n${NOTATION}\n\n`), ...others].join('\n\n');
 }
 
-function internalList(actions: PrimerOptions['internalActions'], safe: Escape): string {
+const TITLES: Readonly<Record<string, string>> = {
+  tool: 'Tools',
+  agent: 'Agents',
+  relic: 'Relics (services that keep data beyond this session)',
+  workflow: 'Workflows',
+  llm: 'Prompts (each asks a model)',
+  artifact: 'Artifacts',
+  internal: 'Internal actions',
+};
+
+const titleOf = (kind: string, dialect: AgentManifest['dialect']): string =>
+  `# ${TITLES[kind] ?? kind}${kind === 'tool' || dialect !== 'tags' ? '' : `: <action type="${kind}" …>`}`;
+
+const shownTarget = (target: DescribedTarget, safe: Escape): string =>
+  safe(targetLines(target, target.native));
+
+function internalList(
+  { dialect }: AgentManifest,
+  actions: PrimerOptions['internalActions'],
+  safe: Escape,
+): string {
   if (actions.length === 0) return '';
-  const lines = actions.map((action) => `- ${targetLine(action, safe)}`);
-  return `# Internal actions\n\nActions on your own environment, called with type internal.\n\n${lines.join('\n')}`;
-}
-
-function targetLine({ name, description, parameters }: Omit<DescribedTarget, 'kind'>, safe: Escape): string {
-  const told = sentence(description);
-  return safe(
-    `name ${JSON.stringify(name)}: ${told === '' ? '' : `${told} `}Parameters: ${JSON.stringify(parameters)}`,
-  );
+  const lines = actions.map((action) => shownTarget({ ...action, kind: 'internal' }, safe));
+  return `${titleOf('internal', dialect)}\n\n${lines.join('\n')}`;
 }
 
 function templateList({ action_templates: templates, dialect }: AgentManifest, safe: Escape): string {
@@ -133,7 +140,7 @@ function templateList({ action_templates: templates, dialect }: AgentManifest, s
   );
   if (lines.length === 0) return '';
   const what = dialect === 'tags' ? 'An action' : 'A call';
-  return `# Action templates\n\n${what} with "template": "NAME" takes what it does not set itself from the template.\n\n${lines.join('\n')}`;
+  return `# Action templates\n\n${what} with "template": "NAME" takes the fields that it does not set from this template.\n\n${lines.join('\n')}`;
 }
 
 /** As an action writes it. */
@@ -142,18 +149,15 @@ const inSeconds = (key: string, value: unknown): unknown =>
     ? Number(value.ms) / 1000
     : value;
 
-function metadataList({ metadata }: AgentManifest, safe: Escape): string {
+function metadataList({ metadata, protocol }: AgentManifest, safe: Escape): string {
+  if (protocol.actions_in.length === 0) return '';
   const lines = Object.entries(metadata.fields).map(([name, field]) => {
-    const told = field.description === undefined ? '' : ` ${sentence(field.description)}`;
-    const start = field.default === undefined ? '' : ` Default: ${JSON.stringify(field.default)}.`;
-    return safe(`- ${name}: ${describeField(field)}.${told}${start}`);
+    const told = field.description === undefined ? '' : ` ${sentence(oneLine(field.description))}`;
+    return safe(`- ${name}: ${describeField(field)}.${told}`);
   });
   if (lines.length === 0) return '';
-  const invalid =
-    metadata.on_invalid === 'all'
-      ? 'One wrong field rejects the whole update.'
-      : 'A wrong field is rejected, the others of the update apply.';
-  return `# Metadata\n\nFields that say what you are doing. Others act on them, so keep them true. Set only those you change; null sets a field back to its default. ${invalid}\n\n${lines.join('\n')}`;
+  const invalid = metadata.on_invalid === 'all' ? ' One wrong field rejects the whole update.' : '';
+  return `# Metadata\n\nTells others what you are doing: keep it true. Set only what changes; null resets it.${invalid}\n\n${lines.join('\n')}`;
 }
 
 function variableList({ name: agent, context_variables: variables }: AgentManifest, safe: Escape): string {
@@ -167,21 +171,20 @@ function variableList({ name: agent, context_variables: variables }: AgentManife
 
 function outputNote({ output, dialect }: AgentManifest): string {
   if (output === undefined) return '';
-  if (dialect === 'tools')
-    return '# The result\n\nYour work ends with a call of "respond" whose "output" is the result.';
+  if (dialect === 'tools') return '# Result\n\nEnd your work with "respond" and the result as "output".';
   if (dialect === 'step')
-    return '# The result\n\nThe step with "is_complete": true must have "output", which is the result.';
-  return `# The final response\n\nIt must be one JSON value that satisfies this JSON Schema, and nothing else, not even a code fence: ${compact(output.schema)}\n\nA $name in quotes becomes part of that text, escaped; without quotes it becomes the value itself, whatever its type.`;
+    return '# Result\n\nThe step with "is_complete": true must have the result as "output".';
+  return `# Final response\n\nIt is one JSON value and nothing else, without a code fence. JSON Schema: ${compact(output.schema)}\n\n"$name" inserts a result into that string; $name without quotes inserts the value itself.`;
 }
 
 function stepsNote({ dialect }: AgentManifest): string {
-  return `# Steps\n\nYou are led through your work one step at a time: what to do now is the step in hand, and it counts until the next one comes. ${COMPLETE[dialect]} Running actions end first; nothing that you call after it in the same turn is begun. The notes say what you did and what came of it, in your own words, in at least 50 characters: they are kept, and may be checked. The next step comes with the next message. Only completing its last step ends your work: no response does.`;
+  return `# Steps\n\nYou work through steps. A step counts until a message brings the next one. ${COMPLETE[dialect]} Nothing after it in that turn runs. Notes may be checked. Completing the last step ends your work.`;
 }
 
 const COMPLETE: Readonly<Record<AgentManifest['dialect'], string>> = {
-  tags: 'When it is done, end it in the same turn with <action type="internal">{"name": "complete_step", "parameters": {"notes": "…"}}</action>.',
-  tools: 'When it is done, end it in the same turn with a call of "complete_step".',
-  step: 'When it is done, end it in the same turn with "is_complete": true and "notes"; that counts only if all "tool_calls" of the turn succeed.',
+  tags: 'When a step is done, complete it: <action type="internal">{"name": "complete_step", "parameters": {"notes": "…"}}</action>.',
+  tools: 'When a step is done, call "complete_step".',
+  step: 'When a step is done, set "is_complete": true with "notes". It counts only if all "tool_calls" of that call succeed.',
 };
 
 /** Which feeds there are: their values stand at the end of the messages. */
@@ -190,21 +193,14 @@ function feedList({ context_feeds: feeds }: AgentManifest): string {
     if (!('source' in feed)) return [];
     const when =
       feed.inject === 'reference'
-        ? `not shown, only loaded where $${feed.id} names it`
+        ? `not shown; loaded where $${feed.id} names it`
         : feed.type === 'periodic'
-          ? `renewed every ${(feed.interval?.ms ?? 0) / 1000} s`
-          : 'as of each turn';
+          ? `updated every ${(feed.interval?.ms ?? 0) / 1000} s`
+          : 'updated each turn';
     return [`- ${feed.id}: ${when}`];
   });
   if (lines.length === 0) return '';
-  return `# Context feeds\n\nWhat is kept fresh for you stands in <context_feed> blocks at the end of messages. One that is not shown again has not changed. In parameters and responses $ID stands for a feed's value.\n\n${lines.join('\n')}`;
+  return `# Context feeds\n\nMessages show their values in <context_feed> blocks. A feed that is not shown again has not changed. $ID stands for its value, as $id does for a result.\n\n${lines.join('\n')}`;
 }
 
-function limitsNote({ limits }: AgentManifest, acts: boolean): string {
-  const parallel = acts ? ` At most ${limits.parallel_actions} actions run side by side; others wait.` : '';
-  return `You have at most ${limits.turns} turns.${parallel}`;
-}
-
-const sentence = (text: string) => oneLine(text).replace(/[^.!?…]$/, '$&.');
-const oneLine = (text: string) => text.trim().replaceAll(/\s*\n\s*/g, ' ');
 const compact = (value: Json) => JSON.stringify(value);

@@ -2,9 +2,12 @@ import { completesStep } from '../events/action.ts';
 import type { SessionState } from '../events/state.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import { allTargets } from '../prompt/described-target.ts';
 import { type Opening, openingOf } from '../prompt/opening.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
 import { systemParts } from '../prompt/primer.ts';
+import { isTaughtTarget } from '../prompt/taught.ts';
+import { createCallNames } from '../protocol/calls/call-names.ts';
 import type { AgentTargets } from '../targets/create-targets.ts';
 import type { InternalAction } from './internal/internal-actions.ts';
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
@@ -33,13 +36,27 @@ export function makeFace(
     manifest.dialect === 'step'
       ? internal.filter((action) => !completesStep({ kind: 'internal', name: action.name }))
       : internal;
-  const calls = prepareCalls(manifest, targets, callable, led);
+  const names = createCallNames([
+    ...targets,
+    ...callable.map(({ name }) => ({ kind: 'internal' as const, name })),
+  ]);
+  const nativeOf = (index: number) => (manifest.dialect === 'tags' ? undefined : names.natives[index]);
+  const taught = targets
+    .map((target, index) => ({ ...target, native: nativeOf(index) }))
+    .filter((target) => isTaughtTarget(manifest, target));
+  const taughtInternal = callable
+    .map((action, index) => ({
+      ...action,
+      parameters: action.shownParameters ?? action.parameters,
+      native: nativeOf(targets.length + index),
+    }))
+    .filter(({ isTaught }) => isTaught(targets));
+  const calls = prepareCalls(manifest, allTargets(taught, taughtInternal), names, led);
   const make = ({ seal, environment }: Beginning) => {
     const told = systemParts(manifest, {
-      targets,
-      internalActions: callable,
+      targets: taught,
+      internalActions: taughtInternal,
       sealKey: seal,
-      callNames: calls?.style.names,
       environment,
       led,
     });

@@ -3,29 +3,24 @@ import { suggest } from '../kernel/nearest.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { showValue } from '../manifest/schema/show-value.ts';
 import { type Check, compileCheck } from './check-parameters.ts';
-import type { Target, TargetCall } from './target.ts';
+import type { Target, TargetCall, TargetOperation } from './target.ts';
 
-/** One of the things a target with an `operation` parameter can do. */
-export interface Operation {
-  /** The model reads it: half a sentence. */
-  readonly description: string;
-  /** JSON Schemas by name. */
-  readonly parameters: Readonly<Record<string, JsonObject>>;
-  readonly required?: readonly string[];
-  /** Whether it may be made again after a crash; where that depends on the parameters, what they say. */
-  readonly idempotent: boolean | ((input: JsonObject) => boolean);
+/** An operation, and what does it. */
+export interface Operation extends TargetOperation {
   run(input: JsonObject, call: TargetCall): Promise<Json>;
 }
 
 export interface Operations {
   readonly parameters: JsonObject;
+  readonly operations: Readonly<Record<string, Operation>>;
+  readonly byDefault: string | undefined;
   readonly check: Check;
   idempotentFor(input: JsonObject): boolean;
   run(call: TargetCall): Promise<Json>;
 }
 
 /**
- * Operations under one name. The model reads one flat schema, in which each parameter says whose it is; a call is
+ * Operations under one name. A native call has one flat schema, whose "operation" says what each of them takes; a call is
  * checked against its own operation's, so that an error speaks of that one alone. `byDefault` counts where a call
  * names no operation.
  */
@@ -48,6 +43,8 @@ export function defineOperations(
   };
   return {
     parameters: flatSchema(operations, byDefault),
+    operations,
+    byDefault,
     check(input) {
       const operation = operationOf(input);
       const name = nameOf(input);
@@ -69,11 +66,15 @@ export function defineOperations(
 /** The members of a Target that operations decide. */
 export const operationMembers = ({
   parameters,
+  operations,
+  byDefault,
   check,
   idempotentFor,
-}: Operations): Pick<Target, 'parameters' | 'check' | 'idempotent'> &
+}: Operations): Pick<Target, 'parameters' | 'operations' | 'byDefault' | 'check' | 'idempotent'> &
   Required<Pick<Target, 'idempotentFor'>> => ({
   parameters,
+  operations,
+  byDefault,
   check,
   idempotent: false,
   idempotentFor,
@@ -91,28 +92,23 @@ function flatSchema(
   byDefault: string | undefined,
 ): JsonObject {
   const properties: Record<string, JsonObject> = {};
-  for (const [name, { parameters }] of Object.entries(operations))
-    for (const [key, schema] of Object.entries(parameters)) {
-      const users = Object.entries(operations).flatMap(([other, each]) =>
-        Object.hasOwn(each.parameters, key) ? [other] : [],
-      );
-      const own = users[0] === name;
-      if (own)
-        properties[key] = {
-          ...schema,
-          description: `${String(schema.description ?? '')} (${users.join(', ')})`,
-        };
-    }
-  const lines = Object.entries(operations).map(
-    ([name, { description, required = [] }]) =>
-      `${name}: ${description}${required.length === 0 ? '' : `; needs ${required.join(', ')}`}`,
-  );
+  for (const { parameters } of Object.values(operations))
+    for (const key of Object.keys(parameters)) properties[key] ??= sharedSchema(key, operations);
+  const all = Object.values(operations);
+  const isCommon = (key: string) =>
+    all.length > 2 && all.every((each) => Object.hasOwn(each.parameters, key));
+  const lines = Object.entries(operations).map(([name, { description, parameters, required = [] }]) => {
+    const keys = Object.keys(parameters)
+      .filter((key) => required.includes(key) || !isCommon(key))
+      .map((key) => (required.includes(key) ? key : `${key}?`));
+    return `${name}${keys.length === 0 ? '' : ` {${keys.join(', ')}}`}: ${description}`;
+  });
   return {
     type: 'object',
     properties: {
       operation: {
         enum: Object.keys(operations),
-        description: lines.join('. '),
+        description: `${lines.join('. ')}.`,
         ...(byDefault === undefined ? {} : { default: byDefault }),
       },
       ...properties,
@@ -120,6 +116,17 @@ function flatSchema(
     required: byDefault === undefined ? ['operation'] : [],
     additionalProperties: false,
   };
+}
+
+/** The first schema of a parameter; where other operations describe theirs differently, it says what each means. */
+function sharedSchema(key: string, operations: Readonly<Record<string, Operation>>): JsonObject {
+  const users = Object.entries(operations).flatMap(([name, { parameters }]) =>
+    Object.hasOwn(parameters, key) ? [[name, parameters[key] as JsonObject] as const] : [],
+  );
+  const [, first] = users[0] as (typeof users)[number];
+  if (users.every(([, { description }]) => description === first.description)) return first;
+  const words = users.map(([name, { description = '' }]) => `${name}: ${String(description)}`);
+  return { ...first, description: words.join(' ') };
 }
 
 const operationUnknown = (what: string, found: Json | undefined, names: readonly string[]) =>

@@ -51,6 +51,17 @@ export interface Need extends Covered {
   readonly grants: readonly string[];
 }
 
+/** One of the things that a target with an `operation` parameter can do. */
+export interface TargetOperation {
+  /** The model reads it: half a sentence. */
+  readonly description: string;
+  /** JSON Schemas by name. */
+  readonly parameters: Readonly<Record<string, JsonObject>>;
+  readonly required?: readonly string[];
+  /** Whether it may be made again after a crash; where that depends on the parameters, what they say. */
+  readonly idempotent: boolean | ((input: JsonObject) => boolean);
+}
+
 /** Something an action can call. */
 export interface Target {
   readonly kind: TargetKind;
@@ -58,6 +69,12 @@ export interface Target {
   readonly description: string;
   /** JSON Schema (2020-12) of the parameters; the model reads it. */
   readonly parameters: JsonObject;
+  /** Where "operation" chooses what it does: what each takes. */
+  readonly operations?: Readonly<Record<string, TargetOperation>> | undefined;
+  /** The operation of a call that names none. */
+  readonly byDefault?: string | undefined;
+  /** A call that only reads, what it could return and what to make of that: the example in the prompt. */
+  readonly example?: { readonly input: JsonObject; readonly output: Json; readonly answer: string };
   /** Whether it may be run again after a crash. */
   readonly idempotent: boolean;
   /** Where that depends on the parameters: counts in place of `idempotent`. */

@@ -1,10 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { stepPrimer, toolsPrimer } from '../../src/prompt/calls/call-primer.ts';
 import { callTools } from '../../src/prompt/calls/call-tools.ts';
 import { metadataSchema } from '../../src/prompt/calls/metadata-schema.ts';
 import type { DescribedTarget } from '../../src/prompt/described-target.ts';
-import { createEscape } from '../../src/prompt/escape.ts';
+import { systemPrompt } from '../../src/prompt/primer.ts';
 import { createCallNames } from '../../src/protocol/calls/call-names.ts';
 import type { CallTarget } from '../../src/protocol/calls/meant-target.ts';
 import { agentWith } from './agent.ts';
@@ -17,11 +16,11 @@ const target = (kind: Target['kind'], name: string, more: Partial<Target> = {}):
 });
 const TARGETS = [target('agent', 'critic'), target('tool', 'echo'), target('llm', 'shorten')];
 
-const options = (targets: readonly Target[] = TARGETS) => ({
-  targets,
-  names: createCallNames(targets),
-  safe: createEscape(undefined),
-});
+/** As they are offered: each with its native name. */
+const offered = (targets: readonly Target[] = TARGETS): readonly DescribedTarget[] => {
+  const { natives } = createCallNames(targets);
+  return targets.map((each, index) => ({ ...each, native: natives[index] }));
+};
 
 describe('metadata in a native call', () => {
   it('is JSON Schema of each type, with what the field may be, how it starts and what it is for', () => {
@@ -40,21 +39,23 @@ describe('metadata in a native call', () => {
       },
     });
     const schema = metadataSchema({ metadata } as Parameters<typeof metadataSchema>[0]);
-    expect(schema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(schema).toMatchObject({ type: 'object' });
     const properties = schema.properties as Record<string, Record<string, unknown>>;
-    const set = Object.entries(properties).map(([name, { anyOf }]) => [name, (anyOf as unknown[])[0]]);
-    expect(Object.fromEntries(set)).toEqual({
-      status: { type: 'string', enum: ['IDLE', 'BUSY'] },
-      level: { enum: [1, 'two'] },
-      title: { type: 'string', maxLength: 9 },
-      share: { type: 'number', minimum: 0, maximum: 1 },
-      count: { type: 'integer' },
-      done: { type: 'boolean' },
-      any: { type: 'object' },
-      rows: { type: 'array', maxItems: 3, items: { type: 'array', items: { type: 'boolean' } } },
+    expect(properties).toEqual({
+      status: { type: ['string', 'null'], enum: ['IDLE', 'BUSY', null], description: 'The mode.' },
+      level: { enum: [1, 'two', null] },
+      title: { type: ['string', 'null'], maxLength: 9, description: expect.stringContaining('^a') },
+      share: { type: ['number', 'null'], minimum: 0, maximum: 1 },
+      count: { type: ['integer', 'null'] },
+      done: { type: ['boolean', 'null'] },
+      any: { anyOf: [{ type: 'object' }, { type: 'null' }] },
+      rows: {
+        anyOf: [
+          { type: 'array', maxItems: 3, items: { type: 'array', items: { type: 'boolean' } } },
+          { type: 'null' },
+        ],
+      },
     });
-    expect(properties.status?.description).toMatch(/^The mode\. Takes .* Default: "IDLE"\.$/);
-    expect(properties.title?.description).toMatch(/^Takes .*\^a.*\.$/);
   });
 
   it('may be null in each field, which resets it, and nothing else that the field may not be', () => {
@@ -90,9 +91,9 @@ describe('metadata in a native call', () => {
 describe('the tools of a native dialect', () => {
   it('are one for each target, with how to run it, then metadata and the response', () => {
     const agent = agentWith({ dialect: 'tools', metadata: { fields: { done: { type: 'boolean' } } } });
-    const { names } = options();
-    const tools = callTools(agent, TARGETS, names, false);
-    expect(tools.map(({ name }) => name)).toEqual([...names.natives, 'set_metadata', 'respond']);
+    const tools = callTools(agent, offered(), false);
+    const natives = offered().map(({ native }) => native);
+    expect(tools.map(({ name }) => name)).toEqual([...natives, 'set_metadata', 'respond']);
     expect(tools.map(({ description }) => description.split(':')[0]).slice(0, 3)).toEqual([
       'Agent',
       'Does echo.',
@@ -102,15 +103,49 @@ describe('the tools of a native dialect', () => {
       properties: { text: { type: 'string' }, _run: { type: 'object' } },
       required: ['text'],
     });
-    expect(callTools(agentWith({ dialect: 'tools' }), [], createCallNames([]), false)).toHaveLength(1);
+    expect(callTools(agentWith({ dialect: 'tools' }), [], false)).toHaveLength(1);
   });
 
   it('say in words what providers take in no schema', () => {
     const anyOf = [{ required: ['text'] }, { required: ['file'] }];
     const odd = [target('tool', 'odd', { parameters: { ...TEXT, anyOf } })];
-    const [tool] = callTools(agentWith({ dialect: 'tools' }), odd, createCallNames(odd), false);
+    const [tool] = callTools(agentWith({ dialect: 'tools' }), odd, false);
     expect(tool?.parameters).not.toHaveProperty('anyOf');
     expect(tool?.description).toContain(`must also satisfy ${JSON.stringify({ anyOf })}`);
+  });
+
+  it('leave out of a schema what says nothing, and check it all the same', () => {
+    const parameters = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      title: 'Search',
+      properties: {
+        query: { type: 'string', title: 'Query', minLength: 1, description: 'Words.' },
+        title: { type: 'string', description: '' },
+        limit: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 10 },
+        exact: { type: 'boolean', default: false },
+        like: { enum: [{ additionalProperties: false }] },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    };
+    const [tool] = callTools(
+      agentWith({ dialect: 'tools' }),
+      [target('tool', 'search', { parameters })],
+      false,
+    );
+    expect(tool?.parameters).toEqual({
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'Words.' },
+        title: { type: 'string' },
+        limit: { type: 'integer', minimum: 1, default: 10 },
+        exact: { type: 'boolean' },
+        like: { enum: [{ additionalProperties: false }] },
+        _run: { type: 'object' },
+      },
+      required: ['query'],
+    });
   });
 
   it('take the output where the agent has a schema for it, in step, too', () => {
@@ -120,11 +155,11 @@ describe('the tools of a native dialect', () => {
       ['step', 'step'],
     ] as const) {
       const agent = agentWith({ dialect, output: { schema } });
-      const found = callTools(agent, TARGETS, options().names, false).find(({ name }) => name === tool);
+      const found = callTools(agent, offered(), false).find(({ name }) => name === tool);
       expect(found?.parameters).toMatchObject({
         properties: { output: { $ref: '#/properties/output/$defs/n' } },
       });
-      const led = callTools(agent, TARGETS, options().names, true).find(({ name }) => name === tool);
+      const led = callTools(agent, offered(), true).find(({ name }) => name === tool);
       expect(led?.parameters.properties).not.toHaveProperty('output');
     }
   });
@@ -141,10 +176,10 @@ describe('the tools of a native dialect', () => {
         ],
       },
     });
-    const [step] = callTools(agent, [], createCallNames([]), false);
+    const [step] = callTools(agent, [], false);
     expect(step?.parameters.properties).toMatchObject({
       metadata: {
-        properties: { done: { anyOf: [{ type: 'boolean' }, { type: 'null' }] } },
+        properties: { done: { type: ['boolean', 'null'] } },
         description: expect.stringContaining('null'),
       },
       context_updates: { properties: { mine: { type: 'number', description: 'A count.' }, free: {} } },
@@ -155,49 +190,39 @@ describe('the tools of a native dialect', () => {
 });
 
 describe('the primer of a native dialect', () => {
-  const both = (keys: object, targets = TARGETS) => {
-    const given = options(targets);
-    return [
-      toolsPrimer(agentWith({ ...keys, dialect: 'tools' }), given),
-      stepPrimer(agentWith({ ...keys, dialect: 'step' }), given),
-    ];
+  const both = (keys: object, targets = TARGETS): readonly [string, string] => {
+    const told = (dialect: string) =>
+      systemPrompt(agentWith({ ...keys, dialect }), { targets: offered(targets), internalActions: [] });
+    return [told('tools'), told('step')];
   };
 
   it('tells the protocol as the manifest sets it', () => {
     for (const text of both({})) {
-      expect(text).toContain('nothing you write after it takes effect until it has ended');
-      expect(text).toContain('if one of them fails, it does not count as final');
+      expect(text).toContain('"sync" (what follows waits for it)');
+      expect(text).toContain('counts only if it names their results, as $id, and they succeed');
       expect(text).toContain('read_output shows the rest');
     }
-    const protocol = { on_sync: 'observe', final_with_actions: 'hold' };
-    for (const text of both({ protocol, internal_actions: { enabled: false } })) {
-      expect(text).toContain('your turn ends at this call');
-      expect(text).toContain('only if its text names the result of each as $id');
+    for (const text of both({ protocol: { on_sync: 'observe' }, internal_actions: { enabled: false } })) {
+      expect(text).toContain('your turn ends there');
       expect(text).not.toContain('read_output');
     }
   });
 
   it('has an example with a tool where there is one, and none with a name that a stranger made', () => {
     const [tools, step] = both({});
-    expect(tools).toContain(
-      'Example of an input of "echo": {"text":"…","_run":{"id":"second","depends_on":["first"]}}',
-    );
-    expect(step).toContain(
-      '"tool_calls":[{"name":"echo","input":{"text":"…"},"id":"second","depends_on":["first"]}]',
-    );
-    expect(both({}, [target('agent', 'critic')])[0]).toContain('Example of an input of');
+    expect(tools).toContain('Example: echo {"text":"…","_run":{"id":"echo"}} returns\n\n<result id="echo"');
+    expect(step).toContain('"tool_calls":[{"name":"echo","input":{"text":"…"},"id":"echo"}]');
+    expect(both({}, [target('agent', 'critic')])[0]).toContain('Example: agent_critic {"text":"…",');
+    expect(both({}, [target('tool', 'ignore all that')])[0]).not.toContain('Example');
   });
 
-  it('gives the good practice, and says nothing of calls to an agent that has nothing to call', () => {
-    for (const text of both({})) expect(text).toContain('- Make each call as soon as you know it');
-    for (const text of both({}, [])) {
-      expect(text).toContain('Good practice:\n- ');
-      expect(text).not.toMatch(/Make each call|Example|_run|What you can call|other calls/);
-    }
+  it('says nothing of calls to an agent that has nothing to call', () => {
+    for (const text of both({}, [])) expect(text).not.toMatch(/Example|_run|# Tools|tool_calls|next to/);
   });
 
-  it('lists in step what can be called, with its kind and input, on a line each, and speaks no protocol', () => {
+  it('lists in step what can be called, by its native name, and speaks no protocol', () => {
     const [, step] = both({}, [target('relic', 'odd', { description: 'One\n  two <action> ' })]);
-    expect(step).toContain(`- "relic_odd": Relic: One two &lt;action> Input: ${JSON.stringify(TEXT)}`);
+    expect(step).toContain('# Relics');
+    expect(step).toContain('- "relic_odd" {text}: One two &lt;action>');
   });
 });

@@ -92,8 +92,10 @@ describe('in the dialect tools', () => {
     });
     const [first, second] = requests;
     expect(first?.tools?.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['echo', 'fail', 'llm_summarize', 'read_output', 'set_metadata', 'respond']),
+      expect.arrayContaining(['echo', 'fail', 'read_output', 'set_metadata', 'respond']),
     );
+    // A built-in prompt that the manifest does not name can be called, but is not offered.
+    expect(first?.tools?.map(({ name }) => name)).not.toContain('llm_summarize');
     expect(first?.toolChoice).toBeUndefined();
     expect(second?.tools).toBe(first?.tools);
     expect(of('turn.started')[0]?.prompt.tokens).toBeGreaterThan(
@@ -307,7 +309,8 @@ describe('in the dialect step', () => {
     const [first] = requests;
     expect(first?.toolChoice).toBe('step');
     expect(first?.tools?.map(({ name }) => name)).toEqual(['step']);
-    expect(first?.system).toContain('"llm_summarize"');
+    expect(first?.system).toContain('"echo"');
+    expect(first?.system).not.toContain('llm_summarize');
   });
 
   it('one answer tells what all its calls brought', async () => {

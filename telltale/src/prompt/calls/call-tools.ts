@@ -1,40 +1,40 @@
 import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import { type CallNames, RESPOND, SET_METADATA } from '../../protocol/calls/call-names.ts';
+import { RESPOND, SET_METADATA } from '../../protocol/calls/call-names.ts';
 import { RUN_KEY } from '../../protocol/calls/read-call.ts';
 import type { DescribedTarget } from '../described-target.ts';
 import type { PromptTool } from '../prompt.ts';
+import { shortSchema } from '../short-schema.ts';
 import { aboutMetadata, hasMetadata, metadataSchema } from './metadata-schema.ts';
 import { placedSchema } from './placed-schema.ts';
 import { stepTool } from './step-tool.ts';
 
 /**
- * The tools that an agent's model calls natively: in `tools` one for each target and those it speaks with, in `step` the
- * one that holds them all. `targets` are those that `names` were made of, in the same order.
+ * The tools that an agent's model calls natively: in `tools` one for each target that is taught and those it speaks with,
+ * in `step` the one that holds them all.
  */
 export function callTools(
   agent: AgentManifest,
   targets: readonly DescribedTarget[],
-  names: CallNames,
   led: boolean,
 ): readonly PromptTool[] {
   return agent.dialect === 'step'
-    ? [stepTool(agent, names, led)]
+    ? [stepTool(agent, targets, led)]
     : [
-        ...targets.map((target, index) => targetTool(target, names.natives[index] ?? target.name)),
+        ...targets.map(targetTool),
         ...(hasMetadata(agent) ? [metadataTool(agent)] : []),
         respondTool(agent, led),
       ];
 }
 
 /** What kind of thing it is, where that is no tool. */
-export const kindOf = (kind: string): string =>
+const kindOf = (kind: string): string =>
   kind === 'tool' || kind === 'internal'
     ? ''
     : `${kind === 'llm' ? 'Prompt' : kind.charAt(0).toUpperCase() + kind.slice(1)}: `;
 
-function targetTool({ kind, description, parameters }: DescribedTarget, name: string): PromptTool {
-  const { properties, ...rest } = parameters;
+function targetTool({ kind, name, native = name, description, parameters }: DescribedTarget): PromptTool {
+  const { properties, ...rest } = shortSchema(parameters);
   const entries = Object.entries(rest);
   const refused = entries.filter(([key]) => REFUSED_AT_TOP.has(key));
   const also =
@@ -42,12 +42,16 @@ function targetTool({ kind, description, parameters }: DescribedTarget, name: st
       ? ''
       : ` The input must also satisfy ${JSON.stringify(Object.fromEntries(refused))}.`;
   return {
-    name,
+    name: native,
     description: kindOf(kind) + description.trim() + also,
     parameters: {
       ...Object.fromEntries(entries.filter(([key]) => !REFUSED_AT_TOP.has(key))),
       type: 'object',
-      properties: { ...(isJsonObject(properties) ? properties : {}), [RUN_KEY]: RUN },
+      properties: {
+        ...(isJsonObject(properties) ? properties : {}),
+        // Internal actions take it, too; few calls of them need it.
+        ...(kind === 'internal' ? {} : { [RUN_KEY]: RUN }),
+      },
     },
   };
 }
@@ -56,44 +60,38 @@ function targetTool({ kind, description, parameters }: DescribedTarget, name: st
 const REFUSED_AT_TOP = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else']);
 
 /** Short, since every tool has it: the system prompt says what may stand in it. */
-const RUN: JsonObject = { type: 'object', description: 'How to run the call; see "How you act".' };
+const RUN: JsonObject = { type: 'object' };
 
 function metadataTool(agent: AgentManifest): PromptTool {
   return { name: SET_METADATA, description: aboutMetadata(agent), parameters: metadataSchema(agent) };
 }
 
-const FINAL: JsonObject = {
-  type: 'boolean',
-  description: 'true (the default): this is your answer and ends the work. false: you go on.',
-};
+const FINAL: JsonObject = { type: 'boolean' };
 
 function respondTool({ output }: AgentManifest, led: boolean): PromptTool {
-  const text = { type: 'string', description: 'Markdown. $id stands for the result of that call.' };
+  const text = { type: 'string' };
   if (led)
     return {
       name: RESPOND,
-      description: 'Tells the user how far you are.',
-      parameters: { type: 'object', properties: { text }, required: ['text'], additionalProperties: false },
+      description: 'Sends the user a message, in Markdown.',
+      parameters: { type: 'object', properties: { text }, required: ['text'] },
     };
   if (output === undefined)
     return {
       name: RESPOND,
-      description: 'Speaks to the user.',
-      parameters: {
-        type: 'object',
-        properties: { text, final: FINAL },
-        required: ['text'],
-        additionalProperties: false,
-      },
+      description: 'Your answer, in Markdown.',
+      parameters: { type: 'object', properties: { text, final: FINAL }, required: ['text'] },
     };
   return {
     name: RESPOND,
-    description:
-      'Speaks to the user, with "text" and "final": false; or gives the result of your work, with "output", which ends it.',
+    description: 'Ends the work with "output". With "text" and "final": false: a message, in Markdown.',
     parameters: {
       type: 'object',
-      properties: { text, output: placedSchema(output.schema, '#/properties/output'), final: FINAL },
-      additionalProperties: false,
+      properties: {
+        text,
+        output: placedSchema(shortSchema(output.schema), '#/properties/output'),
+        final: FINAL,
+      },
     },
   };
 }

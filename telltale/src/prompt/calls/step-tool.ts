@@ -1,16 +1,21 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import { type CallNames, STEP } from '../../protocol/calls/call-names.ts';
+import { STEP } from '../../protocol/calls/call-names.ts';
+import type { DescribedTarget } from '../described-target.ts';
 import type { PromptTool } from '../prompt.ts';
+import { shortSchema } from '../short-schema.ts';
+import { taughtTo } from '../taught.ts';
 import { aboutMetadata, hasMetadata, metadataSchema } from './metadata-schema.ts';
 import { placedSchema } from './placed-schema.ts';
-import { RUN_PROPERTIES } from './run-schema.ts';
+import { runProperties } from './run-schema.ts';
 
 /** The one tool of the dialect `step`, with no field that the agent has no use for. */
-export function stepTool(agent: AgentManifest, { natives }: CallNames, led: boolean): PromptTool {
-  const properties: [string, Json][] = [
-    ['thought', { type: 'string', description: 'Your reasoning, in prose. Write it first.' }],
-  ];
+export function stepTool(
+  agent: AgentManifest,
+  targets: readonly DescribedTarget[],
+  led: boolean,
+): PromptTool {
+  const properties: [string, Json][] = [['thought', { type: 'string', description: 'Your reasoning.' }]];
   if (hasMetadata(agent)) {
     const fields = metadataSchema(agent, '#/properties/metadata');
     properties.push(['metadata', { ...fields, description: aboutMetadata(agent) }]);
@@ -28,40 +33,32 @@ export function stepTool(agent: AgentManifest, { natives }: CallNames, led: bool
         type: 'object',
         description: 'Variables to set.',
         properties: Object.fromEntries(variables),
-        additionalProperties: false,
       },
     ]);
-  if (natives.length > 0) properties.push(['tool_calls', toolCalls(natives)]);
+  if (targets.length > 0) properties.push(['tool_calls', toolCalls(agent, targets)]);
   properties.push(
-    [
-      'notes',
-      { type: 'string', description: 'What was done and what came of it. Required with is_complete.' },
-    ],
+    ['notes', { type: 'string', description: 'What you did and what came of it, in your own words.' }],
     ...(led ? CLAIM : []),
     [
       'is_complete',
       {
         type: 'boolean',
         description: led
-          ? 'true: the step in hand is done; needs notes of at least 50 characters.'
-          : 'true: all of it is done, and this step is the last.',
+          ? 'true: the current step is done; needs notes of at least 50 characters.'
+          : 'true: all work is done; needs notes.',
       },
     ],
-    [
-      'response',
-      { type: 'string', description: 'What the user is told, in Markdown. $id stands for a result.' },
-    ],
+    ['response', { type: 'string', description: 'For the user, in Markdown. $id shows a result.' }],
   );
   if (agent.output !== undefined && !led)
-    properties.push(['output', placedSchema(agent.output.schema, '#/properties/output')]);
+    properties.push(['output', placedSchema(shortSchema(agent.output.schema), '#/properties/output')]);
   return {
     name: STEP,
-    description: 'Everything you do in this turn.',
+    description: 'Does everything you do in this turn.',
     parameters: {
       type: 'object',
       properties: Object.fromEntries(properties),
       required: ['thought', 'is_complete'],
-      additionalProperties: false,
     },
   };
 }
@@ -72,24 +69,22 @@ const CLAIM: readonly [string, Json][] = [
     {
       type: 'array',
       items: { type: 'string' },
-      description: 'With is_complete: ids of calls that prove it, where the step asks for proof.',
+      description: 'Ids of calls that prove the step is done, if it asks for proof.',
     },
   ],
-  ['artifacts', { type: 'array', description: 'With is_complete: what came of it, beside the notes.' }],
+  ['artifacts', { type: 'array', items: {}, description: 'What the step produced, besides the notes.' }],
 ];
 
-const toolCalls = (natives: readonly string[]): JsonObject => ({
+const toolCalls = (agent: AgentManifest, targets: readonly DescribedTarget[]): JsonObject => ({
   type: 'array',
-  description: 'What to call. Each runs as soon as it is written.',
   items: {
     type: 'object',
     properties: {
-      name: { type: 'string', enum: [...natives] },
+      name: { type: 'string', enum: targets.map(({ name, native = name }) => native) },
       input: { type: 'object' },
-      ...RUN_PROPERTIES,
+      ...runProperties(taughtTo(agent, targets)),
     },
     required: ['name', 'input'],
-    additionalProperties: false,
   },
 });
 

@@ -41,7 +41,7 @@ function parametersOf(manifest: AgentManifest): JsonObject {
       input: {
         type: 'string',
         minLength: 1,
-        description: 'What it should do, and all it has to know: it sees nothing of your conversation.',
+        description: 'The task, with all it has to know: it does not see your conversation.',
       },
       ...(Object.keys(vars).length === 0
         ? {}
@@ -50,7 +50,6 @@ function parametersOf(manifest: AgentManifest): JsonObject {
               type: 'object',
               properties: vars,
               additionalProperties: false,
-              description: 'Its variables.',
             },
           }),
     },

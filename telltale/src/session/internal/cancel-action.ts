@@ -6,11 +6,14 @@ import { type Definition, noSuchAction } from './definition.ts';
 
 export const cancelAction: Definition = {
   name: 'cancel_action',
-  description: 'Stops an action that has not ended; what depends on it is skipped.',
+  description: 'Stops an action that has not ended.',
   idempotent: false,
+  // What else takes so long that a model would stop it?
+  isTaught: (_, targets) =>
+    targets.some(({ kind, name }) => kind === 'agent' || kind === 'workflow' || name === 'shell'),
   parameters: {
     type: 'object',
-    properties: { id: { type: 'string', description: 'The action to stop, or a parallel.' } },
+    properties: { id: { type: 'string' } },
     required: ['id'],
     additionalProperties: false,
   },

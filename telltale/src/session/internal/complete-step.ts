@@ -3,21 +3,23 @@ import type { Definition } from './definition.ts';
 
 export const completeStep: Definition = {
   name: COMPLETE_STEP,
-  description:
-    'Ends the step in hand, once what runs has ended. "notes": what you did and what came of it, at least 50 characters, in your own words. "context_updates", "evidence": as the step asks. Nothing you call after it in the same turn is run.',
+  description: 'Completes the current step, after running actions have ended.',
   idempotent: true, // it only says something, and says it once
   timeoutMs: Number.POSITIVE_INFINITY, // it waits for others, which have limits of their own
   parameters: {
     type: 'object',
     properties: {
-      notes: { type: 'string', description: 'What was done and what came of it.' },
-      context_updates: { type: 'object', description: 'Values that the step asks for, by name.' },
+      notes: {
+        type: 'string',
+        description: 'What you did and what came of it, in at least 50 characters of your own words.',
+      },
+      context_updates: { type: 'object', description: 'Values the step asks for.' },
       evidence: {
         type: 'array',
         items: { type: 'string' },
-        description: 'Ids of actions of this step that prove it.',
+        description: 'Ids of actions that prove it.',
       },
-      artifacts: { type: 'array', description: 'What came of it, where that is more than notes.' },
+      artifacts: { type: 'array', items: {}, description: 'What the step produced, besides notes.' },
     },
     required: ['notes'],
     additionalProperties: false,

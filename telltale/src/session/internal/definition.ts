@@ -7,6 +7,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { RolledBack } from '../../scheduler/scheduler.ts';
+import type { Target } from '../../targets/target.ts';
 import type { OpenDesk } from '../artifact-desk.ts';
 import type { FeedDesk } from '../feeds/feed-desk.ts';
 import type { CompleteStep } from '../guide/complete-step.ts';
@@ -41,6 +42,10 @@ export interface Definition {
   readonly timeoutMs?: number;
   /** Why an agent has no use for it, so that it is not offered; absent, or undefined: it has. */
   useless?(manifest: AgentManifest): string | undefined;
+  /** Whether the prompt of this agent teaches it; absent: always. It can be called all the same. */
+  isTaught?(manifest: AgentManifest, targets: readonly Pick<Target, 'kind' | 'name'>[]): boolean;
+  /** What the model reads in place of `parameters`, which still judge each call. */
+  readonly shownParameters?: JsonObject;
   /** `own` is the id of the action that calls it; `signal` is aborted when it is to stop. */
   run(input: JsonObject, edges: InternalEdges, own: string, signal: AbortSignal): Promise<Json>;
 }

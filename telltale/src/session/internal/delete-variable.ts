@@ -5,11 +5,11 @@ import { noneToWrite } from './variables.ts';
 
 export const deleteVariable: Definition = {
   name: 'delete_variable',
-  description: 'Puts a variable back to its default; to null where it has none.',
+  description: 'Resets a variable to its default, or to null if it has none.',
   idempotent: true,
   parameters: {
     type: 'object',
-    properties: { name: { type: 'string', description: 'The variable.' } },
+    properties: { name: { type: 'string', description: 'Its name.' } },
     required: ['name'],
     additionalProperties: false,
   },

@@ -45,7 +45,9 @@ const DEFINITIONS: readonly Definition[] = [
 export const INTERNAL_ACTIONS: readonly string[] = [...DEFINITIONS, completeStep].map(({ name }) => name);
 
 /** An internal action, made ready once for all sessions of an agent. */
-export interface InternalAction extends Omit<Definition, 'run' | 'useless'> {
+export interface InternalAction extends Omit<Definition, 'run' | 'useless' | 'isTaught'> {
+  /** Whether the prompt teaches it to an agent with these targets. */
+  isTaught(targets: readonly Pick<Target, 'kind' | 'name'>[]): boolean;
   check(input: JsonObject): RuntimeError | undefined;
   /** The same as something a session's scheduler can call. */
   bind(edges: InternalEdges): Target;
@@ -55,11 +57,19 @@ export interface InternalAction extends Omit<Definition, 'run' | 'useless'> {
 export function allowedInternalActions(manifest: AgentManifest): readonly InternalAction[] {
   return DEFINITIONS.filter(
     ({ name, useless }) => whyNot(name, manifest) === undefined && useless?.(manifest) === undefined,
-  ).map(prepared);
+  ).map((definition) => prepared(definition, teaching(definition, manifest)));
 }
 
+/** What the manifest names is taught; else what this agent has a use for. */
+const teaching =
+  ({ name, isTaught }: Definition, manifest: AgentManifest): InternalAction['isTaught'] =>
+  (targets) =>
+    manifest.internal_actions.allowed_actions?.some((each) => each === name) === true ||
+    isTaught === undefined ||
+    isTaught(manifest, targets);
+
 /** What an agent has in a session that is led, whatever its manifest allows: without it no step would ever end. */
-export const ledInternalAction = (): InternalAction => prepared(completeStep);
+export const ledInternalAction = (): InternalAction => prepared(completeStep, () => true);
 
 /** Why an internal action that there is cannot be called; undefined for one that can, and for one that there is not. */
 export function notAllowed(name: string, manifest: AgentManifest): RuntimeError | undefined {
@@ -83,10 +93,14 @@ function whyNot(name: string, { internal_actions: settings }: AgentManifest): st
   return undefined;
 }
 
-function prepared({ run, useless: _, ...definition }: Definition): InternalAction {
+function prepared(
+  { run, useless: _, isTaught: __, ...definition }: Definition,
+  isTaught: InternalAction['isTaught'],
+): InternalAction {
   const check = compileCheck(definition.parameters, `internal action "${definition.name}"`);
   return {
     ...definition,
+    isTaught,
     check,
     bind: (edges) => ({
       ...definition,

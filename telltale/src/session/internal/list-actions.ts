@@ -21,17 +21,19 @@ const STATUSES: Readonly<Record<ActionStatus, true>> = {
 
 export const listActions: Definition = {
   name: 'list_actions',
-  description: 'Lists your actions with name, status and time, the latest last.',
+  description: 'Lists your actions with their names, statuses and times, the latest last.',
   idempotent: true,
+  // A prompt shows each result once, so few agents ever need the list.
+  isTaught: () => false,
   parameters: {
     type: 'object',
     properties: {
-      status: { enum: Object.keys(STATUSES), description: 'Only those of this status.' },
+      status: { enum: Object.keys(STATUSES), description: 'Only actions with this status.' },
       limit: {
         type: 'integer',
         minimum: 1,
         maximum: MAX_LISTED,
-        description: `How many; ${DEFAULT_LISTED} if absent.`,
+        description: `How many (default ${DEFAULT_LISTED}).`,
       },
     },
     additionalProperties: false,

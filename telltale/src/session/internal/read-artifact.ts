@@ -7,13 +7,13 @@ const MAX_LISTED = 500;
 export const readArtifact: Definition = {
   name: 'read_artifact',
   description:
-    'Shows a decision artifact: its source, methods, version and author. Without a name: lists them.',
+    'Shows the source, methods, version and author of a decision artifact. Without "name" it lists all artifacts.',
   idempotent: true,
   parameters: {
     type: 'object',
     properties: {
-      name: { type: 'string', description: 'The artifact.' },
-      version: { type: 'integer', minimum: 1, description: 'An older version; the newest if absent.' },
+      name: { type: 'string', description: 'Its name.' },
+      version: { type: 'integer', minimum: 1, description: 'Default: the newest.' },
     },
     additionalProperties: false,
   },

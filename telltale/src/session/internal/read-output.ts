@@ -6,22 +6,22 @@ import { type Definition, noSuchAction } from './definition.ts';
 
 export const readOutputAction: Definition = {
   name: 'read_output',
-  description:
-    'Reads on in a result that was too long to be shown whole. The result is the text from "offset" on; its tag says next_offset, where to go on, and total.',
+  description: 'Shows more of a result that was cut.',
   idempotent: true,
   parameters: {
     type: 'object',
     properties: {
-      id: { type: 'string', description: 'The action whose result it is.' },
-      offset: { type: 'integer', minimum: 0, description: 'The first character to show; 0 if absent.' },
-      limit: {
-        type: 'integer',
-        minimum: 1,
-        description: 'How many characters; as many as a result shows if absent, and never more.',
-      },
+      id: { type: 'string', description: 'Id of the action.' },
+      offset: { type: 'integer', minimum: 0, description: 'First character.' },
+      limit: { type: 'integer', minimum: 1, description: 'Characters.' },
     },
     required: ['id'],
     additionalProperties: false,
+  },
+  shownParameters: {
+    type: 'object',
+    properties: { id: { type: 'string' }, offset: { type: 'integer' } },
+    required: ['id'],
   },
   run: async (input, { state, manifest }) => {
     const { id, offset, limit } = input as { id: string; offset?: number; limit?: number };

@@ -3,13 +3,13 @@ import type { Definition } from './definition.ts';
 
 export const rollbackArtifact: Definition = {
   name: 'rollback_artifact',
-  description: 'Puts an old version of a decision artifact back, as its newest.',
+  description: 'Makes an old version of a decision artifact the newest again.',
   idempotent: false,
   parameters: {
     type: 'object',
     properties: {
-      name: { type: 'string', description: 'The artifact.' },
-      to: { type: 'integer', minimum: 1, description: 'The version to put back.' },
+      name: { type: 'string', description: 'Its name.' },
+      to: { type: 'integer', minimum: 1, description: 'The old version.' },
     },
     required: ['name', 'to'],
     additionalProperties: false,

@@ -1,16 +1,18 @@
 import { ROLLBACK } from '../../events/action.ts';
+import { isUndoable } from '../../prompt/taught.ts';
 import { orStopped } from '../../targets/access/stopped.ts';
 import { type Definition, noSuchAction } from './definition.ts';
 
 export const rollbackAction: Definition = {
   name: ROLLBACK,
   description:
-    'Undoes completed actions in reverse order by running what each declared as "compensate", down to and including the one named.',
+    'Undoes completed actions in reverse order, down to and including "to", by running the "compensate" of each.',
   idempotent: true, // what it does are actions of their own, each once; what is undone by then is not undone again
+  isTaught: isUndoable,
   timeoutMs: Number.POSITIVE_INFINITY, // these have limits of their own, and a person may have to be asked about one
   parameters: {
     type: 'object',
-    properties: { to: { type: 'string', description: 'The action to go back to; all of them if absent.' } },
+    properties: { to: { type: 'string', description: 'Id of the last action to undo (default: all).' } },
     additionalProperties: false,
   },
   run: async (input, { state, rollback }, own, signal) => {

@@ -4,13 +4,13 @@ import { noneToWrite } from './variables.ts';
 
 export const setVariable: Definition = {
   name: 'set_variable',
-  description: 'Sets a variable: a runtime one for this session, a defined one for all that share it.',
+  description: 'Sets a variable.',
   idempotent: true,
   parameters: {
     type: 'object',
     properties: {
-      name: { type: 'string', description: 'The variable.' },
-      value: { description: 'Its new value, of the type it was declared with.' },
+      name: { type: 'string', description: 'Its name.' },
+      value: { description: 'The new value.' },
     },
     required: ['name', 'value'],
     additionalProperties: false,

@@ -4,18 +4,17 @@ import type { Definition } from './definition.ts';
 export const writeArtifact: Definition = {
   name: 'write_artifact',
   description:
-    'Writes a new version of a decision artifact, or a new artifact: JavaScript that exports the methods, each called with its arguments and, last, the context. Old versions stay.',
+    'Creates a decision artifact or adds a version to one. The source is JavaScript that exports the methods; each gets its arguments and then the context.',
   idempotent: false,
   parameters: {
     type: 'object',
     properties: {
-      name: { type: 'string', description: 'The artifact.' },
-      source: { type: 'string', minLength: 1, description: 'Its whole source.' },
+      name: { type: 'string', description: 'Its name.' },
+      source: { type: 'string', minLength: 1, description: 'The whole source.' },
       methods: {
         type: 'array',
         items: { type: 'string' },
-        description:
-          "The functions that may be asked; the newest version's if absent. Empty: the source is text.",
+        description: 'Exported functions (default: those of the newest version). Empty: the source is text.',
       },
       description: { type: 'string', description: 'What it decides.' },
     },

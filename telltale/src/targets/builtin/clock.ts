@@ -7,7 +7,7 @@ import { defineOperations, operationMembers } from '../operations.ts';
 import type { Target } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
 
-const ZONE = { type: 'string', description: 'A time zone such as Europe/Berlin; UTC if absent.' };
+const ZONE = { type: 'string', description: 'Such as Europe/Berlin (default UTC).' };
 
 /** The time, in any zone, and the time between two moments. */
 export function clock({ clock: time }: Pick<TargetEdges, 'clock'>): Target {
@@ -15,16 +15,16 @@ export function clock({ clock: time }: Pick<TargetEdges, 'clock'>): Target {
     'tool "clock"',
     {
       now: {
-        description: 'date and time',
+        description: 'current date and time: iso, utc, unix_ms, time_zone, weekday',
         parameters: { time_zone: ZONE },
         idempotent: true,
         run: async (input) => nowIn(time, typeof input.time_zone === 'string' ? input.time_zone : 'UTC'),
       },
       difference: {
-        description: 'the time from one moment to another',
+        description: 'time between two moments: ms, seconds, days, text',
         parameters: {
-          from: { type: 'string', description: 'A date or a date and time (ISO 8601).' },
-          to: { type: 'string', description: 'A date or a date and time (ISO 8601); now if absent.' },
+          from: { type: 'string', description: 'ISO 8601.' },
+          to: { type: 'string', description: 'ISO 8601 (default now).' },
         },
         required: ['from'],
         idempotent: true,
@@ -36,8 +36,7 @@ export function clock({ clock: time }: Pick<TargetEdges, 'clock'>): Target {
   return {
     kind: 'tool',
     name: 'clock',
-    description:
-      'Tells date and time, and the time between two moments. The result is JSON: of "now" iso, utc, unix_ms, time_zone and weekday, of "difference" ms, seconds, days and text.',
+    description: 'Tells the date and time.',
     ...operationMembers(defined),
     start: 'on_close',
     run: defined.run,

@@ -15,24 +15,24 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const PARAMETERS = {
   type: 'object',
   properties: {
-    url: { type: 'string', minLength: 1, description: 'An http:// or https:// address.' },
+    url: { type: 'string', minLength: 1, description: 'http or https.' },
     method: {
       enum: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
-      description: 'GET if absent.',
+      description: 'Default GET.',
     },
-    headers: { type: 'object', additionalProperties: { type: 'string' }, description: 'Headers.' },
-    body: { description: 'Text, or a value that is sent as JSON.' },
+    headers: { type: 'object', additionalProperties: { type: 'string' } },
+    body: { description: 'Text, or a value to send as JSON.' },
     timeout: {
       type: 'number',
       exclusiveMinimum: 0,
       maximum: 3600,
-      description: `Seconds; ${DEFAULT_SECONDS} if absent.`,
+      description: `Seconds (default ${DEFAULT_SECONDS}).`,
     },
     max_bytes: {
       type: 'integer',
       minimum: 1,
       maximum: MAX_BODY_BYTES,
-      description: `What of the body is read; ${DEFAULT_BODY_BYTES} if absent.`,
+      description: `Bytes of the body to read (default ${DEFAULT_BODY_BYTES}).`,
     },
   },
   required: ['url'],
@@ -55,7 +55,7 @@ export function httpFetch({ permissions, resolveHost, own, clock }: TargetEdges)
     kind: 'tool',
     name: 'http_fetch',
     description:
-      'Makes an HTTP request. You see the status line, the headers, an empty line and the body; "$id" has status, headers and body (a value if it is JSON, else text).',
+      'Makes an HTTP request. You see status line, headers and body; "$id" has status, headers and body (parsed if it is JSON, else text).',
     parameters: PARAMETERS,
     idempotent: false,
     idempotentFor: (input) => isSafeMethod(String(input.method ?? 'GET')),

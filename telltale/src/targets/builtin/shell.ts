@@ -16,13 +16,13 @@ import type { TargetEdges } from '../target-edges.ts';
 const PARAMETERS = {
   type: 'object',
   properties: {
-    command: { type: 'string', minLength: 1, description: 'The command line, for sh (on Windows cmd).' },
-    cwd: { type: 'string', description: "The folder it runs in, relative to the agent's folder." },
-    stdin: { type: 'string', description: 'What it reads from standard input.' },
-    timeout: { type: 'number', exclusiveMinimum: 0, maximum: 86_400, description: 'Seconds it may take.' },
+    command: { type: 'string', minLength: 1, description: 'For sh; on Windows for cmd.' },
+    cwd: { type: 'string', description: 'Default: the working folder.' },
+    stdin: { type: 'string' },
+    timeout: { type: 'number', exclusiveMinimum: 0, maximum: 86_400, description: 'Seconds.' },
     allow_failure: {
       type: 'boolean',
-      description: 'true: an exit code other than 0 is a result, not a failure.',
+      description: 'true: an exit code other than 0 is not an error.',
     },
   },
   required: ['command'],
@@ -56,10 +56,15 @@ export function shell(edges: TargetEdges): Target {
     kind: 'tool',
     name: 'shell',
     description:
-      'Runs a command line. You see what it printed, "stderr:" and that below it, and the exit code as exit="0" in the tag of the result; "$id" has exit_code, stdout and stderr. Another exit code than 0 is a failure unless allow_failure is true.',
+      'Runs a command line. You see its output, with the exit code in the tag of the result; "$id" has exit_code, stdout and stderr.',
     parameters: PARAMETERS,
     idempotent: false,
     start: 'on_close',
+    example: {
+      input: { command: 'cat VERSION' },
+      output: { exit_code: 0, stdout: '1.4.0\n', stderr: '' },
+      answer: 'The version is 1.4.0.',
+    },
     check: compileCheck(PARAMETERS, what),
     ...(commands.asks || paths.asks
       ? {

@@ -17,7 +17,7 @@ const PARAMETERS = {
       items: { enum: METRICS },
       minItems: 1,
       maxItems: 20,
-      description: 'Only these: cpu, memory and disk as the percentage in use. All in detail if absent.',
+      description: 'Only these, in short (default: all in detail).',
     },
   },
   additionalProperties: false,
@@ -45,8 +45,7 @@ export function systemMonitor({ folder, clock }: Pick<TargetEdges, 'folder' | 'c
   return {
     kind: 'tool',
     name: 'system_monitor',
-    description:
-      "Processor, memory, load and uptime of the machine, and room on the disk of the agent's folder; all, or some of it in short.",
+    description: 'Shows CPU, memory, load, free disk space and uptime of the machine.',
     parameters: PARAMETERS,
     idempotent: true,
     start: 'on_close',

@@ -9,12 +9,12 @@ export const FILTER = {
   type: 'string',
   minLength: 1,
   maxLength: 200,
-  description: 'Only entries whose "level" is this, in any case, or whose text holds it.',
+  description: 'Only entries with this "level" or text.',
 };
 
 export const SINCE = {
   type: ['string', 'number'],
-  description: 'Only entries not older than this: "1h", seconds, or a time (ISO 8601).',
+  description: 'Only entries since then: "1h", seconds, or a time (ISO 8601).',
 };
 
 export interface LogEntry {

@@ -8,7 +8,7 @@ import { relicHealth } from './relic-health.ts';
 const MAX_KEY = 512;
 const DEFAULT_KEYS = 100;
 
-const KEY = { type: 'string', minLength: 1, maxLength: MAX_KEY, description: 'The key.' };
+const KEY = { type: 'string', minLength: 1, maxLength: MAX_KEY };
 
 /** Values by key in a table of the store. */
 export function kvDriver({
@@ -19,15 +19,15 @@ export function kvDriver({
 }: RelicContext): RelicDriver {
   const table = `relic:${name}`;
   const keys: Operation = {
-    description: 'keys in order',
+    description: 'lists keys in order',
     parameters: {
-      prefix: { type: 'string', description: 'Only keys that begin so.' },
-      after: { type: 'string', description: 'Only keys behind this one: for the next page.' },
+      prefix: { type: 'string', description: 'Only keys with this prefix.' },
+      after: { type: 'string', description: 'Only keys after this one, for the next page.' },
       limit: {
         type: 'integer',
         minimum: 1,
         maximum: 1000,
-        description: `How many; ${DEFAULT_KEYS} if absent.`,
+        description: `Default ${DEFAULT_KEYS}.`,
       },
     },
     idempotent: true,
@@ -43,20 +43,20 @@ export function kvDriver({
   };
   const operations: Readonly<Record<string, Operation>> = {
     get: {
-      description: 'the value of a key, null if there is none',
+      description: 'returns the value of a key, or null',
       parameters: { key: KEY },
       required: ['key'],
       idempotent: true,
       run: async ({ key }) => (await tables.get(table, String(key))) ?? null,
     },
     set: {
-      description: 'keeps a value under a key',
+      description: 'stores a value',
       parameters: {
         key: KEY,
-        value: { description: 'Any value.' },
+        value: {},
         ttl: {
           type: ['string', 'number'],
-          description: 'How long it is kept: "10m", "2h", or seconds. For ever if absent.',
+          description: 'How long to keep it: "10m", "2h" or seconds.',
         },
       },
       required: ['key', 'value'],
@@ -79,8 +79,8 @@ export function kvDriver({
     keys,
     list: keys,
     increment: {
-      description: 'adds to a number and gives the new one',
-      parameters: { key: KEY, by: { type: 'number', description: '1 if absent.' } },
+      description: 'adds to a number and returns the sum',
+      parameters: { key: KEY, by: { type: 'number', description: 'Default 1.' } },
       required: ['key'],
       idempotent: false,
       async run({ key, by = 1 }) {

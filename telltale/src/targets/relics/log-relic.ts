@@ -10,7 +10,7 @@ const LIMIT = {
   type: 'integer',
   minimum: 1,
   maximum: 1000,
-  description: `How many; ${DEFAULT_ENTRIES} if absent.`,
+  description: `Default ${DEFAULT_ENTRIES}.`,
 };
 
 /** A list of the store that is only appended to. */
@@ -24,7 +24,7 @@ export function logDriver({
   const operations: Readonly<Record<string, Operation>> = {
     append: {
       description: 'adds an entry',
-      parameters: { value: { description: 'The entry: any value.' } },
+      parameters: { value: {} },
       required: ['value'],
       idempotent: false,
       async run({ value = null }) {
@@ -33,9 +33,9 @@ export function logDriver({
       },
     },
     read: {
-      description: 'entries in order, from the oldest or behind one',
+      description: 'returns entries in order, the oldest first',
       parameters: {
-        after: { type: 'integer', minimum: 0, description: 'The number of an entry: those behind it.' },
+        after: { type: 'integer', minimum: 0, description: 'Only entries after this number.' },
         limit: LIMIT,
         filter: FILTER,
         since: SINCE,
@@ -53,7 +53,7 @@ export function logDriver({
         ),
     },
     tail: {
-      description: 'the newest entries, in order',
+      description: 'returns the newest entries, in order',
       parameters: { limit: LIMIT, filter: FILTER, since: SINCE },
       idempotent: true,
       run: async ({ limit = DEFAULT_ENTRIES, ...wanted }) =>

@@ -20,7 +20,7 @@ export interface HealthQuestion {
 
 /** Every driver has it. A service that cannot be reached is an answer, not a failure: `ok` is false and `error` says why. */
 export const relicHealth = ({ what, driver, where, clock, ask }: HealthQuestion): Operation => ({
-  description: 'whether it answers',
+  description: 'checks whether it works',
   parameters: {},
   idempotent: true,
   async run(_, { signal }) {

@@ -33,6 +33,8 @@ export function relicTarget(
     name,
     description: relic.description ?? DESCRIPTIONS[driver],
     parameters: operations.parameters,
+    operations: operations.operations,
+    byDefault: operations.byDefault,
     idempotent: relic.idempotent,
     idempotentFor: (input) => relic.idempotent || operations.idempotentFor(input),
     start: 'on_close',

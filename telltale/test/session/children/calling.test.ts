@@ -73,9 +73,8 @@ describe('an action of type agent', () => {
         },
       },
     );
-    expect(systems[0]).toContain(
-      '- type agent, name "echo": Says what it is told. Parameters: {"type":"object"',
-    );
+    expect(systems[0]).toContain('# Agents: <action type="agent" …>');
+    expect(systems[0]).toMatch(/^- "echo" \{input .*\}: Says what it is told$/m);
   });
 
   it('may name an agent beside it in its own file, but not itself', async () => {
@@ -94,9 +93,7 @@ describe('an action of type agent', () => {
 
   it('may name itself where an action template does, if need be by the one that it builds on', async () => {
     const offered = async (templates: string) => {
-      const model = speaking(
-        ({ system }) => `<response>${system.includes('type agent, name "tester"')}</response>`,
-      );
+      const model = speaking(({ system }) => `<response>${system.includes('- "tester" {')}</response>`);
       const ran = await runAgent({ manifest: `action_templates: ${templates}\n`, turns: [], model });
       return ran.result.result;
     };

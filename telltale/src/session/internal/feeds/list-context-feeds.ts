@@ -3,7 +3,7 @@ import { offeredWithFeeds } from './has-feeds.ts';
 
 export const listContextFeeds: Definition = {
   name: 'list_context_feeds',
-  description: 'Lists your feeds: where each comes from, its age, its tokens, and what is wrong with it.',
+  description: 'Lists your feeds with sources, ages and errors.',
   idempotent: true,
   parameters: { type: 'object', properties: {}, additionalProperties: false },
   useless: offeredWithFeeds('list_context_feeds'),

@@ -3,13 +3,13 @@ import { offeredWithFeeds } from './has-feeds.ts';
 
 export const readContextFeed: Definition = {
   name: 'read_context_feed',
-  description: 'The value of a feed at this moment.',
+  description: 'Shows the current value of a feed.',
   idempotent: true,
   parameters: {
     type: 'object',
     properties: {
-      id: { type: 'string', description: 'The feed.' },
-      refresh: { type: 'boolean', description: 'true: from its source, however fresh the last value is.' },
+      id: { type: 'string' },
+      refresh: { type: 'boolean', description: 'Load it again.' },
     },
     required: ['id'],
     additionalProperties: false,

@@ -3,11 +3,11 @@ import { offeredWithFeeds } from './has-feeds.ts';
 
 export const removeContextFeed: Definition = {
   name: 'remove_context_feed',
-  description: 'Removes a feed: it is no longer loaded, and costs nothing any more.',
+  description: 'Removes a feed.',
   idempotent: true,
   parameters: {
     type: 'object',
-    properties: { id: { type: 'string', description: 'The feed.' } },
+    properties: { id: { type: 'string' } },
     required: ['id'],
     additionalProperties: false,
   },

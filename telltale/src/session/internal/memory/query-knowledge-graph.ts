@@ -6,7 +6,7 @@ import { hasMemory } from './has-memory.ts';
 export const queryKnowledgeGraph: Definition = {
   name: 'query_knowledge_graph',
   description:
-    'Looks something up in the code base without reading files: where a symbol is defined and who calls it ("symbol"), what a file holds, imports and is imported by ("path"), or whatever matches words ("query"); and what was learned about them. Gives file:line, signature and a snippet.',
+    'Looks up the code base without reading files. Give one of: "symbol" (where it is defined, who calls it), "path" (what a file contains, imports and is imported by), "query" (words). The result has file:line, signatures, snippets and known facts.',
   idempotent: true,
   parameters: {
     type: 'object',

@@ -9,7 +9,7 @@ const PARAMETERS = {
       type: 'string',
       minLength: 1,
       description:
-        'Arithmetic: + - * / % ^ and brackets; abs ceil cos exp floor ln log log2 max min pow round sin sqrt tan; pi e tau.',
+        'Arithmetic: + - * / % ^ and parentheses; abs ceil cos exp floor ln log log2 max min pow round sin sqrt tan; pi e tau.',
     },
   },
   required: ['expression'],
@@ -21,10 +21,11 @@ export function calculator(): Target {
   return {
     kind: 'tool',
     name: 'calculator',
-    description: 'Works out an arithmetic expression; the result is a number.',
+    description: 'Calculates an arithmetic expression. The result is a number.',
     parameters: PARAMETERS,
     idempotent: true,
     start: 'on_close',
+    example: { input: { expression: '19 * 3' }, output: 57, answer: 'It is 57.' },
     check: compileCheck(PARAMETERS, 'tool "calculator"'),
     async run({ input }) {
       const value = evaluateArithmetic(String(input.expression));

@@ -12,8 +12,7 @@ import { readLines } from './read-file.ts';
 import { MAX_TEXT_BYTES, writeTextFile } from './text-file.ts';
 import { WriteGuard } from './write-guard.ts';
 
-const PATH = { type: 'string', description: "A path, relative to the agent's folder." };
-const FOLDER = { ...PATH, default: '.' };
+const PATH = { type: 'string' };
 const WHAT = 'tool "filesystem"';
 const DEFAULT_DEPTH = 3;
 const MAX_DEPTH = 16;
@@ -26,19 +25,19 @@ export function filesystem({ permissions, clock, folder }: TargetEdges): Target 
   const guard = new WriteGuard(permissions, folder);
   const operations: Readonly<Record<string, Operation>> = {
     read: {
-      description: 'lines of a text file',
+      description: 'shows a text file, or some lines of it',
       parameters: {
         path: PATH,
-        offset: { type: 'integer', minimum: 1, description: 'The first line, from 1 on.' },
-        limit: { type: 'integer', minimum: 1, maximum: 100_000, description: 'How many lines, or matches.' },
+        offset: { type: 'integer', minimum: 1, description: 'First line, from 1.' },
+        limit: { type: 'integer', minimum: 1, maximum: 100_000, description: 'Lines.' },
       },
       required: ['path'],
       idempotent: true,
       run: async (input, call) => readLines(await at(input, call), input),
     },
     write: {
-      description: 'makes a file or replaces the whole of one, and makes its folders',
-      parameters: { path: PATH, content: { type: 'string', description: 'The whole text of the file.' } },
+      description: 'creates a file and its folders, or replaces the whole file',
+      parameters: { path: PATH, content: { type: 'string' } },
       required: ['path', 'content'],
       idempotent: true,
       async run(input, call) {
@@ -52,15 +51,12 @@ export function filesystem({ permissions, clock, folder }: TargetEdges): Target 
       },
     },
     edit: {
-      description: 'replaces a text that stands exactly once in a file',
+      description: 'replaces a text that occurs exactly once in the file',
       parameters: {
         path: PATH,
-        old_text: {
-          type: 'string',
-          description: 'The text to replace, as it stands there, without line numbers.',
-        },
-        new_text: { type: 'string', description: 'What to put in its place.' },
-        replace_all: { type: 'boolean', description: 'true: wherever it stands.' },
+        old_text: { type: 'string', description: 'Without line numbers.' },
+        new_text: { type: 'string' },
+        replace_all: { type: 'boolean', description: 'true: every occurrence.' },
       },
       required: ['path', 'old_text', 'new_text'],
       idempotent: false,
@@ -74,20 +70,20 @@ export function filesystem({ permissions, clock, folder }: TargetEdges): Target 
       },
     },
     list: {
-      description: 'what is in a folder',
-      parameters: { path: FOLDER },
+      description: 'lists a folder',
+      parameters: { path: PATH },
       idempotent: true,
       run: async (input, call) => listFolder(await at(input, call), call.signal),
     },
     tree: {
-      description: 'a folder and what is below it',
+      description: 'lists a folder and everything below it',
       parameters: {
-        path: FOLDER,
+        path: PATH,
         depth: {
           type: 'integer',
           minimum: 1,
           maximum: MAX_DEPTH,
-          description: `Levels; ${DEFAULT_DEPTH} if absent.`,
+          description: `Levels; default ${DEFAULT_DEPTH}.`,
         },
       },
       idempotent: true,
@@ -99,23 +95,26 @@ export function filesystem({ permissions, clock, folder }: TargetEdges): Target 
         ),
     },
     glob: {
-      description: 'files whose path matches',
+      description: 'finds files by path',
       parameters: {
-        path: FOLDER,
-        pattern: { type: 'string', description: 'glob: src/**/*.ts. grep: a regular expression (RE2).' },
+        path: PATH,
+        pattern: {
+          type: 'string',
+          description: 'A glob such as src/**/*.ts.',
+        },
       },
       required: ['pattern'],
       idempotent: true,
       run: async (input, call) => globPaths(text(input, 'pattern') ?? '', await at(input, call), call.signal),
     },
     grep: {
-      description: 'lines of files that match a regular expression',
+      description: 'finds lines in files',
       parameters: {
-        path: FOLDER,
+        path: PATH,
         pattern: { type: 'string', description: 'A regular expression (RE2).' },
-        glob: { type: 'string', description: 'Only in files that match: **/*.ts.' },
-        ignore_case: { type: 'boolean', description: 'Whether case is ignored.' },
-        limit: { type: 'integer', minimum: 1, maximum: 1000, description: 'The most matches.' },
+        glob: { type: 'string', description: 'Only files like **/*.ts.' },
+        ignore_case: { type: 'boolean' },
+        limit: { type: 'integer', minimum: 1, maximum: 1000, description: 'Matches.' },
       },
       required: ['pattern'],
       idempotent: true,
@@ -140,9 +139,14 @@ export function filesystem({ permissions, clock, folder }: TargetEdges): Target 
     kind: 'tool',
     name: 'filesystem',
     description:
-      'Reads, writes, edits, lists and searches files. "read" shows each line behind its number and a tab, which are not part of the file: "$id.content" is its text. Lists and matches are shown one per line: "$id.entries", "$id.paths", "$id.matches" (path, line, text). "write" and "edit" give JSON.',
+      'Works with files. Paths are relative to the working folder. "read" shows each line after its number and a tab, which are not part of the file; "$id.content" is the text. Lists and searches give "$id.entries", "$id.paths" or "$id.matches" (path, line, text).',
     ...operationMembers(defined),
     start: 'on_close',
+    example: {
+      input: { operation: 'read', path: 'package.json' },
+      output: { path: 'package.json', content: '{ "name": "shop", "version": "1.4.0" }\n', lines: 1 },
+      answer: 'The version is 1.4.0.',
+    },
     ...(paths.asks || permissions.manifests.length > 0 ? { needs: needsOf } : {}),
     run: defined.run,
   };

@@ -19,11 +19,11 @@ export interface GitOperation extends Omit<Operation, 'run'> {
 
 const PATHS = { type: 'array', items: { type: 'string', minLength: 1 }, description: 'Files or folders.' };
 const REF = { type: 'string', minLength: 1, description: 'A commit, branch or tag.' };
-const LIMIT = { type: 'integer', minimum: 1, maximum: 1000, description: 'How many; 20 if absent.' };
-const MESSAGE = { type: 'string', minLength: 1, description: 'The message.' };
-const FOLDER = { type: 'string', description: "A folder of the repository, relative to the agent's folder." };
-const REMOTE = { type: 'string', minLength: 1, description: 'A remote; origin if absent.' };
-const BRANCH = { type: 'string', minLength: 1, description: 'A branch.' };
+const LIMIT = { type: 'integer', minimum: 1, maximum: 1000, description: 'Default 20.' };
+const MESSAGE = { type: 'string', minLength: 1 };
+const FOLDER = { type: 'string', description: 'A folder in the repository.' };
+const REMOTE = { type: 'string', minLength: 1, description: 'Default origin.' };
+const BRANCH = { type: 'string', minLength: 1 };
 const SAFE_DIFF = ['--no-ext-diff', '--no-textconv'];
 
 const operation = (
@@ -33,7 +33,7 @@ const operation = (
   more: Partial<GitOperation> = {},
 ): GitOperation => ({
   description,
-  parameters: { path: FOLDER, ...parameters },
+  parameters: { ...parameters, path: FOLDER },
   args,
   idempotent: false,
   ...more,
@@ -42,15 +42,15 @@ const operation = (
 const READ = { idempotent: true } as const;
 
 export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
-  status: operation('what has changed', {}, () => ['status', '--short', '--branch'], READ),
+  status: operation('shows what has changed', {}, () => ['status', '--short', '--branch'], READ),
   diff: operation(
-    'changes as a patch',
+    'shows changes as a patch',
     {
-      staged: { type: 'boolean', description: 'true: what is staged.' },
-      from: { ...REF, description: 'A commit to compare with.' },
-      to: { ...REF, description: 'A second commit.' },
+      staged: { type: 'boolean', description: 'true: staged changes.' },
+      from: { ...REF, description: 'A commit.' },
+      to: { ...REF, description: 'A commit.' },
       paths: PATHS,
-      stat: { type: 'boolean', description: 'true: only which files, and how much.' },
+      stat: { type: 'boolean', description: 'true: only a summary per file.' },
     },
     (input) => [
       'diff',
@@ -63,7 +63,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
     { ...READ, reachesFiles: () => true, commitsIn: ['from', 'to'] },
   ),
   log: operation(
-    'commits',
+    'lists commits',
     { limit: LIMIT, ref: REF, paths: PATHS },
     (input) => [
       'log',
@@ -77,10 +77,10 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
     READ,
   ),
   show: operation(
-    'a commit and its patch, or a file as of a commit',
+    'shows a commit with its patch, or a file at a commit',
     {
       ref: REF,
-      file: { type: 'string', minLength: 1, description: 'A file, from the top of the repository.' },
+      file: { type: 'string', minLength: 1, description: 'Path from the root of the repository.' },
     },
     (input) => [
       'show',
@@ -91,33 +91,33 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
     ],
     { ...READ, reachesFiles: ({ file }) => typeof file !== 'string', commitsIn: ['ref'] },
   ),
-  init: operation('makes a repository', {}, () => ['init', '--quiet', '--template='], READ),
+  init: operation('creates a repository', {}, () => ['init', '--quiet', '--template='], READ),
   add: operation('stages files', { paths: PATHS }, (input) => ['add', ...paths(input)], {
     required: ['paths'],
     reachesFiles: () => true,
     ...READ,
   }),
   unstage: operation(
-    'takes files out of the stage',
+    'unstages files',
     { paths: PATHS },
     (input) => ['reset', '--quiet', ...paths(input)],
     READ,
   ),
   commit: operation(
     'commits what is staged',
-    { message: MESSAGE, all: { type: 'boolean', description: 'true: every tracked file that changed.' } },
+    { message: MESSAGE, all: { type: 'boolean', description: 'true: all changed tracked files.' } },
     (input) => ['commit', '--quiet', '--no-gpg-sign', `--message=${String(input.message)}`],
     { required: ['message'], commits: true },
   ),
-  branch: operation('lists branches, or makes one', { name: BRANCH, ref: REF }, (input) => {
+  branch: operation('lists branches; with a name, creates one', { name: BRANCH, ref: REF }, (input) => {
     const name = reference(input, 'name');
     return name === undefined
       ? ['branch', '--list', '--all', '-vv']
       : ['branch', '--', name, ...refs(input, 'ref')];
   }),
   checkout: operation(
-    'goes to a branch or commit; with paths, restores files from it',
-    { ref: REF, create: { type: 'boolean', description: 'true: makes the branch.' }, paths: PATHS },
+    'switches to a branch or commit; with paths, restores these files from it',
+    { ref: REF, create: { type: 'boolean', description: 'true: creates the branch.' }, paths: PATHS },
     (input) => {
       const ref = reference(input, 'ref');
       if (Array.isArray(input.paths))
@@ -140,23 +140,18 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
     ],
     { required: ['ref'], commits: true, changes: 'merge' },
   ),
-  fetch: operation(
-    'gets what is new from a remote',
-    { remote: REMOTE },
-    (input) => ['fetch', '--', remoteOf(input)],
-    {
-      remote: true,
-      ...READ,
-    },
-  ),
+  fetch: operation('fetches from a remote', { remote: REMOTE }, (input) => ['fetch', '--', remoteOf(input)], {
+    remote: true,
+    ...READ,
+  }),
   pull: operation(
-    'gets what is new and goes forward to it',
+    'fetches and fast-forwards',
     { remote: REMOTE, branch: BRANCH },
     (input) => ['pull', '--ff-only', '--', remoteOf(input), ...refs(input, 'branch')],
     { remote: true, changes: 'pull' },
   ),
   push: operation(
-    'sends a branch to a remote',
+    'pushes a branch',
     { remote: REMOTE, branch: BRANCH },
     (input) => ['push', '--set-upstream', '--', remoteOf(input), reference(input, 'branch') ?? 'HEAD'],
     { remote: true },

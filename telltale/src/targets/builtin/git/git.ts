@@ -34,6 +34,11 @@ export function git(edges: TargetEdges): Target {
     description: 'Works with a git repository. The result is the text that git prints.',
     ...operationMembers(defined),
     start: 'on_close',
+    example: {
+      input: { operation: 'status' },
+      output: '## main\n M README.md\n',
+      answer: 'README.md has changed.',
+    },
     ...(edges.permissions.paths.asks || edges.permissions.hosts.asks
       ? { needs: (input: JsonObject) => needsOf(input, edges) }
       : {}),

@@ -22,6 +22,7 @@ export function cloneState(state: SessionState): SessionState {
     children: state.children.map((child) => ({ ...child })),
     outputs: new Map(state.outputs),
     called: new Map(state.called),
+    ...(state.reused === undefined ? {} : { reused: new Map(state.reused) }),
     metadata: { ...state.metadata },
     variables: new Map(state.variables),
     feeds: new Map(state.feeds),

@@ -1,5 +1,6 @@
-import { added, joined, left, put } from '../kernel/grow.ts';
+import { added, joined, left, NOTHING, put } from '../kernel/grow.ts';
 import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
+import { idsOf, writtenId } from './action-id.ts';
 import type { EventOf } from './event.ts';
 import { forgetChild } from './fold-children.ts';
 import { forgetReviews } from './fold-reviews.ts';
@@ -15,11 +16,21 @@ export function declare(state: SessionState, action: DeclaredAction, turn: numbe
   state.signs.tags = true;
   state.signs.deeds = true;
   state.actions.set(action.id, { ...DECLARED, action, turn });
+  noteReused(state, action);
   state.open = joined(state.open, action.id);
   state.recent = added(state.recent, action.id);
   if (state.recent.length > RECENT_ACTIONS) state.recent = state.recent.slice(1);
   if (isShown(action))
     state.called = put(state.called, action.name, state.called.has(action.name) ? undefined : action.id);
+}
+
+/** Takes note of ids that stand for a newer action from now on. */
+export function noteReused(state: SessionState, action: DeclaredAction): void {
+  for (const id of idsOf(action)) {
+    // The rounds of a `<foreach>` are found by its own.
+    if (!id.includes('@') || id.includes('[')) continue;
+    state.reused = put(state.reused ?? NOTHING, writtenId(id), id);
+  }
 }
 
 type Ended = EventOf<

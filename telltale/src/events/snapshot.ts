@@ -5,6 +5,7 @@ import { withMethods } from '../kernel/with-methods.ts';
 import type { ActionState } from './action.ts';
 import type { EventBody } from './event.ts';
 import type { FeedState } from './feed-event.ts';
+import { noteReused } from './fold-actions.ts';
 import { emptyState, type SessionState, type Variable } from './state.ts';
 import type { TurnRecord } from './turn-record.ts';
 
@@ -26,7 +27,7 @@ interface SnapshotPart {
   readonly since: number;
   readonly live: Omit<
     SessionState,
-    'turns' | 'actions' | 'open' | 'outputs' | 'called' | 'variables' | 'metadata' | 'feeds'
+    'turns' | 'actions' | 'reused' | 'open' | 'outputs' | 'called' | 'variables' | 'metadata' | 'feeds'
   >;
   readonly open: readonly string[];
   readonly metadata: readonly (readonly [string, Json])[];
@@ -106,7 +107,7 @@ function due(this: Account): number {
 }
 
 function take(this: Account, state: SessionState): string {
-  const { turns, actions, open, outputs, called, variables, metadata, feeds, ...live } = state;
+  const { turns, actions, reused: _, open, outputs, called, variables, metadata, feeds, ...live } = state;
   const changed = [...new Set(this.touched)].flatMap((id) => actions.get(id) ?? []);
   const names = new Set(changed.map(({ action }) => action.name));
   const part: SnapshotPart = {
@@ -178,7 +179,11 @@ export function createSnapshotReader(): SnapshotReader {
       state.variables = new Map(part.variables);
       state.feeds = new Map(part.feeds ?? []);
       for (const turn of part.turns) turns.set(turn.turn, turn);
-      for (const action of part.actions) state.actions.set(action.action.id, action);
+      for (const action of part.actions) {
+        // Its ids are older than those that were declared since.
+        if (!state.actions.has(action.action.id)) noteReused(state, action.action);
+        state.actions.set(action.action.id, action);
+      }
       for (const [key, id] of part.outputs) state.outputs = put(state.outputs, key, id);
       for (const [name, id] of part.called) state.called = put(state.called, name, id ?? undefined);
     },

@@ -103,6 +103,8 @@ export interface SessionState {
   news: News;
   compaction?: Compaction;
   actions: Map<string, ActionState>;
+  /** The newest holder of each id that was used again in a later turn (action-id.ts). Absent where there is none. */
+  reused?: ReadonlyMap<string, string>;
   /** The last actions that were declared, RECENT_ACTIONS at most. */
   recent: readonly string[];
   /** What is left of these once the session is over and has let go of its actions. */

@@ -1,3 +1,4 @@
+import { writtenId } from '../events/action-id.ts';
 import type { MessageFrom } from '../events/event.ts';
 import { wasCutShort } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
@@ -178,7 +179,7 @@ function plainSummary(state: SessionState, old: readonly TurnRecord[]): string {
     .slice(-MAX_IDS_LISTED)
     .map(
       (each) =>
-        `${each.action.id} (${clip(each.action.name, MAX_NAME_SHOWN)}): ${resultStatus(each) ?? 'running'}`,
+        `${writtenId(each.action.id)} (${clip(each.action.name, MAX_NAME_SHOWN)}): ${resultStatus(each) ?? 'running'}`,
     );
   const said = old
     .slice(-MAX_IDS_LISTED)

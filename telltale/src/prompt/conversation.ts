@@ -1,3 +1,4 @@
+import { declaredIn } from '../events/action-id.ts';
 import { nextTurn, variableValues } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
@@ -139,7 +140,7 @@ function goOn(
     return ask(conversation, state, turn, told, undefined);
   }
   const before = saidBefore(state.turns, index);
-  const isAction = (id: string) => state.actions.get(id)?.turn === record.turn;
+  const isAction = (id: string) => declaredIn(state.actions, record.turn, id) !== undefined;
   conversation.ids ??= new Set();
   const read = readTurnCalls({ output: record.output, before, ids: conversation.ids, isAction }, calls);
   hear(conversation, assistantMessage(record, read, calls));

@@ -1,4 +1,5 @@
 import type { ActionState } from '../events/action.ts';
+import { writtenId } from '../events/action-id.ts';
 import type { MessageFrom } from '../events/event.ts';
 import { BUILTIN_FEED } from '../events/fold-feeds.ts';
 import { TURN_BROKEN_OFF } from '../events/fold-turns.ts';
@@ -202,7 +203,10 @@ function renderRunning(
   if (told.length === 0) return '';
   const listed = told
     .slice(0, MAX_IDS_LISTED)
-    .map(({ id, kind, name }) => `${clip(id, MAX_NAME_SHOWN)} (${kind} ${clip(name, MAX_NAME_SHOWN)})`);
+    .map(
+      ({ id, kind, name }) =>
+        `${clip(writtenId(id), MAX_NAME_SHOWN)} (${kind} ${clip(name, MAX_NAME_SHOWN)})`,
+    );
   const more = told.length > listed.length ? `, and ${told.length - listed.length} more` : '';
   return safe(`Not ended yet, results will follow: ${listed.join(', ')}${more}.`);
 }

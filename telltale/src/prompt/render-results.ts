@@ -1,4 +1,5 @@
 import { type ActionState, isShown, isTracked } from '../events/action.ts';
+import { writtenId } from '../events/action-id.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { isJsonObject } from '../kernel/json.ts';
 import { clip, cutLines, cutText } from './cut-text.ts';
@@ -101,10 +102,10 @@ function taken(room: ResultRoom, text: string): string {
 }
 
 function renderResult(state: ActionState, max: number, style: Style, as?: 'answer'): string {
-  const { id, name } = state.action;
+  const { name } = state.action;
   const { text, attributes, omitted, escaped } = shownPart(state, max, style);
   const all = {
-    id,
+    id: writtenId(state.action.id),
     ...(as === 'answer' ? {} : { name: style.safe(clip(name, MAX_NAME_SHOWN)) }),
     status: resultStatus(state),
     ...(state.ms === undefined ? {} : { ms: Math.round(state.ms) }),
@@ -177,7 +178,7 @@ interface Page extends ShownResult {
 
 const pageOf = (state: ActionState): Page => ({
   ...showResult(state),
-  ...{ id: state.action.id, offset: 0, left: 0 },
+  ...{ id: writtenId(state.action.id), offset: 0, left: 0 },
 });
 
 /** What `read_output` gave is shown as the result itself is, so that a page reads as the whole did. */
@@ -200,7 +201,7 @@ function readPage({ action, output, input, status }: ActionState): Page | undefi
 function unshown(states: readonly ActionState[], { safe, canReadOutput }: ResultStyle): string {
   const listed = states
     .slice(0, MAX_IDS_LISTED)
-    .map((state) => `${clip(state.action.id, MAX_NAME_SHOWN)} ${resultStatus(state)}`);
+    .map((state) => `${clip(writtenId(state.action.id), MAX_NAME_SHOWN)} ${resultStatus(state)}`);
   const more = states.length > listed.length ? `, and ${states.length - listed.length} more` : '';
   const how = canReadOutput ? ' read_output shows each of them.' : '';
   return safe(

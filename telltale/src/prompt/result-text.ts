@@ -1,4 +1,5 @@
 import type { ActionState, SkipReason } from '../events/action.ts';
+import { writtenId } from '../events/action-id.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 
 export type ResultStatus = 'ok' | 'error' | 'timeout' | 'skipped' | 'interrupted' | 'cancelled';
@@ -50,7 +51,7 @@ export function errorText(error: ErrorJson | undefined): string {
 }
 
 function skippedText(reason: SkipReason | undefined, because: string | undefined): string {
-  const named = because === undefined ? 'another action' : `"${because}"`;
+  const named = because === undefined ? 'another action' : `"${writtenId(because)}"`;
   switch (reason) {
     case undefined:
       return 'It did not run.';

@@ -1,5 +1,6 @@
 import type { CallNames } from './calls/call-names.ts';
 import type { CallParser } from './calls/call-parser.ts';
+import type { EarlierIds } from './envelope/id-book.ts';
 import { createStepParser } from './step/step-parser.ts';
 import { createSharedTagParser, type SharedParserOptions, type TagParser } from './tags/tag-parser.ts';
 import { createToolsParser } from './tools/tools-parser.ts';
@@ -11,6 +12,8 @@ export type CallDialect = Exclude<Dialect, 'tags'>;
 export interface CallParserOptions {
   readonly max_body?: number;
   readonly ids?: Set<string>;
+  /** Ids of earlier turns, which may be taken again. */
+  readonly earlier?: EarlierIds;
   readonly names?: CallNames;
   /** What was said of this turn before a restart. */
   readonly before?: string;

@@ -1,31 +1,69 @@
 import type { DeclaredAction } from '../events/action.ts';
+import { firstShared, idInTurn, newestOf } from '../events/action-id.ts';
 import type { Cause } from '../events/event.ts';
 import { NONE } from '../kernel/grow.ts';
 import { withReferences } from './bind.ts';
 import { bindingOf } from './binding-of.ts';
-import { duplicateId } from './faults.ts';
+import { duplicateId, type Fault } from './faults.ts';
 import { openLoop, spoilGroup } from './gates-of.ts';
-import { loopAction } from './loops.ts';
+import { isClosed } from './graph.ts';
+import { isLoop, loopAction, loopOf } from './loops.ts';
 import type { Loop } from './scheduler.ts';
 import { freshLoopId, isTaken, take } from './take.ts';
 import type { Works } from './works.ts';
 
 const DECLARED = { turn: 'open', undoes: undefined } as const;
 
-/** Takes in what the model asks for, unless its id is taken. */
-export function ask(works: Works, action: DeclaredAction, cause: Cause): void {
-  if (isTaken(works, action.id)) refuse(works, action, cause);
-  else take(works, action, cause, DECLARED);
+/**
+ * What is known on the log under an id that a model gives: the id itself for the first that has it. It may be given again
+ * once its holder has ended, unless that is of this turn, or of one that this turn may repeat. `by` names what asks.
+ */
+export function claim(works: Works, id: string, by: string): string | Fault {
+  const { state, graph, runs } = works;
+  const holder = newestOf(state, id);
+  if (!isTaken(works, holder)) return id;
+  const gate = graph.gates?.get(holder);
+  const turn = turnOf(works, holder);
+  const isOpen = runs.has(holder) || (gate !== undefined && !isClosed(gate));
+  return isOpen || turn >= firstShared(state)
+    ? duplicateId(id, by, state.actions.get(holder), turn)
+    : idInTurn(id, state.turn);
+}
+
+/** The turn in which an action, a `<parallel>` or what a `<foreach>` makes was declared. */
+function turnOf({ state }: Works, id: string): number {
+  const known = state.actions.get(id);
+  if (known !== undefined) return known.turn;
+  const isOf = ({ base, group, within }: DeclaredAction) =>
+    base === id || group === id || within?.includes(id) === true;
+  for (const { action, turn } of state.actions.values()) {
+    if (isOf(action)) return turn;
+    if (isLoop(action) && loopOf(action).actions.some((made) => made.id === id || isOf(made))) return turn;
+  }
+  return state.turn;
+}
+
+/** Takes in what the model asks for, and says what it is known by, unless its id is taken. */
+export function ask(works: Works, asked: DeclaredAction, cause: Cause): string | undefined {
+  const id = claim(works, asked.id, called(asked));
+  if (typeof id !== 'string') {
+    refuse(works, asked, id, cause);
+    return undefined;
+  }
+  take(works, known(works, asked, new Map([[asked.id, id]])), cause, DECLARED);
+  return id;
 }
 
 /** The same for each item of a list that may still have to come. */
 export function askForEach(works: Works, asked: Loop, cause: Cause): void {
-  const actions = asked.actions.filter((action) => {
-    if (!isTaken(works, action.id)) return true;
-    refuse(works, action, cause);
-    return false;
+  const ids = new Map<string, string>();
+  const free = asked.actions.filter((action) => {
+    const id = claim(works, action.id, called(action));
+    if (typeof id === 'string') ids.set(action.id, id);
+    else refuse(works, action, id, cause);
+    return typeof id === 'string';
   });
-  const taken = { ...asked, actions };
+  const taken = { ...asked, actions: free.map((action) => known(works, action, ids)) };
   const made = loopAction(freshLoopId(works), taken);
   // Before the names of what it makes stand for the `<foreach>` itself.
   const action = withReferences(works, made, bindingOf(works, made, false), false);
@@ -33,9 +71,25 @@ export function askForEach(works: Works, asked: Loop, cause: Cause): void {
   take(works, action, cause, DECLARED);
 }
 
-/** Its id is taken, by a `<foreach>` say, which the model has not named. */
-function refuse(works: Works, { id, group, within = NONE }: DeclaredAction, cause: Cause): void {
+const called = ({ name }: DeclaredAction): string => `the action of "${name}"`;
+
+/**
+ * The action under the id that it is known by, and bound to what it depends on as of now. `ids` are those of the actions
+ * that it stands beside in a `<foreach>`, and its own.
+ */
+function known(works: Works, action: DeclaredAction, ids: ReadonlyMap<string, string>): DeclaredAction {
+  const { depends_on: needs } = action;
+  const bound = (needed: string): string =>
+    (needed === action.id ? undefined : ids.get(needed)) ?? newestOf(works.state, needed);
+  const id = ids.get(action.id) ?? action.id;
+  const isSame = id === action.id && (needs === undefined || needs.every((each) => bound(each) === each));
+  if (isSame) return action;
+  return { ...action, id, ...(needs === undefined ? {} : { depends_on: needs.map(bound) }) };
+}
+
+/** Its id is taken, by what has not ended, or by what this turn repeats. */
+function refuse(works: Works, { group, within = NONE }: DeclaredAction, why: Fault, cause: Cause): void {
   const groups = group === undefined ? NONE : [...within, group];
-  works.edges.append({ ...duplicateId(id), ...(groups.length === 0 ? {} : { groups }) }, cause);
+  works.edges.append({ ...why, ...(groups.length === 0 ? {} : { groups }) }, cause);
   for (const each of groups) spoilGroup(works, each);
 }

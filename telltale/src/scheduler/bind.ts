@@ -13,6 +13,7 @@ import {
   baseOf,
   find,
   findAction,
+  findActionLater,
   findOutside,
   isOwnName,
   localOf,
@@ -91,7 +92,7 @@ export function bind(names: NameSpace, action: DeclaredAction, declared: boolean
     }
     if (declared && !whole) continue;
     const standing =
-      findBefore(names, action, name) ?? (whole ? findOutside(names, name, action) : undefined);
+      findBefore(names, action, name, declared) ?? (whole ? findOutside(names, name, action) : undefined);
     const id = standing === undefined ? undefined : idOf(standing);
     if (standing !== undefined) need(standing, id ?? name);
     if (id !== undefined) (whole ? bound : inserted).set(name, id);
@@ -115,8 +116,15 @@ const boundBefore = ({ references }: DeclaredAction, name: string): string | und
   references === undefined ? undefined : (ownProperty(references, name) as string | undefined);
 
 /** A round of a `<foreach>` would find itself under its own name; who had that before is bound already. */
-const findBefore = (names: NameSpace, action: DeclaredAction, name: string): Standing | undefined =>
-  action.base !== undefined && isOwnName(action, name) ? undefined : findAction(names, name);
+function findBefore(
+  names: NameSpace,
+  action: DeclaredAction,
+  name: string,
+  declared: boolean,
+): Standing | undefined {
+  if (action.base !== undefined && isOwnName(action, name)) return undefined;
+  return declared ? findActionLater(names, name) : findAction(names, name);
+}
 
 /** The action or `<foreach>` that a name stands for; undefined for what comes from outside. */
 function idOf(standing: Standing): string | undefined {
@@ -141,7 +149,7 @@ export function withReferences(
   for (const [name, id] of bound) if (name !== id) all.set(name, id);
   for (const { name, whole } of laterReferences(action)) {
     if (all.has(name)) continue;
-    const standing = declared && !whole ? undefined : findBefore(names, action, name);
+    const standing = declared && !whole ? undefined : findBefore(names, action, name, declared);
     const id = boundBefore(action, name) ?? (standing && idOf(standing));
     if (id !== undefined) all.set(name, id);
   }

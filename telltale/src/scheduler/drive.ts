@@ -6,7 +6,7 @@ import type { Json } from '../kernel/json.ts';
 import { RunAhead } from '../kernel/run-ahead.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
-import { ask, askForEach } from './ask.ts';
+import { ask, askForEach, claim as claimId } from './ask.ts';
 import { isAtRest } from './at-rest.ts';
 import { ring } from './bell.ts';
 import type { TurnEnding } from './core.ts';
@@ -14,6 +14,7 @@ import { awaitsMore as awaits } from './cycles.ts';
 import type { SchedulerEdges } from './edges.ts';
 import { endOfGroup, endOfTurn } from './end-of-turn.ts';
 import { revived } from './failures.ts';
+import type { Fault } from './faults.ts';
 import { first, shifted } from './fifo.ts';
 import { spoilGroup } from './gates-of.ts';
 import { createGraph, type Gate } from './graph.ts';
@@ -26,6 +27,7 @@ import { QUEUED, type Run } from './run.ts';
 import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
+import { isTaken as isIdTaken } from './take.ts';
 import { whenEnded as callWhenEnded, whenOneEnded as callWhenOneEnded } from './when-ended.ts';
 import type { Works } from './works.ts';
 
@@ -36,6 +38,8 @@ const METHODS = {
   coming,
   heard,
   declare,
+  claim,
+  isTaken,
   loop,
   named,
   whenEnded,
@@ -129,10 +133,19 @@ function heard(this: Works, id: string): void {
   if (this.graph.gates?.has(id) !== true) this.options.onEnded?.(id);
 }
 
-function declare(this: Works, action: DeclaredAction, cause: Cause): void {
-  if (this.life === 'lost') return;
-  ask(this, action, cause);
+function declare(this: Works, action: DeclaredAction, cause: Cause): string | undefined {
+  if (this.life === 'lost') return undefined;
+  const id = ask(this, action, cause);
   this.goOn();
+  return id;
+}
+
+function claim(this: Works, id: string): string | Fault {
+  return claimId(this, id, 'the <parallel>');
+}
+
+function isTaken(this: Works, id: string): boolean {
+  return isIdTaken(this, id);
 }
 
 function loop(this: Works, asked: Loop, cause: Cause): void {

@@ -1,4 +1,5 @@
 import { readWholeReference } from '../conditions/references/reference.ts';
+import { newestOf } from '../events/action-id.ts';
 import type { Json } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
@@ -50,7 +51,7 @@ function whyNothing(works: Works, { action, binding, turn }: Run, { in: source }
   const { name, path } = reference;
   const value = lookupsOf(works, action, binding).whole(name);
   if (value !== undefined) return partUnknown(source, lastPart(`$${name}`, value, path));
-  return works.graph.gates?.get(name)?.of === 'parallel'
+  return works.graph.gates?.get(newestOf(works.state, name))?.of === 'parallel'
     ? partUnknown(source, `"${name}" is a <parallel>, whose actions have values of their own`)
     : listUnknown(source, turn === 'broken');
 }

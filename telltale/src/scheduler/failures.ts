@@ -1,5 +1,6 @@
 import { quote } from '../conditions/issue.ts';
 import type { ActionState, DeclaredAction } from '../events/action.ts';
+import { writtenId } from '../events/action-id.ts';
 import { type ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
 
 export const timedOut = (action: DeclaredAction, timeoutMs: number) =>
@@ -53,16 +54,16 @@ export const revived = ({ code, message, hint, retryable }: ErrorJson) =>
 /** Of what was still open when everything was shut. */
 export const neverEnded = (id: string): ErrorJson => ({
   code: 'cancelled',
-  message: `"${id}" came to no end.`,
+  message: `"${writtenId(id)}" came to no end.`,
   retryable: false,
 });
 
 /** Why the output of an action that has ended is not to be had. */
 export function whyUnavailable(known: ActionState): ErrorJson {
   if (known.error !== undefined) return known.error;
-  const { id } = known.action;
+  const id = writtenId(known.action.id);
   const { reason, because } = known.skipped ?? {};
-  const detail = because === undefined ? '' : `: ${because}`;
+  const detail = because === undefined ? '' : `: ${reason === 'if' ? because : writtenId(because)}`;
   return {
     code: known.status,
     message:

@@ -1,7 +1,8 @@
 import { type PathSegment, quote } from '../conditions/issue.ts';
 import { readPath } from '../conditions/own-property.ts';
 import type { Lookups, UnknownReference } from '../conditions/references/resolve-references.ts';
-import type { DeclaredAction } from '../events/action.ts';
+import { type ActionState, type DeclaredAction, hasEnded } from '../events/action.ts';
+import { writtenId } from '../events/action-id.ts';
 import type { EventBody } from '../events/event.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
@@ -14,7 +15,9 @@ export type Fault = Extract<EventBody, { type: 'fault' }>;
 const fault = (code: string, message: string): Fault => ({ type: 'fault', code, message });
 
 /** `loop`: whether it is a `<foreach>`, whose id no model has seen. */
-export function deadlocked(id: string, why: Deadlock, loop: boolean): Fault {
+export function deadlocked(of: string, because: Deadlock, loop: boolean): Fault {
+  const id = writtenId(of);
+  const why = asWritten(because);
   if (loop) return loopDeadlocked(why);
   switch (why.kind) {
     case 'cycle':
@@ -36,6 +39,9 @@ export function deadlocked(id: string, why: Deadlock, loop: boolean): Fault {
       );
   }
 }
+
+const asWritten = (why: Deadlock): Deadlock =>
+  why.kind === 'cycle' ? { ...why, path: why.path.map(writtenId) } : { ...why, id: writtenId(why.id) };
 
 function loopDeadlocked(why: Deadlock): Fault {
   const none = 'A <foreach> was skipped, and none of its actions ran:';
@@ -81,7 +87,7 @@ export function unknownVariables(
   ];
   return fault(
     'unknown_variable',
-    `Action "${action.id}" ran with ${why.join(' And with ')} If you meant text, give the action "literal": true.`,
+    `Action "${writtenId(action.id)}" ran with ${why.join(' And with ')} If you meant text, give the action "literal": true.`,
   );
 }
 
@@ -109,18 +115,39 @@ function shapeOf(value: Json): string {
   return keys.length === 0 ? 'is empty' : `has ${listed(new Set(keys))}`;
 }
 
-export const duplicateId = (id: string): Fault =>
-  fault(
+/** `by`: what was asked for under the id; `holder` has it already, and is an action unless it stands for several. */
+export function duplicateId(id: string, by: string, holder: ActionState | undefined, turn: number): Fault {
+  const who =
+    holder === undefined ? 'a <parallel> or <foreach>' : `the action of ${quote(holder.action.name)}`;
+  const since = `${who} of turn ${turn}`;
+  const ended = holder !== undefined && hasEnded(holder.status);
+  const what = ended
+    ? `has run already: ${outcomeOf(holder)}. Nothing is done twice. Use that result`
+    : 'has not ended: its result will come. Wait for it';
+  return fault(
     'duplicate_id',
-    `The id ${quote(id)} is taken; the second action with it does not run. Write another id.`,
+    `The id ${quote(id)} is taken, so ${by} did not run under it: ${since} has it, and ${what}, or write another id if you mean something else.`,
   );
+}
+
+const MAX_OUTCOME = 300;
+
+function outcomeOf({ status, output, error }: ActionState): string {
+  if (status === 'completed') return `completed, with the result ${clipped(output ?? null)}`;
+  return error === undefined ? status : `${status}, ${clipped(`${error.code}: ${error.message}`)}`;
+}
+
+function clipped(value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > MAX_OUTCOME ? `${text.slice(0, MAX_OUTCOME)}…` : text;
+}
 
 export const loopSkipped = (because: string | undefined): Fault =>
   fault(
     'bad_list',
     because === undefined
       ? 'A <foreach> did not run, and none of its actions did: the turn broke off.'
-      : `A <foreach> did not run, and none of its actions did: its list needs "${because}", which did not succeed.`,
+      : `A <foreach> did not run, and none of its actions did: its list needs "${writtenId(because)}", which did not succeed.`,
   );
 
 export const loopFailed = ({ message, hint }: RuntimeError): Fault =>

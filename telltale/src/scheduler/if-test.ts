@@ -1,6 +1,7 @@
 import { type Decision, decideTest } from '../conditions/cel/decide-test.ts';
 import type { Expression } from '../conditions/cel/parse-expression.ts';
 import type { DeclaredAction } from '../events/action.ts';
+import { newestOf, writtenId } from '../events/action-id.ts';
 import { type NameSpace, outputOf } from './names.ts';
 
 /** Whether an action's `if` holds now. */
@@ -34,8 +35,10 @@ function contextOf(
 /** `{status, output?, error?}` by id. Only of the ids an expression names: one that walks over all pays for all. */
 function viewOf(names: NameSpace, ids: Iterable<string>): Readonly<Record<string, unknown>> {
   const view: Record<string, unknown> = Object.create(null);
-  for (const id of ids) {
-    const known = names.state.actions.get(id);
+  for (const asked of ids) {
+    const id = writtenId(asked);
+    const newest = newestOf(names.state, id);
+    const known = names.state.actions.get(newest);
     if (known !== undefined) {
       const { status, output, error } = known;
       view[id] = {
@@ -43,7 +46,7 @@ function viewOf(names: NameSpace, ids: Iterable<string>): Readonly<Record<string
         ...(output === undefined ? {} : { output }),
         ...(error === undefined ? {} : { error }),
       };
-    } else if (names.loops?.has(id)) view[id] = viewOfLoop(names, id);
+    } else if (names.loops?.has(newest)) view[id] = viewOfLoop(names, newest);
   }
   return view;
 }

@@ -1,6 +1,7 @@
 import { ownProperty } from '../conditions/own-property.ts';
 import type { ActionState, DeclaredAction } from '../events/action.ts';
 import { hasEnded } from '../events/action.ts';
+import { newestOf, writtenId } from '../events/action-id.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Json } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
@@ -98,12 +99,19 @@ export function find(names: NameSpace, name: string, by?: DeclaredAction): Stand
   if (local !== undefined) return { state: 'value', value: local };
   const sibling = siblingOf(names, name, by);
   if (sibling !== undefined) return standingOfAction(names.state, names.graph, sibling);
-  const action = isOwnName(by, name) ? undefined : findAction(names, name);
+  const action = isOwnName(by, name) ? undefined : findActionLater(names, name);
   return action ?? findOutside(names, name, by);
 }
 
-/** The action or `<foreach>` with this `output_key` or id. */
+/** The action or `<foreach>` with this `output_key`, or the newest with this id. */
 export const findAction = (names: NameSpace, name: string): Standing | undefined =>
+  findKey(names, name) ?? findId(names, newestOf(names.state, name));
+
+/**
+ * The same for an action that is on the log. What of an id it did not find at its declaration came later in its turn, and
+ * is the first that has it.
+ */
+export const findActionLater = (names: NameSpace, name: string): Standing | undefined =>
   findKey(names, name) ?? findId(names, name);
 
 /** The value of a name that only `by` knows. */
@@ -111,7 +119,7 @@ export const localOf = ({ locals }: DeclaredAction, name: string): Json | undefi
   locals === undefined ? undefined : (ownProperty(locals, name) as Json | undefined);
 
 export const isOwnName = ({ id, base, output_key }: DeclaredAction, name: string): boolean =>
-  name === id || name === base || name === output_key;
+  name === writtenId(id) || (base !== undefined && name === writtenId(base)) || name === output_key;
 
 /**
  * The action of the same round of the `<foreach>` that `by` stands in, if another one there has that id or `output_key`.
@@ -126,7 +134,7 @@ export function siblingOf(
   const siblings = by.base === undefined ? undefined : loops?.get(by.base)?.actions;
   for (const { id, output_key } of siblings ?? []) {
     if (id === by.base && !later) return undefined;
-    if (id !== by.base && (id === name || output_key === name)) return `${id}[${by.index}]`;
+    if (id !== by.base && (writtenId(id) === name || output_key === name)) return `${id}[${by.index}]`;
   }
   return undefined;
 }
@@ -142,8 +150,8 @@ function findKey(names: NameSpace, name: string): Standing | undefined {
   return before?.state === 'value' ? before : latest;
 }
 
-const findId = (names: NameSpace, name: string): Standing | undefined =>
-  names.graph.gates?.get(name)?.of === 'parallel' ? undefined : standingOf(names, name);
+const findId = (names: NameSpace, id: string): Standing | undefined =>
+  names.graph.gates?.get(id)?.of === 'parallel' ? undefined : standingOf(names, id);
 
 /** Whoever is told of its end asks while it is still there. */
 const standingOfComing = (gate: Gate, name: string): Standing =>

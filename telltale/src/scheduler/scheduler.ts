@@ -1,5 +1,5 @@
 import type { DeclaredAction } from '../events/action.ts';
-import type { Cause } from '../events/event.ts';
+import type { Cause, EventBody } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Json } from '../kernel/json.ts';
 import type { ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
@@ -25,8 +25,15 @@ export interface Loop {
  * it: all schedulers share them.
  */
 export interface Scheduler {
-  /** Appends `action.declared` and starts the action at once if it may. Synchronous up to the call of its target. */
-  declare(action: DeclaredAction, cause: Cause): void;
+  /**
+   * Appends `action.declared` and starts the action at once if it may. Synchronous up to the call of its target. Gives the
+   * id that it has on the log, or undefined where the one that it asks for is taken.
+   */
+  declare(action: DeclaredAction, cause: Cause): string | undefined;
+  /** What a `<parallel>` of this id is called on the log, or why it may not have it. */
+  claim(id: string): string | Extract<EventBody, { type: 'fault' }>;
+  /** Whether an action or a group has this id on the log. */
+  isTaken(id: string): boolean;
   /**
    * A `<foreach>` that closed: each action once per item, as soon as the list is there. The list may be declared later in
    * the turn.

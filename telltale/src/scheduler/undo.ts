@@ -1,4 +1,5 @@
 import type { DeclaredAction } from '../events/action.ts';
+import { writtenId } from '../events/action-id.ts';
 import type { SessionState } from '../events/state.ts';
 import type { ActionKind } from '../kernel/action-envelope.ts';
 import { isJsonObject, type Json } from '../kernel/json.ts';
@@ -21,7 +22,7 @@ export function undoAction(
     name: typeof name === 'string' ? name : '',
     parameters: isJsonObject(parameters) ? parameters : {},
     depends_on: [action.id],
-    references: { ...action.references, [action.id]: action.id },
+    references: { ...action.references, [writtenId(action.id)]: action.id },
     ...(literal ? { literal } : {}),
     ...(typeof timeout === 'number' ? { timeout } : {}),
     ...(typeof retry === 'number' ? { retry } : {}),
@@ -57,7 +58,7 @@ function ownOutputs(names: NameSpace, action: DeclaredAction): Record<string, Js
   for (const { id, output_key } of round ?? []) {
     const output = outputOf(names, `${id}[${action.index}]`);
     if (output === undefined) continue;
-    for (const name of [id, output_key])
+    for (const name of [writtenId(id), output_key])
       if (name !== undefined && !outputs.has(name)) outputs.set(name, output);
   }
   if (action.output_key !== undefined) outputs.set(action.output_key, outputOf(names, action.id) ?? null);

@@ -3,6 +3,7 @@ import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
+import type { EarlierIds } from '../protocol/envelope/id-book.ts';
 import type { TagParser } from '../protocol/tags/tag-parser.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Guide } from './guide/guide-port.ts';
@@ -44,8 +45,8 @@ export interface SessionContext {
   sessionOrigin(): Cause;
   readonly clock: Clock;
   readonly model: Model;
-  /** Ids taken in the session: the parser adds to it. */
-  readonly ids: Set<string>;
+  /** Ids that were taken before the turn in hand: no automatic id of it is one of them. */
+  readonly earlier: EarlierIds;
   /** The turn in hand, or the one before the next: for whoever stops the session. */
   asker: Asker | undefined;
   /** Read the turn before, and reads the next. */

@@ -24,7 +24,6 @@ import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { lookupOwn, runsOf, type SessionWorks } from './session-works.ts';
 import { isLetGo } from './stop.ts';
-import { takenIds } from './taken-ids.ts';
 import { endTurnInHand } from './turn/hearing-state.ts';
 
 /** A session whose parts are there, and have done nothing yet. */
@@ -91,7 +90,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
       sessionOrigin,
       clock: runtime.clock,
       model: edges.model,
-      ids: takenIds(state),
+      earlier: { has: (id: string) => works.scheduler.isTaken(id) },
       asker: undefined,
       spareParser: undefined,
       calls: face.calls,

@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { hasEnded } from '../../src/events/action.ts';
+import { declaredIn, idInTurn, newestOf } from '../../src/events/action-id.ts';
+import type { ActionMode } from '../../src/kernel/action-envelope.ts';
 import { frameOf, openFrame, readTurnParts } from '../../src/kernel/call-frames.ts';
 import type { CallStyle } from '../../src/prompt/calls/call-style.ts';
 import { saidBefore } from '../../src/prompt/calls/said-before.ts';
@@ -8,7 +11,6 @@ import { openingOf } from '../../src/prompt/opening.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';
 import { NO_CALL_NAMES } from '../../src/protocol/calls/call-names.ts';
 import { type CallDialect, createCallDialectParser } from '../../src/protocol/dialect-parser.ts';
-import { giveBackIds } from '../../src/protocol/envelope/id-book.ts';
 import { takenIds } from '../../src/session/taken-ids.ts';
 import { agentWith } from './agent.ts';
 import { copiedPrompt } from './copied-prompt.ts';
@@ -97,8 +99,15 @@ describe.each(['tools', 'step'] as const)('a conversation with native calls, dia
       const session = drivenSession('Do it.', { status: 'IDLE' });
       const { state, log } = session;
       const grown = conversationOf(dialect);
-      // As a session does: one set of ids for all turns, and each turn gives back what came to nothing.
+      // As a session does: an id may be used again once what has it has ended.
       const ids = new Set<string>();
+      const declare = (written: string, mode: ActionMode, name: string) => {
+        const holder = state.actions.get(newestOf(state, written));
+        if (holder === undefined) session.declare({ id: written, mode, name });
+        else if (hasEnded(holder.status) && holder.turn < state.turn)
+          session.declare({ id: idInTurn(written, state.turn), mode, name });
+        else log({ type: 'fault', code: 'duplicate_id', message: `"${written}" is taken.` });
+      };
       for (const move of all) {
         switch (move.do) {
           case 'turn': {
@@ -108,18 +117,16 @@ describe.each(['tools', 'step'] as const)('a conversation with native calls, dia
             expect(reusedPrefix(before, prompt)).toBe(1);
             if (asked !== undefined) expect(commonPrefix(asked, prompt)).toBe(asked.chars);
             const parser = createCallDialectParser(dialect, {
-              ids,
+              earlier: ids,
               before: saidBefore(state.turns, state.turns.length - 1),
             });
             for (const event of [...parser.push(move.output), ...parser.end()]) {
               if (event.type === 'action' && event.template === undefined)
-                session.declare({ id: event.id, mode: event.mode ?? 'async', name: event.name ?? '' });
+                declare(event.id, event.mode ?? 'async', event.name ?? '');
               if (event.type === 'fault') log({ type: 'fault', code: event.code, message: event.message });
             }
-            giveBackIds(
-              ids,
-              parser.given.filter((id) => !state.actions.has(id)),
-            );
+            for (const id of parser.given)
+              if (declaredIn(state.actions, state.turn, id) !== undefined) ids.add(id);
             if (move.cutShort)
               log({ type: 'turn.failed', error: { code: 'interrupted', message: 'Gone.', retryable: true } });
             break;

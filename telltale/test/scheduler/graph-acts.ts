@@ -72,10 +72,19 @@ export const declareAgain = (which: number): Act => ({
   may: (model) => model.actions.size > 0 && !holdsStream(model),
   act(model, { stage }) {
     const action = { id: `n${which % model.actions.size}`, kind: 'tool', mode: 'async' } as const;
+    if (mayBeUsedAgain(model, action.id)) return; // these actions have ids of their own
     heard(model, { ...action, name: 'tool', parameters: {} }, 'tool', []);
     stage.declare(action.id, { name: 'tool' });
   },
 });
+
+/** Ids of turns that the turn in hand goes on with are its own. */
+function mayBeUsedAgain(model: GraphModel, id: string): boolean {
+  let first = model.turn;
+  while (model.brokenTurns.has(first - 1)) first--;
+  const holder = model.actions.get(id);
+  return holder !== undefined && !openIds(model).includes(id) && holder.turn < first;
+}
 
 export const settle = (which: number, outcome: Outcome): Act => ({
   name: `settle ${which} ${outcome}`,

@@ -172,7 +172,7 @@ describe('however many <parallel>s a turn has', () => {
   });
 });
 
-it('the id of one around a <foreach> that made nothing is taken', async () => {
+it('one that has the id of one around a <foreach> that made nothing is another one', async () => {
   const none = defineTool({ name: 'none', run: () => [] });
   const late = defineTool({ name: 'late', start: 'on_turn_end', run: () => 1 });
   const turns = [
@@ -182,10 +182,11 @@ it('the id of one around a <foreach> that made nothing is taken', async () => {
   ];
   const { events } = await lived(turns, { agent: { tools: [none, late] } });
   expect(events.at(-1)?.type).toBe('session.completed');
-  expect(events.flatMap((event) => (event.type === 'fault' ? [event.code] : []))).toEqual([
-    'duplicate_id',
-    'deadlock',
-  ]);
+  expect(events.flatMap((event) => (event.type === 'fault' ? [event.code] : []))).toEqual(['deadlock']);
+  const groups = events.flatMap((event) =>
+    event.type === 'action.declared' && event.action.id === 'z' ? [event.action.group] : [],
+  );
+  expect(groups).toEqual(['g@2']);
 });
 
 describe('a rollback does not wait for ever', () => {

@@ -105,8 +105,8 @@ describe.each(['tags', 'tools', 'step'] as const)('in %s', (dialect) => {
     const { of, asked } = await run(
       dialect,
       [
-        { call: 'echo', run: { id: 'first', compensate: { name: 'functions.undo' } } },
-        { call: 'echo', run: { id: 'second', compensate: { name: 'store', parameters: PUT } } },
+        { call: 'echo', run: { id: 'first', mode: 'sync', compensate: { name: 'functions.undo' } } },
+        { call: 'echo', run: { id: 'second', mode: 'sync', compensate: { name: 'store', parameters: PUT } } },
       ],
       [{ call: 'rollback', type: 'internal' }],
     );

@@ -61,8 +61,9 @@ describe('an id of which nothing came is free in the next turn', () => {
     );
   });
 
-  it('but one of the branch that held is taken', async () => {
+  it('and so is one of the branch that held, once its action has ended', async () => {
     const { of } = await run(`<if test="true">${action('q')}<else/>${action('q')}</if>`);
-    expect(of('fault').map(({ code, turn }) => [code, turn])).toEqual([['duplicate_id', 2]]);
+    expect(of('fault')).toEqual([]);
+    expect(of('action.declared').map(({ action: { id } }) => id)).toEqual(['q', 'q@2', 'a1']);
   });
 });

@@ -1,4 +1,5 @@
 import { type ActionState, isTracked } from '../../events/action.ts';
+import { declaredIn, writtenId } from '../../events/action-id.ts';
 import type { FieldError } from '../../events/value-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
@@ -133,11 +134,12 @@ function mistake(message: string, { mistakes }: Scene): string {
   return clip(message, MAX_ERROR_SHOWN);
 }
 
-function answerAction(id: string, scene: Scene): Said {
+function answerAction(written: string, scene: Scene): Said {
   const { ended, answered, style, room } = scene;
-  const state = actionOf(id, scene);
+  const state = actionOf(written, scene);
   if (state === undefined) return failed('It did not run: see the mistakes below.');
   if (!isTracked(state.action)) return { text: 'started' };
+  const { id } = state.action;
   answered.add(id);
   if (!ended.has(id)) return { text: running(state) };
   const status = resultStatus(state);
@@ -146,12 +148,12 @@ function answerAction(id: string, scene: Scene): Said {
 }
 
 /** An id that was given out may have become no action: its template was unknown, or the runtime was stopped. */
-function actionOf(id: string, { actions, turn }: Scene): ActionState | undefined {
-  const state = actions.get(id);
-  return state?.turn === turn ? state : undefined;
+function actionOf(written: string, { actions, turn }: Scene): ActionState | undefined {
+  return actions.get(declaredIn(actions, turn, written) ?? '');
 }
 
-const running = ({ action: { id } }: ActionState) => `running; its result will come as <result id="${id}">`;
+const running = ({ action: { id } }: ActionState) =>
+  `running; its result will come as <result id="${writtenId(id)}">`;
 
 function answerMetadata(value: JsonObject, { rejected }: Scene): Said {
   const wrong = Object.keys(value).filter((name) =>
@@ -181,8 +183,9 @@ function answerStep(events: readonly ParserEvent[], scene: Scene): Said {
       const state = actionOf(event.id, scene);
       if (state === undefined) parts.push(`- ${event.id} did not run: see the mistakes below.`);
       else if (isTracked(state.action)) {
-        scene.answered.add(event.id);
-        if (scene.ended.has(event.id)) ended.push(event.id);
+        const { id } = state.action;
+        scene.answered.add(id);
+        if (scene.ended.has(id)) ended.push(id);
         else parts.push(`- ${event.id} is ${running(state)}`);
       }
     }

@@ -1,6 +1,5 @@
 import type { CallHead } from '../../protocol/calls/call-parser.ts';
 import { createCallDialectParser } from '../../protocol/dialect-parser.ts';
-import { giveBackIds } from '../../protocol/envelope/id-book.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import type { CallStyle } from './call-style.ts';
 
@@ -19,7 +18,7 @@ export interface TurnToRead {
   readonly output: string;
   /** What was said of it before a restart. */
   readonly before: string;
-  /** The ids taken before the turn; those of its actions are added. */
+  /** The ids taken before the turn, as they were written; those of its actions are added. */
   readonly ids: Set<string>;
   /** Whether an id of this turn became an action. */
   readonly isAction: (id: string) => boolean;
@@ -33,7 +32,7 @@ export function readTurnCalls(
   { output, before, ids, isAction }: TurnToRead,
   { dialect, names, maxBody, led }: CallStyle,
 ): TurnCalls {
-  const parser = createCallDialectParser(dialect, { max_body: maxBody, ids, names, before, led });
+  const parser = createCallDialectParser(dialect, { max_body: maxBody, earlier: ids, names, before, led });
   const calls: TurnCall[] = [];
   let events: ParserEvent[] = [];
   for (let at = 0; at < output.length; ) {
@@ -44,9 +43,6 @@ export function readTurnCalls(
     calls.push({ ...parser.call, events: events.filter(({ type }) => type !== 'text') });
     events = [];
   }
-  giveBackIds(
-    ids,
-    parser.given.filter((id) => !isAction(id)),
-  );
+  for (const id of parser.given) if (isAction(id)) ids.add(id);
   return { calls, resumed: parser.resumed };
 }

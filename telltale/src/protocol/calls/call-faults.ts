@@ -54,7 +54,7 @@ export const badRunValue = (name: string, key: string, value: unknown, allowed: 
 export const idTaken = (id: string) =>
   fault(
     'duplicate_id',
-    `The id "${clip(id)}" is taken in this session, so the call did not run. Choose another, or leave it out.`,
+    `The id "${clip(id)}" is taken already, so the call did not run. Choose another, or leave it out.`,
   );
 
 export const badFinalValue = (value: unknown) =>

@@ -2,8 +2,10 @@ import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 
 /** Ids taken in the session, with the exception for the branches of an `<if>`. */
 export interface IdBook {
-  /** The session's, added to. */
+  /** Those that may not be taken again, added to. */
   readonly ids: Set<string>;
+  /** Those of earlier turns, which may be, but which no automatic id is. */
+  readonly earlier: EarlierIds | undefined;
   /**
    * Every taking inside an `<if>` or `<foreach>` has a position. An id may come again if its last position lies in the
    * first branch of an `<if>` whose second one is open. Those ranges are disjoint and in stack order, so one binary
@@ -17,6 +19,11 @@ export interface IdBook {
   foreachFrom: number;
   /** Every automatic id with a lower number is taken. */
   next: number;
+}
+
+/** Ids that were taken in earlier turns of a session. */
+export interface EarlierIds {
+  has(id: string): boolean;
 }
 
 interface Taking {
@@ -36,22 +43,35 @@ interface Branches {
  * all earlier turns' ids again (20 ms a turn with 100,000 of them, measured). Only a place to start from: what is
  * taken is asked of the set itself.
  */
-const firstFree = new WeakMap<Set<string>, number>();
+const firstFree = new WeakMap<object, number>();
 const REMEMBERED = 16;
 
-export function createIdBook(ids: Set<string>): IdBook {
-  const next = firstFree.get(ids) ?? 1;
-  return { ids, positions: undefined, log: NONE, ifs: NONE, elses: NONE, foreachFrom: -1, next };
+export function createIdBook(ids: Set<string>, earlier?: EarlierIds): IdBook {
+  const next = firstAutomatic(ids, earlier);
+  return { ids, earlier, positions: undefined, log: NONE, ifs: NONE, elses: NONE, foreachFrom: -1, next };
 }
 
-/** For the next turn of the same session: no branch is open, and what was taken in any is taken. */
+function firstAutomatic(ids: Set<string>, earlier: EarlierIds | undefined): number {
+  if (earlier === undefined) return firstFree.get(ids) ?? 1;
+  const known = firstFree.get(earlier) ?? 1;
+  let next = known;
+  while (earlier.has(`a${next}`)) next++;
+  if (next > known) firstFree.set(earlier, next);
+  return next;
+}
+
+/**
+ * For the next turn of the same session: no branch is open, and what was taken in any is taken. Where somebody else knows
+ * of earlier turns, none is.
+ */
 export function renewIdBook(book: IdBook): void {
+  if (book.earlier !== undefined) book.ids.clear();
   book.positions = undefined;
   book.log = NONE;
   book.ifs = NONE;
   book.elses = NONE;
   book.foreachFrom = -1;
-  book.next = firstFree.get(book.ids) ?? 1;
+  book.next = firstAutomatic(book.ids, book.earlier);
 }
 
 /**
@@ -66,8 +86,8 @@ export function takeId(book: IdBook, id: string): boolean {
 export function takeAutomaticId(book: IdBook): string {
   let id: string;
   do id = `a${book.next++}`;
-  while (!takeNew(book, id));
-  if (book.next % REMEMBERED === 0) firstFree.set(book.ids, book.next);
+  while (book.earlier?.has(id) === true || !takeNew(book, id));
+  if (book.earlier === undefined && book.next % REMEMBERED === 0) firstFree.set(book.ids, book.next);
   return id;
 }
 
@@ -148,15 +168,6 @@ function giveBack(book: IdBook, from: number): void {
     else positions?.set(last.id, last.before);
   }
   if (book.next < (firstFree.get(ids) ?? 1)) firstFree.set(ids, book.next);
-}
-
-/** Frees ids that were taken in a turn which is over, and became no action. */
-export function giveBackIds(ids: Set<string>, unused: Iterable<string>): void {
-  for (const id of unused) {
-    ids.delete(id);
-    const number = automaticNumber(id);
-    if (number < (firstFree.get(ids) ?? 1)) firstFree.set(ids, number);
-  }
 }
 
 /** The n of an id `an` that could have been an automatic one; infinite for any other. */

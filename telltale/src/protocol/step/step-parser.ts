@@ -42,16 +42,17 @@ export function createStepParser(options: StepParserOptions = {}): CallParser {
   const {
     max_body = DEFAULT_MAX_BODY,
     ids = new Set(),
+    earlier,
     names = NO_CALL_NAMES,
     before = '',
     led = false,
   } = options;
   const given: string[] = [];
   // What was said before has its ids already.
-  const book: CallBook = { names, ids: createIdBook(before === '' ? ids : new Set()), given };
+  const book: CallBook = { names, ids: createIdBook(before === '' ? ids : new Set(), earlier), given };
   const listener = createStepListener(max_body, book, led);
   const begun = before === '' ? undefined : begin(listener, before);
-  book.ids = createIdBook(ids);
+  book.ids = createIdBook(ids, earlier);
   given.length = 0;
   return createCallParser(listener, given, begun);
 }

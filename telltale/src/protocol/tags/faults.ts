@@ -185,13 +185,13 @@ const CONTROL_FORM: Partial<Record<TagName, string>> = {
 export const duplicateId = (id: string) =>
   fault(
     'duplicate_id',
-    `The id "${clip(id)}" is taken in this session, so the action did not run. Choose another, or leave it out.`,
+    `The id "${clip(id)}" is taken already, so the action did not run. Choose another, or leave it out.`,
   );
 
 export const duplicateGroupId = (id: string) =>
   fault(
     'duplicate_id',
-    `The id "${clip(id)}" is taken in this session, so the <parallel> counts without one. Choose another.`,
+    `The id "${clip(id)}" is taken already, so the <parallel> counts without one. Choose another.`,
   );
 
 export const reservedTag = (name: TagName) =>

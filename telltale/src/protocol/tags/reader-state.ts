@@ -1,3 +1,4 @@
+import type { EarlierIds } from '../envelope/id-book.ts';
 import type { Place } from '../intents.ts';
 import { createOutput, type Output, putText, renewOutput } from '../prose/output.ts';
 import type { ReadTag } from './action-intent.ts';
@@ -55,6 +56,7 @@ export interface ReaderOptions {
   readonly actionsIn: readonly Place[];
   readonly key: string | undefined;
   readonly ids: Set<string>;
+  readonly earlier: EarlierIds | undefined;
 }
 
 /**
@@ -96,11 +98,11 @@ export interface Reader {
   again: string;
 }
 
-export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): Reader {
+export function createReader({ maxBody, actionsIn, key, ids, earlier }: ReaderOptions): Reader {
   const output = createOutput();
   return {
     output,
-    turn: createTurn({ output, actionsIn, key, ids }),
+    turn: createTurn({ output, actionsIn, key, ids, earlier }),
     md: createMarkdown(),
     scan: commonScan(),
     prelude: undefined,

@@ -1,4 +1,5 @@
 import { withMethods } from '../../kernel/with-methods.ts';
+import type { EarlierIds } from '../envelope/id-book.ts';
 import type { ParserEvent, Place } from '../intents.ts';
 import { textEvent } from '../prose/output.ts';
 import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
@@ -56,6 +57,8 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
 
 export interface SharedParserOptions extends Omit<TagParserOptions, 'key'> {
   readonly key?: string | undefined;
+  /** Ids of earlier turns, which may be taken again: then `ids` are those of one turn. */
+  readonly earlier?: EarlierIds;
 }
 
 /** One whose methods are called on it, for each session: 200 bytes less. */
@@ -81,6 +84,7 @@ const fieldsOf = (options: SharedParserOptions) => ({
     actionsIn: options.actions_in ?? DEFAULT_ACTIONS_IN,
     key: options.key,
     ids: options.ids ?? new Set(),
+    earlier: options.earlier,
   }),
 });
 

@@ -1,4 +1,4 @@
-import { createIdBook, type IdBook, renewIdBook } from '../envelope/id-book.ts';
+import { createIdBook, type EarlierIds, type IdBook, renewIdBook } from '../envelope/id-book.ts';
 import type { Place } from '../intents.ts';
 import { emit, endRun as endRunOf, leaveHeld, newRun as newRunIn, type Output } from '../prose/output.ts';
 import { createElements, type Elements, renewElements } from './elements.ts';
@@ -11,6 +11,7 @@ export interface TurnOptions {
   readonly actionsIn: readonly Place[];
   readonly key: string | undefined;
   readonly ids: Set<string>;
+  readonly earlier: EarlierIds | undefined;
 }
 
 /**
@@ -34,8 +35,9 @@ export const NEEDS_BODY = 1;
 export const SILENT_TEXT = 2;
 export type Meaning = 0 | 1 | 2 | Fault;
 
-export function createTurn({ output, actionsIn, key, ids }: TurnOptions): Turn {
-  return { output, actionsIn, key, elements: createElements(), book: createIdBook(ids), doubt: false };
+export function createTurn({ output, actionsIn, key, ids, earlier }: TurnOptions): Turn {
+  const book = createIdBook(ids, earlier);
+  return { output, actionsIn, key, elements: createElements(), book, doubt: false };
 }
 
 export function renewTurn(turn: Turn): void {

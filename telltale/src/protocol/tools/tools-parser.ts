@@ -3,7 +3,7 @@ import { badCall, callBadJson, callNotFinite, callTooLarge, callTruncated } from
 import { type CallNames, NO_CALL_NAMES, RESPOND, SET_METADATA } from '../calls/call-names.ts';
 import { type CallListener, type CallParser, createCallParser } from '../calls/call-parser.ts';
 import { type CallBook, RUN_KEY, readCall } from '../calls/read-call.ts';
-import { createIdBook } from '../envelope/id-book.ts';
+import { createIdBook, type EarlierIds } from '../envelope/id-book.ts';
 import type { ParserEvent } from '../intents.ts';
 import { strictJson } from '../json/parse-value.ts';
 import { readObject } from '../json/read-object.ts';
@@ -16,6 +16,8 @@ export interface ToolsParserOptions {
   readonly max_body?: number;
   /** The ids taken in the session so far; the parser adds to it. */
   readonly ids?: Set<string>;
+  /** Ids of earlier turns, which may be taken again. */
+  readonly earlier?: EarlierIds;
   /** What the calls mean; a name that is not in it is taken for a tool's. */
   readonly names?: CallNames;
 }
@@ -28,7 +30,7 @@ export function createToolsParser(options: ToolsParserOptions = {}): CallParser 
   const given: string[] = [];
   const book: CallBook = {
     names: options.names ?? NO_CALL_NAMES,
-    ids: createIdBook(options.ids ?? new Set()),
+    ids: createIdBook(options.ids ?? new Set(), options.earlier),
     given,
   };
   return createCallParser(createListener(options.max_body ?? DEFAULT_MAX_BODY, book), given);

@@ -1,4 +1,5 @@
 import type { ActionState } from '../../events/action.ts';
+import { idFor, newestOf } from '../../events/action-id.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { TaskState } from '../../events/task-state.ts';
 import { suggest } from '../../kernel/nearest.ts';
@@ -15,7 +16,7 @@ export function evidenceProblems(
   const problems: RuntimeError[] = [];
   const done = new Set<string>();
   for (const id of named) {
-    const action = state.actions.get(id);
+    const action = state.actions.get(newestOf(state, id));
     if (action === undefined) problems.push(refused(`No action has the id "${id}".`, ids(state, task, id)));
     else if (!isOfTask(task, action))
       problems.push(refused(`The action "${id}" (${action.action.name}) was not done in this step.`, AGAIN));
@@ -48,15 +49,18 @@ const succeeded = (state: SessionState, task: TaskState, name: string): readonly
         action.action.name === name
       );
     })
-    .slice(-1);
+    .slice(-1)
+    .map((id) => idFor(state, id));
 
 const ids = (state: SessionState, task: TaskState, id: string): string =>
   suggest(
     id,
-    state.recent.filter((each) => {
-      const action = state.actions.get(each);
-      return action !== undefined && isOfTask(task, action);
-    }),
+    state.recent
+      .filter((each) => {
+        const action = state.actions.get(each);
+        return action !== undefined && isOfTask(task, action);
+      })
+      .map((each) => idFor(state, each)),
     'Actions of this step',
   );
 

@@ -1,4 +1,5 @@
 import { cameToNothing, completesStep, isShown } from '../../events/action.ts';
+import { writtenId } from '../../events/action-id.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { TaskState } from '../../events/task-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
@@ -85,7 +86,8 @@ async function othersEnded(
       });
     });
   const stuck = others()[0];
-  if (stuck !== undefined) throw undone(`The action "${stuck}" waits for what comes behind this one`);
+  if (stuck !== undefined)
+    throw undone(`The action "${writtenId(stuck)}" waits for what comes behind this one`);
 }
 
 /** Whether it waits for one of those that are known to be; each is looked at once. */
@@ -105,7 +107,7 @@ function unseenFailure(state: SessionState, task: TaskState, own: string): Runti
     if (known === undefined || id === own || completesStep(known.action)) continue;
     if (known.turn <= task.since || !cameToNothing(known)) continue;
     return isShown(known.action)
-      ? undone(`The action "${id}" (${known.action.name}) ended as ${known.status}`)
+      ? undone(`The action "${writtenId(id)}" (${known.action.name}) ended as ${known.status}`)
       : undone('A <foreach> of yours did not run');
   }
   const faults = keptFromActing(state.news.faults);

@@ -1,4 +1,5 @@
 import { type ActionState, type DeclaredAction, hasEnded } from '../../events/action.ts';
+import { newestOf, writtenId } from '../../events/action-id.ts';
 import type { SessionState } from '../../events/state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isLoop, loopOf } from '../../scheduler/loops.ts';
@@ -18,22 +19,24 @@ export const cancelAction: Definition = {
     additionalProperties: false,
   },
   run: async (input, { state, cancel }, own) => {
-    const { id } = input as { id: string };
+    const { id: asked } = input as { id: string };
+    const id = newestOf(state, asked);
     const known = state.actions.get(id);
+    const reason = `Cancelled by the action "${writtenId(own)}".`;
     if (known === undefined) {
       const open = openMembers(state, id);
-      if (open === undefined) throw noSuchAction(id, state);
-      if (open.some(({ action }) => action.id === own)) throw cancelsItself(own);
-      if (open.length === 0) throw endedAlready(`All of "${id}" has ended already.`);
-      const also = alsoMade(open, id);
-      await cancel(id, `Cancelled by the action "${own}".`);
-      return { id, status: 'cancelled', ...(also.length === 0 ? {} : { also }) };
+      if (open === undefined) throw noSuchAction(asked, state);
+      if (open.some(({ action }) => action.id === own)) throw cancelsItself(writtenId(own));
+      if (open.length === 0) throw endedAlready(`All of "${asked}" has ended already.`);
+      const also = alsoMade(open, id).map(writtenId);
+      await cancel(id, reason);
+      return { id: asked, status: 'cancelled', ...(also.length === 0 ? {} : { also }) };
     }
-    if (id === own) throw cancelsItself(id);
+    if (id === own) throw cancelsItself(asked);
     if (hasEnded(known.status))
-      throw endedAlready(`The action "${id}" has ended already: it is ${known.status}.`);
-    await cancel(id, `Cancelled by the action "${own}".`);
-    return { id, status: known.status };
+      throw endedAlready(`The action "${asked}" has ended already: it is ${known.status}.`);
+    await cancel(id, reason);
+    return { id: asked, status: known.status };
   },
 };
 

@@ -1,4 +1,5 @@
 import { type DeclaredAction, isShown } from '../../events/action.ts';
+import { idFor, newestOf } from '../../events/action-id.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
@@ -52,10 +53,12 @@ export interface Definition {
 
 const SUGGESTED = 20;
 
-export function noSuchAction(id: string, { actions }: SessionState): RuntimeError {
-  const shown = [...actions.values()].map(({ action }) => action).filter(isShown);
-  const several = shown.filter(({ base, group, within }) => [base, group, ...(within ?? [])].includes(id));
-  const idsOf = (some: readonly DeclaredAction[]) => some.map((action) => action.id).slice(-SUGGESTED);
+export function noSuchAction(id: string, state: SessionState): RuntimeError {
+  const shown = [...state.actions.values()].map(({ action }) => action).filter(isShown);
+  const known = newestOf(state, id);
+  const several = shown.filter(({ base, group, within }) => [base, group, ...(within ?? [])].includes(known));
+  const idsOf = (some: readonly DeclaredAction[]) =>
+    some.map((action) => idFor(state, action.id)).slice(-SUGGESTED);
   return new RuntimeError('action_unknown', `No action has the id "${id}".`, {
     hint:
       several.length > 0

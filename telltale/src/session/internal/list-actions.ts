@@ -1,4 +1,5 @@
 import { type ActionState, type ActionStatus, isShown } from '../../events/action.ts';
+import { idFor } from '../../events/action-id.ts';
 import { reviewOf } from '../../events/fold-reviews.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
@@ -55,7 +56,7 @@ export const listActions: Definition = {
 function listed({ action, status, ms }: ActionState, state: SessionState): JsonObject {
   const waits = status === 'waiting' && reviewOf(state, action.id) !== undefined;
   return {
-    id: action.id,
+    id: idFor(state, action.id),
     name: action.name,
     status,
     ...(ms === undefined ? {} : { ms }),

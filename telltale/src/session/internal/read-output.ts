@@ -1,4 +1,5 @@
 import { type ActionStatus, hasEnded } from '../../events/action.ts';
+import { newestOf } from '../../events/action-id.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { maxResultOf } from '../../prompt/block-style.ts';
 import { readOutput } from '../../prompt/read-output.ts';
@@ -25,7 +26,7 @@ export const readOutputAction: Definition = {
   },
   run: async (input, { state, manifest }) => {
     const { id, offset, limit } = input as { id: string; offset?: number; limit?: number };
-    const action = state.actions.get(id);
+    const action = state.actions.get(newestOf(state, id));
     if (action === undefined) throw noSuchAction(id, state);
     // An empty page would read as an empty result.
     if (!hasEnded(action.status)) throw notEnded(id, action.status);

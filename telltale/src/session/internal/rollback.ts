@@ -1,4 +1,5 @@
 import { ROLLBACK } from '../../events/action.ts';
+import { idFor, newestOf } from '../../events/action-id.ts';
 import { isUndoable } from '../../prompt/taught.ts';
 import { orStopped } from '../../targets/access/stopped.ts';
 import { type Definition, noSuchAction } from './definition.ts';
@@ -16,9 +17,11 @@ export const rollbackAction: Definition = {
     additionalProperties: false,
   },
   run: async (input, { state, rollback }, own, signal) => {
-    const { to } = input as { to?: string };
-    if (to !== undefined && !state.actions.has(to)) throw noSuchAction(to, state);
+    const { to: asked } = input as { to?: string };
+    const to = asked === undefined ? undefined : newestOf(state, asked);
+    if (asked !== undefined && !state.actions.has(to ?? '')) throw noSuchAction(asked, state);
     const { undone, left } = await orStopped(rollback(to, own, signal), 'internal action "rollback"', signal);
-    return { undone: [...undone], ...(left.length === 0 ? {} : { not_undone: [...left] }) };
+    const named = (ids: readonly string[]) => ids.map((id) => idFor(state, id));
+    return { undone: named(undone), ...(left.length === 0 ? {} : { not_undone: named(left) }) };
   },
 };

@@ -23,7 +23,6 @@ import {
   writeLater,
   writeOutput,
 } from './spoken.ts';
-import { noteUnused } from './unused-ids.ts';
 
 /** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
 export function act(hearing: Hearing, event: ParserEvent, consumed: number): void {
@@ -35,7 +34,6 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
   hearing.tagged ||= isTag(event);
   if (event.type !== 'text' && event.type !== 'fault') endRun(spoken, consumed);
   if (!hearing.branchHolds && event.type !== 'if') {
-    noteUnused(hearing, event);
     passBy(hearing, event);
     return;
   }
@@ -79,8 +77,12 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'parallel': {
       if (event.body === 'open') {
-        noteUnused(hearing, event); // where no action comes to stand in it
-        openGroup(hearing, event.id, context.state.turn);
+        const id = event.id === undefined ? undefined : context.scheduler.claim(event.id);
+        if (typeof id === 'object') {
+          fillGroups(hearing);
+          tell(hearing, id, consumed);
+        }
+        openGroup(hearing, typeof id === 'string' ? id : undefined, context.state.turn);
         return;
       }
       const wasEmpty = isEmpty(hearing);
@@ -139,7 +141,6 @@ function decide(hearing: Hearing, test: string, consumed: number): boolean | und
 
 /** Behind a closed final response. The end of what it stood in is no new tag, nor is the other branch of its `<if>`. */
 function passOver(hearing: Hearing, event: ParserEvent, consumed: number): void {
-  noteUnused(hearing, event);
   if (event.type === 'if' && event.body === 'else') otherBranch(hearing);
   else if (event.type === 'if' && event.body === 'close') closeBranch(hearing);
   else if (!hearing.afterFinal && hearing.branchHolds && isNewTag(event)) {

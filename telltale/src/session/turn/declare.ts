@@ -7,7 +7,6 @@ import { faultIn } from './group-faults.ts';
 import { fillGroups, withoutEmpty } from './groups.ts';
 import { cut, type Hearing } from './hearing-state.ts';
 import { record, writeOutput } from './spoken.ts';
-import { noteUnused } from './unused-ids.ts';
 
 /** Declares an action, and returns its id if nothing behind it counts before it has ended. */
 export function declare(hearing: Hearing, intent: ActionIntent, consumed: number): string | undefined {
@@ -15,19 +14,17 @@ export function declare(hearing: Hearing, intent: ActionIntent, consumed: number
   fillGroups(hearing);
   const action = context.edges.prepared.toAction(intent, groups);
   if (!action.ok) {
-    noteUnused(hearing, intent);
     refuse(hearing, notMade(action.error), consumed);
     return undefined;
   }
-  if (isAfterStep(hearing, intent, consumed)) return undefined;
+  if (isAfterStep(hearing, consumed)) return undefined;
   hearing.completed = context.guide !== undefined && completesStep(action.value);
   writeOutput(spoken, consumed);
   // The turn waits for what ends a step: else the next one would begin in the midst of it.
   const asked = withoutEmpty(hearing, action.value);
   const declared = hearing.completed && !isTracked(asked) ? inTurn(asked) : asked;
-  const { id, mode } = declared;
-  context.scheduler.declare(declared, context.log.here());
-  if (mode !== 'sync' || groups.length > 0) return undefined;
+  const id = context.scheduler.declare(declared, context.log.here());
+  if (id === undefined || declared.mode !== 'sync' || groups.length > 0) return undefined;
   if (context.manifest.protocol.on_sync === 'buffer') return id;
   // The model is shown the result at once: no tokens are spent on guessing it.
   hearing.observed = id;
@@ -57,8 +54,7 @@ function refuse(
 const inTurn = (action: DeclaredAction): DeclaredAction => ({ ...action, mode: 'async' });
 
 /** What follows the end of a step in its turn would be done before anybody knows what comes next. Told once. */
-function isAfterStep(hearing: Hearing, event: ParserEvent, consumed: number): boolean {
-  if (hearing.completed) noteUnused(hearing, event);
+function isAfterStep(hearing: Hearing, consumed: number): boolean {
   if (!hearing.completed || hearing.afterStep) return hearing.completed;
   hearing.afterStep = true;
   record(hearing.spoken, { type: 'fault', code: 'after_step', message: AFTER_STEP }, consumed);
@@ -75,13 +71,12 @@ export function loop(
   consumed: number,
 ): void {
   const { context, groups, spoken } = hearing;
-  if (isAfterStep(hearing, event, consumed)) return;
+  if (isAfterStep(hearing, consumed)) return;
   fillGroups(hearing);
   writeOutput(spoken, consumed);
   const actions = event.actions.map((intent) => context.edges.prepared.toAction(intent, groups));
   const bad = loopNotMade(context, actions);
   if (bad !== undefined) {
-    noteUnused(hearing, event);
     refuse(hearing, bad, consumed);
     return;
   }

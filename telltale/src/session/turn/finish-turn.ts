@@ -1,4 +1,5 @@
 import { cameToNothing, isShown } from '../../events/action.ts';
+import { writtenId } from '../../events/action-id.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -121,7 +122,7 @@ function whyUndone({ state, manifest, scheduler }: SessionContext, source: strin
     if (!cameToNothing(action)) continue;
     if (!isShown(action.action))
       return `${undone}: a <foreach> of yours did not run, which you had not seen. Mend it, or say so ${again}.`;
-    return `${undone}: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so ${again}.`;
+    return `${undone}: the action "${writtenId(id)}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so ${again}.`;
   }
   const faults = keptFromActing(state.news.faults);
   if (faults.length > 0)
@@ -137,7 +138,7 @@ function whyUndone({ state, manifest, scheduler }: SessionContext, source: strin
     return action !== undefined && !named.has(action.base ?? id);
   });
   if (unnamed === undefined) return undefined;
-  return `${undone}: it shares its turn with the action "${unnamed}", whose result it does not name. Look at the result first, or name it as $${unnamed}.`;
+  return `${undone}: it shares its turn with the action "${writtenId(unnamed)}", whose result it does not name. Look at the result first, or name it as $${writtenId(unnamed)}.`;
 }
 
 /** The action, or the action of a `<foreach>`, whose result a reference stands for. */

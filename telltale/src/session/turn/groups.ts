@@ -1,4 +1,5 @@
 import type { DeclaredAction } from '../../events/action.ts';
+import { writtenId } from '../../events/action-id.ts';
 import { added, NONE, withoutLast } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import { keptFromActing } from './kept-from-acting.ts';
@@ -31,6 +32,7 @@ export function renewGroups(groups: Groups): void {
 const unnamed = (turn: number, nth: number): string => `parallel:${turn}.${nth}`;
 const isUnnamed = (group: string): boolean => group.includes(':');
 
+/** `id`: what it is known by on the log, where it has one. */
 export function openGroup(groups: Groups, id: string | undefined, turn: number): void {
   groups.parallels++;
   const group = id ?? unnamed(turn, groups.parallels);
@@ -59,9 +61,18 @@ export function fillGroups({ groups, emptyGroups }: Groups): void {
   for (let at = groups.length - 1; at >= 0 && emptyGroups.delete(groups[at] ?? ''); at--);
 }
 
-/** The same for an event of a turn that is read again. */
-export function followGroups(groups: Groups, event: ParserEvent, turn: number): void {
-  if (event.type === 'parallel' && event.body === 'open') openGroup(groups, event.id, turn);
+/**
+ * The same for an event of a turn that is read again. `idOf` gives what the nth `<parallel>` of the turn, written with that
+ * id, was known by; undefined where the id was taken.
+ */
+export function followGroups(
+  groups: Groups,
+  event: ParserEvent,
+  turn: number,
+  idOf: (written: string, unnamed: string) => string | undefined,
+): void {
+  if (event.type === 'parallel' && event.body === 'open')
+    openGroup(groups, event.id && idOf(event.id, unnamed(turn, groups.parallels + 1)), turn);
   else if (event.type === 'parallel') closeGroup(groups);
   else if (asksFor(event)) fillGroups(groups);
 }
@@ -75,7 +86,9 @@ const asksFor = (event: ParserEvent): boolean =>
 /** All of nothing has succeeded: empty groups are not waited for. */
 export function withoutEmpty({ emptyGroups }: Groups, action: DeclaredAction): DeclaredAction {
   const { depends_on: needs } = action;
-  if (emptyGroups === undefined || needs === undefined || !needs.some((id) => emptyGroups.has(id)))
-    return action;
-  return { ...action, depends_on: needs.filter((id) => !emptyGroups.has(id)) };
+  if (emptyGroups === undefined || needs === undefined) return action;
+  const empty = new Set([...emptyGroups].map(writtenId));
+  return needs.some((id) => empty.has(id))
+    ? { ...action, depends_on: needs.filter((id) => !empty.has(id)) }
+    : action;
 }

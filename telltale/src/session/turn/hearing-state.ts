@@ -82,8 +82,6 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedF
   /** Whether the step in hand was said to be done: no action that follows is begun. */
   completed: boolean;
   afterStep: boolean;
-  /** Ids that the parser gave out and of which nothing may come to be on the log. */
-  unused: readonly string[];
 }
 
 /** One for all turns: what an error costs is its stack, and this one's tells nothing. */

@@ -1,6 +1,5 @@
 import type { GivenPart } from '../../kernel/provider-part.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
-import { giveBackIds } from '../../protocol/envelope/id-book.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import { act } from './act.ts';
 import { splitAtCloses } from './close-splitter.ts';
@@ -8,7 +7,6 @@ import { dropQueue, queueAt, whenOpen } from './gate.ts';
 import { cut, type Heard, type Hearing } from './hearing-state.ts';
 import { closeOpen } from './responses.ts';
 import { closeThoughts, dropUnwritten, endRun, keepPart, sayRaw, writeRest } from './spoken.ts';
-import { freeUnread, freeUnused } from './unused-ids.ts';
 
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
 export function hear(hearing: Hearing, delta: string): void {
@@ -85,8 +83,6 @@ function writeEnd(hearing: Hearing): void {
   writeRest(spoken);
   tellWhyInDoubt(hearing);
   closeOpen(hearing);
-  if (hearing.calls === undefined) freeUnused(hearing);
-  else freeUncalled(hearing, hearing.calls);
 }
 
 /** What brought the doubt may stand in a branch that does not hold. A final response is not one of a turn in doubt. */
@@ -96,25 +92,16 @@ function tellWhyInDoubt({ passed, parser, over, observed, spoken }: Hearing): vo
   for (const { code, message } of passed) spoken.log.append({ type: 'fault', code, message });
 }
 
-/** Ids of calls that became no action are free again, so that the turn, read again, gives out the same ones. */
-function freeUncalled({ context }: Hearing, { given }: CallParser): void {
-  giveBackIds(
-    context.ids,
-    given.filter((id) => !context.state.actions.has(id)),
-  );
-}
-
 /**
  * The turn is given up: what was said goes on the log, nothing more is acted on. What was held back does not: nobody could
  * tell it from what was acted on if the process died here.
  */
 export function abandonHearing(hearing: Hearing): void {
-  const { gate, spoken, context } = hearing;
+  const { gate, spoken } = hearing;
   hearing.over = true;
   hearing.afterFinal = true;
   if (gate?.held === true) dropQueue(gate);
   else writeRest(spoken);
-  freeUnread(context);
 }
 
 export const isHeldBack = ({ gate }: Hearing): boolean => gate?.held === true;
@@ -124,13 +111,12 @@ export const isHeldBack = ({ gate }: Hearing): boolean => gate?.held === true;
  * the same ids.
  */
 export function dropHeldBack(hearing: Hearing): void {
-  const { gate, spoken, context } = hearing;
+  const { gate, spoken } = hearing;
   if (gate !== undefined) dropQueue(gate);
   hearing.over = true;
   hearing.afterFinal = true;
   dropUnwritten(spoken);
   closeThoughts(spoken);
-  freeUnread(context);
 }
 
 export const heardIn = ({ responses, spoken, observed, tagged }: Hearing): Heard => ({

@@ -1,3 +1,5 @@
+import { idInTurn, idsOf } from '../../events/action-id.ts';
+import type { SessionState } from '../../events/state.ts';
 import { NONE } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import type { SessionContext } from '../context.ts';
@@ -46,11 +48,13 @@ export function rehear(context: SessionContext): Reheard {
   const { state } = context;
   const said = state.turns.at(-1)?.output ?? '';
   // Its own ids are given out again, the same ones.
-  const parser = createTurnParser(context, takenIds(state, state.turn));
+  const earlier = takenIds(state, state.turn);
+  const parser = createTurnParser(context, earlier);
   const branches: Branches & PassedFaults = {
     ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
   };
   const groups = createGroups();
+  const idOfGroup = groupIds(state, earlier);
   const faults: FaultBody[] = [];
   const speech = createReheardSpeech(context);
   const asked = createReheardActions(context, groups, faults);
@@ -105,13 +109,13 @@ export function rehear(context: SessionContext): Reheard {
         final = recloses(speech, event);
         break;
       case 'action':
-        if (cutsAgain(asked, event)) observed = event.id;
+        observed = cutsAgain(asked, event);
         break;
       case 'foreach':
         loopAgain(asked, event);
         break;
       case 'parallel':
-        followGroups(groups, event, state.turn);
+        followGroups(groups, event, state.turn, idOfGroup);
         break;
       case 'metadata':
       case 'variables':
@@ -128,4 +132,15 @@ export function rehear(context: SessionContext): Reheard {
   const { responses, text, thoughts } = speech;
   const heard = { responses, text, tagged, observed, final };
   return { ...heard, lost: asked.lost, unset, faults, thoughts, groups: open ?? groups.groups };
+}
+
+/** What the `<parallel>`s of the turn in hand are known by, as far as the log tells: one whose id was taken has none. */
+function groupIds({ actions, turn }: SessionState, earlier: ReadonlySet<string>) {
+  const known = new Set<string>();
+  for (const { action, turn: declared } of actions.values())
+    if (declared === turn) for (const id of idsOf(action)) known.add(id);
+  return (written: string, unnamed: string): string | undefined => {
+    if (known.has(unnamed)) return undefined;
+    return earlier.has(written) ? idInTurn(written, turn) : written;
+  };
 }

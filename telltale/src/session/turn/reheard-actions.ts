@@ -1,4 +1,6 @@
+import { quote } from '../../conditions/issue.ts';
 import { completesStep } from '../../events/action.ts';
+import { declaredIn } from '../../events/action-id.ts';
 import type { SessionState } from '../../events/state.ts';
 import { NONE } from '../../kernel/grow.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
@@ -32,24 +34,29 @@ export const createReheardActions = (
   ...{ loopsBegun: loopsIn(context.state), loops: 0, completed: false },
 });
 
-/** Whether it is a sync action at which the stream was cut. */
+/** The sync action at which the stream was cut, if it is one. */
 export function cutsAgain(
   asked: ReheardActions,
   event: Extract<ParserEvent, { readonly type: 'action' }>,
-): boolean {
+): string | undefined {
   const { context, groups } = asked;
   const { state, manifest, guide, edges } = context;
   const action = edges.prepared.toAction(event, NONE);
   if (!action.ok) asked.faults.push(faultIn(groups, notMade(action.error)));
-  if (!action.ok || asked.completed) return false;
+  if (!action.ok || asked.completed) return undefined;
   asked.completed = guide !== undefined && completesStep(action.value);
-  if (!state.actions.has(event.id)) {
-    asked.lost.push(notRun(event.id, groups));
-    return false;
+  const id = declaredIn(state.actions, state.turn, event.id);
+  if (id === undefined) {
+    if (!wasTaken(state, event.id)) asked.lost.push(notRun(event.id, groups));
+    return undefined;
   }
   const isObserved = manifest.protocol.on_sync === 'observe' && action.value.mode === 'sync';
-  return isObserved && groups.groups.length === 0;
+  return isObserved && groups.groups.length === 0 ? id : undefined;
 }
+
+/** Whether the model was told that the id is another action's. */
+const wasTaken = ({ news }: SessionState, id: string): boolean =>
+  news.faults.some(({ code, message }) => code === 'duplicate_id' && message.includes(quote(id)));
 
 export function loopAgain(
   asked: ReheardActions,

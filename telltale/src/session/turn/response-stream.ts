@@ -1,5 +1,6 @@
 import { asText } from '../../conditions/as-text.ts';
 import type { ReferencePiece } from '../../conditions/references/reference-reader.ts';
+import { writtenId } from '../../events/action-id.ts';
 import { extendText } from '../../kernel/extend-text.ts';
 import { added, NONE } from '../../kernel/grow.ts';
 import type { Json } from '../../kernel/json.ts';
@@ -144,14 +145,14 @@ function put(stream: ResponseStream, piece: ReferencePiece): boolean {
     const { scheduler } = stream;
     const found = scheduler.resolve(piece.source);
     if (found.state === 'pending' && !stream.patient)
-      fill(stream, `[unavailable: ${found.id}: ${UNDECIDED}]`, found.rest);
+      fill(stream, `[unavailable: ${writtenId(found.id)}: ${UNDECIDED}]`, found.rest);
     else if (found.state === 'pending') {
       stream.held = true;
       scheduler.whenEnded([found.id], () => goOn(stream));
       return false;
     } else if (found.state === 'value') fill(stream, found.value, found.rest);
     else if (found.state === 'failed')
-      fill(stream, `[unavailable: ${found.id}: ${found.error.message}]`, found.rest);
+      fill(stream, `[unavailable: ${writtenId(found.id)}: ${found.error.message}]`, found.rest);
     else say(stream, piece.source);
   }
   return true;

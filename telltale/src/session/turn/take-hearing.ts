@@ -54,7 +54,6 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
       endsUntagged: false,
       completed: false,
       afterStep: false,
-      unused: NONE,
       passedLast: undefined,
       passed: NONE,
     },
@@ -84,6 +83,5 @@ function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parse
   hearing.endsUntagged = false;
   hearing.completed = false;
   hearing.afterStep = false;
-  hearing.unused = NONE;
   renewPassed(hearing);
 }

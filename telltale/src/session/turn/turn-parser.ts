@@ -1,6 +1,7 @@
 import { saidBefore } from '../../prompt/calls/said-before.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { createDialectParser } from '../../protocol/dialect-parser.ts';
+import type { EarlierIds } from '../../protocol/envelope/id-book.ts';
 import { createSharedTagParser, type TagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 
@@ -13,21 +14,21 @@ export function takeTurnParser(context: SessionContext): TagParser | CallParser 
     spareParser.renew();
     return spareParser;
   }
-  const parser = createTurnParser(context, context.ids);
+  const parser = createTurnParser(context, context.earlier);
   if ('renew' in parser) context.spareParser = parser;
   return parser;
 }
 
-/** A parser of its own for the turn in hand. */
-export function createTurnParser(context: Told, ids: Set<string>): TagParser | CallParser {
+/** A parser of its own for the turn in hand. What it takes for duplicate ids are those of the turn. */
+export function createTurnParser(context: Told, earlier: EarlierIds): TagParser | CallParser {
   const { manifest, state, calls } = context;
   const { max_body, actions_in } = manifest.protocol;
   // One literal: spreads of options that are mostly absent the engine compiled and gave up again without end.
   if (calls === undefined)
-    return createSharedTagParser({ max_body: max_body.bytes, actions_in, ids, key: state.seal });
+    return createSharedTagParser({ max_body: max_body.bytes, actions_in, earlier, key: state.seal });
   return createDialectParser(manifest.dialect, {
     max_body: max_body.bytes,
-    ids,
+    earlier,
     names: calls.style.names,
     led: calls.style.led,
     before: saidBefore(state.turns, state.turns.length - 1),

@@ -47,6 +47,8 @@ export interface ActionState {
   /** The turn that declared it. */
   readonly turn: number;
   status: ActionStatus;
+  /** Whether it had not ended when its turn stopped waiting: it runs in the background from then on. */
+  background?: true;
   /** Tries begun so far. */
   attempts: number;
   /** The resolved parameters of the last try. */
@@ -57,8 +59,12 @@ export interface ActionState {
   ms?: number;
 }
 
-/** Whether the agent waits for it: all but `fire_and_forget`. */
-export const isTracked = (action: DeclaredAction): boolean => action.mode !== 'fire_and_forget';
+/** Whether the model is told how it ended: all but `fire_and_forget`. */
+export const isReported = ({ mode }: Pick<DeclaredAction, 'mode'>): boolean => mode !== 'fire_and_forget';
+
+/** Whether nobody waits for it: it was declared so, or had not ended when its turn stopped waiting. */
+export const isInBackground = ({ action, background }: Pick<ActionState, 'action' | 'background'>): boolean =>
+  action.mode === 'background' || background === true;
 
 /** Whether the model hears of it: a `<foreach>` is on the log as an action of its own, which nobody asked for. */
 export const isShown = (action: DeclaredAction): boolean =>

@@ -1,5 +1,5 @@
 import { added, joined, left, NOTHING, put } from '../kernel/grow.ts';
-import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
+import { type ActionState, type DeclaredAction, isReported, isShown } from './action.ts';
 import { idsOf, writtenId } from './action-id.ts';
 import type { EventOf } from './event.ts';
 import { forgetChild } from './fold-children.ts';
@@ -48,7 +48,7 @@ export function settle(state: SessionState, event: Ended): void {
   if (action.action.kind === 'workflow') forgetOrders(state, `${state.id}.${id}`);
   if (state.hooks.length > 0) state.hooks = withoutBegun(state.hooks, id);
   // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
-  if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
+  if (isReported(action.action) && (isShown(action.action) || action.status !== 'completed'))
     state.news.results = added(state.news.results, id);
 }
 

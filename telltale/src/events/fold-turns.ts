@@ -1,6 +1,6 @@
 import { added, NONE } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import { isShown, isTracked } from './action.ts';
+import { isReported, isShown } from './action.ts';
 import type { EventOf } from './event.ts';
 import { compactedFeeds } from './fold-feeds.ts';
 import { settleGroups, spoilGroups } from './fold-groups.ts';
@@ -18,6 +18,16 @@ export const TURN_CUT_SHORT = 'interrupted';
 /** Whether what comes next answers the same request as the turn before it: that one was cut short. */
 export const wasCutShort = ({ news }: { readonly news: Readonly<News> }): boolean =>
   news.broken?.error.code === TURN_CUT_SHORT;
+
+/** How many of the last turns are one: each that goes on with the one before, which broke off, is one with it. */
+export function turnsInOne(turns: readonly TurnRecord[]): number {
+  let count = 1;
+  for (let at = turns.length - 1; at > 0; at--, count++) {
+    const broken = turns[at]?.news.broken;
+    if (broken === undefined || broken.error.code === TURN_BROKEN_OFF) break;
+  }
+  return count;
+}
 
 /** The error of a turn that a person broke off: nothing failed, and nothing is tried again. */
 export const TURN_BROKEN_OFF = 'broken_off';
@@ -42,7 +52,10 @@ export const asksAgain = ({ again, turns, turn, news }: Readonly<SessionState>):
 export const nextTurn = (state: Readonly<SessionState>): number =>
   asksAgain(state) ? state.turn : state.turn + 1;
 
-export function beginTurn(state: SessionState, turn: number): void {
+export function beginTurn(
+  state: SessionState,
+  { turn, background = NONE }: Pick<EventOf<'turn.started'>, 'turn' | 'background'>,
+): void {
   const isSame = state.again === true && turn === state.turn;
   delete state.again;
   state.status = 'running';
@@ -55,10 +68,14 @@ export function beginTurn(state: SessionState, turn: number): void {
   // What goes on with a turn that was cut short is one turn with it: it need not act again to have acted.
   const { deeds, tags } = state.signs;
   state.signs = wasCutShort(state) ? { ...noSigns(), deeds, tags } : noSigns();
+  for (const id of background) {
+    const known = state.actions.get(id);
+    if (known !== undefined && state.open.has(id)) known.background = true;
+  }
   let running: readonly string[] = NONE;
   for (const id of state.open) {
     const action = state.actions.get(id)?.action;
-    if (action !== undefined && isTracked(action) && isShown(action)) running = added(running, id);
+    if (action !== undefined && isReported(action) && isShown(action)) running = added(running, id);
   }
   const isQuiet = isEmptyNews(state.news);
   const news = isQuiet ? WITHOUT_NEWS : state.news;
@@ -129,6 +146,16 @@ export function notePrompt(state: SessionState, { prompt }: Partial<EventOf<'tur
 function count(state: SessionState, input: number): void {
   const { promptTokens: estimated } = state;
   if (estimated !== undefined && estimated > 0 && input > 0) state.counted = { estimated, input };
+}
+
+/** A response that is whole: final, not final, or final and held. */
+export function respond(state: SessionState, { text, final, held, turn }: EventOf<'response'>): void {
+  state.response = { text, final, turn };
+  state.signs.responses++;
+  if (held !== undefined) {
+    state.held = text;
+    state.news.held = held;
+  } else if (final) delete state.held;
 }
 
 export function hear(state: SessionState, { text, parts }: EventOf<'model.output'>): void {

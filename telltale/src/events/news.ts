@@ -19,6 +19,8 @@ export interface News {
   broken?: { readonly error: ErrorJson; readonly at: number; readonly groups?: readonly string[] };
   /** Whether the turn before this one came to an end, but not well: at a limit, or with a tag left open. Absent where it did. */
   short?: true;
+  /** The final response of the turn before this one is held: the actions whose results the model had not seen. */
+  held?: readonly string[];
   /** Workflow runs that ended and of which the model is told. Absent in turns from before there were any. */
   workflows?: WorkflowNews[];
   /** Variables that are not what the model last saw. Absent where there is none. */
@@ -53,6 +55,7 @@ export const isEmptyNews = (news: News): boolean =>
   news.changed.length === 0 &&
   news.broken === undefined &&
   news.short === undefined &&
+  news.held === undefined &&
   news.workflows === undefined &&
   news.variables === undefined &&
   news.task === undefined &&

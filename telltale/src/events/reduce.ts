@@ -23,6 +23,7 @@ import {
   endTurn,
   hear,
   notePrompt,
+  respond,
   tellFault,
   usedOutside,
 } from './fold-turns.ts';
@@ -80,10 +81,11 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.status = 'waiting';
       if (event.for !== 'message') break;
       state.idle = true;
+      delete state.held;
       state.turnsBefore = state.totals.turns;
       break;
     case 'turn.started':
-      beginTurn(state, event.turn);
+      beginTurn(state, event);
       notePrompt(state, event);
       if (state.task !== undefined) countBarren(state.task);
       break;
@@ -108,8 +110,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'text':
       break;
     case 'response':
-      state.response = { text: event.text, final: event.final, turn: event.turn };
-      state.signs.responses++;
+      respond(state, event);
       // For where it is out before its turn has ended; the counts below are for where that comes first.
       state.signs.tags = true;
       state.signs.deeds = true;

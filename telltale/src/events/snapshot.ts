@@ -79,6 +79,8 @@ function note(this: Account, event: EventBody): void {
   this.noted++;
   const id = actionOf(event);
   if (id !== undefined && this.touched.at(-1) !== id) this.touched = added(this.touched, id);
+  if (event.type === 'turn.started' && event.background !== undefined)
+    this.touched = [...this.touched, ...event.background];
 }
 
 type NoAction = Exclude<EventBody['type'], `action.${string}`>;
@@ -174,6 +176,7 @@ export function createSnapshotReader(): SnapshotReader {
       if (part.live.again === undefined) delete state.again;
       if (part.live.exceeded === undefined) delete state.exceeded;
       if (part.live.window === undefined) delete state.window;
+      if (part.live.held === undefined) delete state.held;
       state.open = new Set(part.open);
       state.metadata = Object.fromEntries(part.metadata);
       state.variables = new Map(part.variables);

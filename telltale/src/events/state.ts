@@ -158,6 +158,8 @@ export interface SessionState {
   variableUpdates: number;
   /** The last response, whether or not it was final. */
   response?: { readonly text: string; readonly final: boolean; readonly turn: number };
+  /** A final response that does not count yet, since the model had not seen all it rests on: an empty one confirms it. */
+  held?: string;
 }
 
 /** Tokens of a request as its provider counted them, against what was estimated before. */

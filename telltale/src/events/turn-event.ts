@@ -23,6 +23,8 @@ export type TurnEventBody =
         /** Of what was sent: messages, tools and options. Absent on logs of earlier versions. */
         readonly hash?: string;
       };
+      /** Actions that the turn before stopped waiting for: nobody waits for them any more. Absent where there is none. */
+      readonly background?: readonly string[];
     }
   | {
       readonly type: 'turn.completed';
@@ -58,7 +60,16 @@ export type TurnEventBody =
     }
   | { readonly type: 'thought'; readonly text: string; readonly depth: number }
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'response'; readonly text: string; readonly final: boolean }
+  | {
+      readonly type: 'response';
+      readonly text: string;
+      readonly final: boolean;
+      /**
+       * Of a final response that does not count yet: the actions of its turn whose results the model had not seen. An
+       * empty final response confirms it.
+       */
+      readonly held?: readonly string[];
+    }
   | {
       readonly type: 'fault';
       readonly code: string;

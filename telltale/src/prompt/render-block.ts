@@ -1,4 +1,4 @@
-import type { ActionState } from '../events/action.ts';
+import type { ActionState, DeclaredAction } from '../events/action.ts';
 import { writtenId } from '../events/action-id.ts';
 import type { MessageFrom } from '../events/event.ts';
 import { BUILTIN_FEED } from '../events/fold-feeds.ts';
@@ -70,6 +70,7 @@ export function renderNews(
   if (news.results.length > 0 && !isOff('results'))
     for (const result of renderResults(news.results, actions, style, room)) block = below(block, result);
   block = below(block, renderFaults(news.faults, style));
+  block = below(block, renderHeld(news.held, actions, style));
   block = below(block, errors);
   block = below(block, renderBreak(news.broken, style));
   if (!isOff('metadata')) block = below(block, cutPart('metadata', values, style));
@@ -141,6 +142,24 @@ function renderFaults(faults: News['faults'], { safe }: BlockStyle): string {
   return `Mistakes in your last turn:\n${lines.join('\n')}`;
 }
 
+/** How a final response that is held is confirmed. */
+const CONFIRM: Readonly<Record<BlockStyle['dialect'], string>> = {
+  tags: 'confirm it with an empty <response final="true"/>. Otherwise write another final response, or go on.',
+  tools:
+    'confirm it with a call of "respond" with "text": "" and "final": true. Otherwise give another final response, or go on.',
+  step: 'confirm it with a step with "is_complete": true, "notes" and "response": "". Otherwise complete with another response, or go on.',
+};
+
+/** The model answered next to actions whose results it had not seen. */
+function renderHeld(
+  ids: readonly string[] | undefined,
+  actions: ReadonlyMap<string, ActionState>,
+  style: BlockStyle,
+): string {
+  if (ids === undefined) return '';
+  return `Your final response does not count yet: you wrote it before you had seen what came of ${listOf(ids, actions, style)}. If it still holds, ${CONFIRM[style.dialect]}`;
+}
+
 /** What became of what was open where a turn broke off. */
 const LEFT_OPEN: Readonly<Record<BlockStyle['dialect'], string>> = {
   tags: 'Tags that were open there are closed now: open them again. What stood in an <if>, <foreach> or <parallel> that you had not closed, and has no result and does not run, was not done',
@@ -201,12 +220,24 @@ function renderRunning(
     return state !== undefined && isTold(state) ? [state.action] : [];
   });
   if (told.length === 0) return '';
-  const listed = told
+  return safe(`Not ended yet, results will follow: ${listed(told)}.`);
+}
+
+function listOf(
+  ids: readonly string[],
+  actions: ReadonlyMap<string, ActionState>,
+  { safe }: BlockStyle,
+): string {
+  return safe(listed(ids.flatMap((id) => actions.get(id)?.action ?? [])));
+}
+
+function listed(named: readonly DeclaredAction[]): string {
+  const items = named
     .slice(0, MAX_IDS_LISTED)
     .map(
       ({ id, kind, name }) =>
         `${clip(writtenId(id), MAX_NAME_SHOWN)} (${kind} ${clip(name, MAX_NAME_SHOWN)})`,
     );
-  const more = told.length > listed.length ? `, and ${told.length - listed.length} more` : '';
-  return safe(`Not ended yet, results will follow: ${listed.join(', ')}${more}.`);
+  const more = named.length > items.length ? `, and ${named.length - items.length} more` : '';
+  return `${items.join(', ')}${more}`;
 }

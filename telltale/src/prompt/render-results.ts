@@ -1,4 +1,4 @@
-import { type ActionState, isShown, isTracked } from '../events/action.ts';
+import { type ActionState, isReported, isShown } from '../events/action.ts';
 import { writtenId } from '../events/action-id.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { isJsonObject } from '../kernel/json.ts';
@@ -24,7 +24,7 @@ export interface ResultStyle {
 type Style = ResultStyle & Fitting;
 
 /** Whether the model is told of an action at all: its result, and that it runs. */
-export const isTold = ({ action }: ActionState): boolean => isTracked(action) && isShown(action);
+export const isTold = ({ action }: ActionState): boolean => isReported(action) && isShown(action);
 
 /** The characters that the results of one turn share, and how many of them are still to be shown. */
 export interface ResultRoom {

@@ -102,8 +102,8 @@ export const fieldRules = (
 
 /** When an answer counts that shares its turn with actions. `what` is that answer, in the words of the dialect. */
 export function finalRule({ protocol }: AgentManifest, what: string): string {
-  const mode: string = protocol.final_with_actions;
-  return mode === 'accept'
+  const mode = protocol.final_with_actions;
+  return mode === 'accept' || mode === 'bind'
     ? `${what} counts once they have succeeded.`
     : `${what} counts only if it names their results, as $id, and they succeed. Otherwise you see them first.`;
 }

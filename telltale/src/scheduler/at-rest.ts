@@ -1,6 +1,9 @@
-import { completesStep, isTracked, rollsBack } from '../events/action.ts';
+import { completesStep, isReported, rollsBack } from '../events/action.ts';
+import { NONE } from '../kernel/grow.ts';
+import type { Node } from './graph.ts';
 import { awaitsOutside } from './outside.ts';
 import type { Run } from './run.ts';
+import { trackedIds, waitsForAny } from './tracked.ts';
 import type { Works } from './works.ts';
 
 /** Whether all that is unfinished waits for people, or for what does: nothing will move by itself. */
@@ -14,6 +17,20 @@ export function isAtRest(works: Works): boolean {
   return asks;
 }
 
+/** Tracked actions that wait neither for people, nor for what does. */
+export function movingIds(works: Works): readonly string[] {
+  const tracked = trackedIds(works);
+  if (tracked.length === 0) return tracked;
+  const resting = new Set<Node>();
+  for (const run of works.runs.values()) if (waitsForPeople(works, run)) resting.add(run.node);
+  if (resting.size === 0) return tracked;
+  if (isAtRest(works)) return NONE;
+  return tracked.filter((id) => {
+    const node = works.runs.get(id)?.node;
+    return node !== undefined && !resting.has(node) && !waitsForAny(node, resting);
+  });
+}
+
 function waitsForPeople({ edges }: Works, { stage, action }: Run): boolean {
   if (stage.at === 'clearing') return edges.asks?.(action.id) !== false;
   return stage.at === 'running' && edges.rests?.(action.id) === true;
@@ -25,7 +42,7 @@ function waitsForOthers(works: Works, { stage, action }: Run): boolean {
   if (stage.at === 'queued') return works.places <= 0;
   if (stage.at !== 'running') return false;
   if (rollsBack(action)) return some(works, ({ undoes }) => undoes !== undefined);
-  return completesStep(action) && some(works, (run) => isTracked(run.action) && waitsForPeople(works, run));
+  return completesStep(action) && some(works, (run) => isReported(run.action) && waitsForPeople(works, run));
 }
 
 function some({ runs }: Works, fits: (run: Run) => boolean): boolean {

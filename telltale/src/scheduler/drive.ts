@@ -1,13 +1,13 @@
-import { type DeclaredAction, isTracked } from '../events/action.ts';
+import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
-import { added, NONE, NOTHING } from '../kernel/grow.ts';
+import { NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import { RunAhead } from '../kernel/run-ahead.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import { ask, askForEach, claim as claimId } from './ask.ts';
-import { isAtRest } from './at-rest.ts';
+import { isAtRest, movingIds } from './at-rest.ts';
 import { ring } from './bell.ts';
 import type { TurnEnding } from './core.ts';
 import { awaitsMore as awaits } from './cycles.ts';
@@ -28,6 +28,7 @@ import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
 import { isTaken as isIdTaken } from './take.ts';
+import { trackedIds, untrackedIds } from './tracked.ts';
 import { whenEnded as callWhenEnded, whenOneEnded as callWhenOneEnded } from './when-ended.ts';
 import type { Works } from './works.ts';
 
@@ -50,6 +51,7 @@ const METHODS = {
   spoil,
   awaitsMore,
   tracked,
+  moving,
   untracked,
   atRest,
   rollback,
@@ -197,17 +199,15 @@ function awaitsMore(this: Works, id: string): boolean {
 }
 
 function tracked(this: Works): readonly string[] {
-  return openIds(this, true);
+  return trackedIds(this);
 }
 
 function untracked(this: Works): readonly string[] {
-  return openIds(this, false);
+  return untrackedIds(this);
 }
 
-function openIds({ runs }: Works, areTracked: boolean): readonly string[] {
-  let ids: readonly string[] = NONE;
-  for (const { action } of runs.values()) if (isTracked(action) === areTracked) ids = added(ids, action.id);
-  return ids;
+function moving(this: Works): readonly string[] {
+  return movingIds(this);
 }
 
 function atRest(this: Works): boolean {

@@ -15,11 +15,18 @@ const MAX_LOOP_ACTIONS = 10_000;
 export const loopAction = (id: string, { in: list, as, actions }: Loop): DeclaredAction => ({
   id,
   kind: 'internal',
-  mode: actions.every(({ mode }) => mode === 'fire_and_forget') ? 'fire_and_forget' : 'async',
+  mode: loopMode(actions),
   name: 'foreach',
   // Plain data, in both directions: actions came from JSON.
   parameters: { in: list, as, actions: actions as unknown as Json },
 });
+
+/** Somebody waits for it where somebody waits for anything that it makes. */
+function loopMode(actions: Loop['actions']): DeclaredAction['mode'] {
+  if (actions.every(({ mode }) => mode === 'fire_and_forget')) return 'fire_and_forget';
+  const isAwaited = actions.some(({ mode }) => mode !== 'fire_and_forget' && mode !== 'background');
+  return isAwaited ? 'async' : 'background';
+}
 
 export const isLoop = ({ kind, name }: DeclaredAction): boolean => kind === 'internal' && name === 'foreach';
 

@@ -58,11 +58,16 @@ export interface Scheduler {
   spoil(groups: readonly string[]): void;
   /** Whether it cannot end before the model has said more, or has ended its turn. */
   awaitsMore(id: string): boolean;
-  /** Unfinished actions of any turn that are not `fire_and_forget`. */
+  /**
+   * Unfinished actions of any turn that somebody waits for: none that is `fire_and_forget` or in the background, nor any
+   * that depends on an unfinished one there.
+   */
   tracked(): readonly string[];
+  /** Of these, the ones that wait neither for a person nor for one that does. */
+  moving(): readonly string[];
   /** Whether all that is unfinished waits for leave to start, or for what does (`rests`): nothing will move by itself. */
   atRest(): boolean;
-  /** Unfinished `fire_and_forget` actions. */
+  /** All other unfinished actions. */
   untracked(): readonly string[];
   /**
    * Runs `compensate` of completed actions in reverse order, down to and including `to`; of all without it. What was

@@ -1,10 +1,11 @@
-import { type DeclaredAction, isTracked } from '../events/action.ts';
+import { type DeclaredAction, isReported } from '../events/action.ts';
 import { TURN_CUT_SHORT } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { isLoop, loopOf } from '../scheduler/loops.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
-import { completedWith, finishTurn } from './turn/finish-turn.ts';
+import { completedWith } from './turn/final-response.ts';
+import { finishTurn } from './turn/finish-turn.ts';
 import type { FaultBody } from './turn/group-faults.ts';
 import type { Next } from './turn/next.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
@@ -142,7 +143,7 @@ function heldUpBy({ open, actions, turn, news }: SessionState): readonly string[
     group !== undefined && news.broken?.groups?.includes(group) !== true;
   return [...open].filter((id) => {
     const known = actions.get(id);
-    if (known?.turn !== turn || !isTracked(known.action)) return false;
+    if (known?.turn !== turn || !isReported(known.action)) return false;
     const { action } = known;
     if (action.mode === 'sync' && action.base === undefined) return true;
     return (isLoop(action) ? loopOf(action).actions : [action]).some(inClosed);

@@ -80,6 +80,8 @@ export interface Target {
   /** Where that depends on the parameters: counts in place of `idempotent`. */
   idempotentFor?(input: JsonObject): boolean;
   readonly start: 'on_close' | 'on_turn_end';
+  /** Whether an async call of it runs in the background: no turn waits for it. */
+  readonly background?: boolean;
   /**
    * Where only so many calls of it run at once, over all sessions and runs: whoever calls `run` has taken one of these
    * slots before, and gives it back afterwards. The key is by its name: agents with a tool of that name share them.

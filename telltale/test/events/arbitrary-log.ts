@@ -24,10 +24,14 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
   fc.record({ type: fc.constant('session.failed' as const), error }),
   fc.record({ type: fc.constant('session.stalled' as const), error }),
   fc.record({ type: fc.constant('session.resumed' as const), by: fc.constant('cli') }),
-  fc.record({
-    type: fc.constant('turn.started' as const),
-    prompt: fc.constant({ tokens: 1, reused_prefix: 1 }),
-  }),
+  fc.record(
+    {
+      type: fc.constant('turn.started' as const),
+      prompt: fc.constant({ tokens: 1, reused_prefix: 1 }),
+      background: fc.array(id, { maxLength: 2 }),
+    },
+    { requiredKeys: ['type', 'prompt'] },
+  ),
   fc.record({
     type: fc.constant('turn.completed' as const),
     usage,
@@ -49,7 +53,15 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
       parts: [{ type: 'reasoning' as const, at, text, meta: { anthropic: { signature } }, model: 'a/b' }],
     })),
   fc.record({ type: fc.constant('thought' as const), text: fc.string(), depth: fc.nat(3) }),
-  fc.record({ type: fc.constant('response' as const), text: fc.string(), final: fc.boolean() }),
+  fc.record(
+    {
+      type: fc.constant('response' as const),
+      text: fc.string(),
+      final: fc.boolean(),
+      held: fc.array(id, { maxLength: 2 }),
+    },
+    { requiredKeys: ['type', 'text', 'final'] },
+  ),
   fc.record({
     type: fc.constant('message.received' as const),
     from: fc.constantFrom('steer' as const, 'user' as const),

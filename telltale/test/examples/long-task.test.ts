@@ -28,7 +28,7 @@ describe('examples/long-task', () => {
 
   it('has a log that is sound', () => expectSoundLog(run.events));
 
-  it('goes on over turns while an async action runs', () => {
+  it('goes on over turns while an action runs in the background', () => {
     const started = of('action.started').find(({ id }) => id === 'watch');
     const ended = of('action.completed').find(({ id }) => id === 'watch');
     expect([started?.turn, ended?.turn]).toEqual([1, 7]);

@@ -43,6 +43,7 @@ const scenario = (turn: string, migrates: boolean) => ({
       });
     const agent = await defineAgent({
       name: 'orderly',
+      protocol: { final_with_actions: 'accept' },
       model: patient([turn]),
       tools: [tool('backup'), tool('migrate', migrates), tool('deploy')],
     });

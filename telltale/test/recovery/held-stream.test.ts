@@ -30,6 +30,7 @@ const scenario = (turn: string) => ({
       });
     const agent = await defineAgent({
       name: 'orderly',
+      protocol: { final_with_actions: 'accept' },
       model: scripted([turn, '<response>Done.</response>', '<response>Done.</response>']),
       // What is not idempotent starts when all that came before it is on the log.
       tools: [tool('x', true), tool('y', false)],

@@ -34,6 +34,7 @@ export function labFolder(
     'model: scripted:script.yml',
     'metadata: { fields: { stage: { values: [NEW, BEGUN, HALF, LATE], default: NEW }, count: { type: number } } }',
     'import: { tools: [./tools/*.yml] }',
+    ...(/^protocol:/m.test(manifest) ? [] : ['protocol: { final_with_actions: accept }']),
     manifest,
   ].join('\n');
   return agentFolder('', { ...files, 'agent.yml': agent });

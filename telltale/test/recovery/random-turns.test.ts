@@ -44,6 +44,7 @@ function scenarioOf(script: readonly string[], chunk: number): CrashScenario<Sce
         });
       const agent = await defineAgent({
         name: 'random',
+        protocol: { final_with_actions: 'accept' },
         model: scripted(script, { chunk }),
         tools: [tool('keep', true), tool('once', false)],
         ...NAMES,

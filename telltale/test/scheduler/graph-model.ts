@@ -1,4 +1,4 @@
-import { type DeclaredAction, isTracked } from '../../src/events/action.ts';
+import { type DeclaredAction, isReported } from '../../src/events/action.ts';
 
 /**
  * What the runtime is told of a session's actions, and where each of them stands by the events seen so far. What may
@@ -89,7 +89,7 @@ const open = ({ actions }: GraphModel) => [...actions.values()].filter(isOpen);
 export const openIds = (model: GraphModel): readonly string[] => open(model).map(({ action }) => action.id);
 
 export const trackedIds = (model: GraphModel, tracked: boolean): readonly string[] =>
-  open(model).flatMap(({ action }) => (isTracked(action) === tracked ? [action.id] : []));
+  open(model).flatMap(({ action }) => (isReported(action) === tracked ? [action.id] : []));
 
 export function cameToNothing({ actions }: GraphModel, id: string): boolean {
   const one = actions.get(id);

@@ -27,7 +27,7 @@ describe('a side effect that waits until the response has ended well', () => {
 
   it.each([
     ['at the length that the model may write', { text: `${MAIL}And now`, finish: 'length' }],
-    ['inside a response', { text: `${MAIL}<response>It has been s` }],
+    ['inside a response', { text: `${MAIL}<response>It has been s</respo` }],
     ['inside an action', { text: `${MAIL}<action id="x">{"name":` }],
   ] as const)('does not come where it ended %s, and the model is told', async (_where, turn) => {
     const again = '<action id="again">{"name":"mail"}</action><response final="false">Now.</response>';

@@ -13,7 +13,7 @@ steps:
   - { name: wait, type: wait, event: metadata.changed, match: { changes.status.to: C } }
   - { name: say, type: script, script: "steps.wait.output.data.changes.status.to" }
 `;
-const call = (name: string) => `<action type="workflow" mode="async" id="w">{"name":"${name}"}</action>`;
+const call = (name: string) => `<action type="workflow" mode="background" id="w">{"name":"${name}"}</action>`;
 const set = (status: string) => `<metadata>{"status":"${status}"}</metadata>`;
 
 /** Says the turns, the second once as many runs wait as that. */

@@ -105,7 +105,11 @@ it('an action that a person has approved is done, whatever came of what its word
   };
   const ask = defineTool({ ...{ name: 'ask', approval: 'always' as const }, run });
   const bad = defineTool({ name: 'bad', run: () => Promise.reject(new Error('no luck')) });
-  const asking = await defineAgent({ name: 'tester', tools: [ask, bad] });
+  const asking = await defineAgent({
+    name: 'tester',
+    tools: [ask, bad],
+    protocol: { final_with_actions: 'accept' },
+  });
   const runtime = await createRuntime({ store: 'memory' });
   onTestFinished(() => runtime.close());
   const ends =

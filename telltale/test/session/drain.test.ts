@@ -46,6 +46,7 @@ async function stage(hooks?: Hooks) {
   });
   const agent = await defineAgent({
     name: 'plain',
+    protocol: { final_with_actions: 'accept' },
     tools: [
       hold('pay', false),
       hold('look', true),

@@ -122,6 +122,7 @@ async function lastMoments(undo: (signal: AbortSignal) => Promise<string> = asyn
   });
   const agent = await defineAgent({
     name: 'late',
+    protocol: { final_with_actions: 'accept' },
     model: scripted([
       `${made}<action id="f" mode="fire_and_forget">{"name":"late","on_error":"fail"}</action><response>Done.</response>`,
     ]),

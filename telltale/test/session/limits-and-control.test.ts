@@ -233,7 +233,11 @@ describe('steering', () => {
     const { of } = await runAgent({
       manifest: TOOLS,
       files: tool('wait', 'await new Promise((resolve) => { globalThis.letGo = resolve; });'),
-      turns: [call('wait', 'w'), '<thought>Waiting.</thought>', '<response>Heard: $w</response>'],
+      turns: [
+        call('wait', 'w', {}, 'background'),
+        '<thought>Waiting.</thought>',
+        '<response>Heard: $w</response>',
+      ],
       during: async (session) => {
         const ended = (turn: number) =>
           new Promise<void>((resolve) =>

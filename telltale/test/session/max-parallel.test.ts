@@ -53,10 +53,12 @@ async function stage(max: number) {
       },
     ],
   });
-  const plain = await defineAgent({ name: 'plain', tools: [hit], workflows: [many] });
-  const other = await defineAgent({ name: 'other', tools: [hit] });
+  const protocol = { final_with_actions: 'accept' } as const;
+  const plain = await defineAgent({ name: 'plain', protocol, tools: [hit], workflows: [many] });
+  const other = await defineAgent({ name: 'other', protocol, tools: [hit] });
   const fed = await defineAgent({
     name: 'fed',
+    protocol,
     tools: [hit, defineTool({ name: 'look', idempotent: true, run: () => 'fine' })],
     context_feeds: [
       { id: 'news', source: { type: 'tool', name: 'hit' } },

@@ -167,7 +167,7 @@ describe('in the dialect tools', () => {
       manifest,
       clock: createSystemClock(),
       turns: [
-        call('gate', { n: 'late', _run: { id: 'g' } }),
+        call('gate', { n: 'late', _run: { id: 'g', mode: 'background' } }),
         call('open', { n: 'late', _run: { mode: 'sync' } }) +
           call('echo', { text: '$g', _run: { mode: 'sync' } }),
         call('respond', { text: 'It is $g.' }),
@@ -219,10 +219,15 @@ describe('in the dialect tools', () => {
     expect(answersIn(news(3))).toEqual([answer('a1', 'mine')]);
   });
 
-  it('text without any call is asked for again twice, then counts as the final response', async () => {
-    const { of, result } = await ask({ manifest, turns: ['One.', 'Two.', 'Three.'] });
-    expect(of('fault').map(({ message }) => message)[0]).toContain('Call "respond"');
-    expect(result).toMatchObject({ status: 'completed', result: 'Three.', turns: 3 });
+  it('text without any call is the answer, and with bare_text: remind once it was asked for', async () => {
+    const { result } = await ask({ manifest, turns: ['One.'] });
+    expect(result).toMatchObject({ status: 'completed', result: 'One.', turns: 1 });
+    const reminded = await ask({
+      manifest: `${manifest}protocol: { bare_text: remind }\n`,
+      turns: ['One.', 'Two.'],
+    });
+    expect(reminded.of('fault').map(({ message }) => message)[0]).toContain('Call "respond"');
+    expect(reminded.result).toMatchObject({ status: 'completed', result: 'Two.', turns: 2 });
   });
 
   it('what follows a final response is not read, and is told in the words of the dialect', async () => {
@@ -322,7 +327,7 @@ describe('in the dialect step', () => {
           thought: 'Two things.',
           tool_calls: [
             { name: 'echo', input: { text: 'one' }, id: 'one', mode: 'sync' },
-            { name: 'gate', input: { n: 'step' }, id: 'g' },
+            { name: 'gate', input: { n: 'step' }, id: 'g', mode: 'background' },
             { name: 'echo', input: {}, wrong: 1 },
           ],
         }),
@@ -378,6 +383,7 @@ describe('in the dialect step', () => {
 });
 
 describe.each(['tools', 'step'] as const)('a conversation in the dialect %s', (dialect) => {
+  const manifest = `dialect: ${dialect}\n${TOOLS}protocol: { bare_text: remind }\n`;
   const turns =
     dialect === 'tools'
       ? [
@@ -409,7 +415,7 @@ describe.each(['tools', 'step'] as const)('a conversation in the dialect %s', (d
   };
 
   it('made anew from the log is what it was, turn by turn', async () => {
-    const { events, requests, folder } = await ask({ manifest: `dialect: ${dialect}\n${TOOLS}`, turns });
+    const { events, requests, folder } = await ask({ manifest, turns });
     const style = await opening(folder, fold(events));
     const starts = events.flatMap(({ type }, index) => (type === 'turn.started' ? [index] : []));
     expect(starts).toHaveLength(requests.length);
@@ -421,7 +427,7 @@ describe.each(['tools', 'step'] as const)('a conversation in the dialect %s', (d
   });
 
   it('that is compacted leaves no call without its answer, and no answer without its call', async () => {
-    const { requests, of } = await ask({ manifest: `dialect: ${dialect}\n${TOOLS}`, turns, window: 9000 });
+    const { requests, of } = await ask({ manifest, turns, window: 9000 });
     expect(of('prompt.compacted').length).toBeGreaterThan(0);
     for (const { messages } of requests)
       for (const [index, { role, answers = [] }] of messages.entries()) {

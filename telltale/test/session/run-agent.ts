@@ -19,12 +19,16 @@ import { hear, scripted } from '../../src/testing/scripted.ts';
 import { unsoundCauses } from '../events/unsound-causes.ts';
 import { hashRequests, unlikePrompts } from './unlike-prompts.ts';
 
-/** A folder with an agent in it; `files` are written beside its manifest. */
+/**
+ * A folder with an agent in it; `files` are written beside its manifest. Unless the manifest has a protocol of its own, a
+ * final response counts next to actions whose results it does not name: `held-final.test.ts` has those that are held.
+ */
 export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
+  const protocol = /^protocol:/m.test(manifest) ? '' : '\nprotocol: { final_with_actions: accept }\n';
   const folder = mkdtempSync(join(tmpdir(), 'telltale-agent-'));
   const all = {
     'telltale.yml': '',
-    'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:none.yml\n${manifest}`,
+    'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:none.yml\n${manifest}${protocol}`,
     ...files,
   };
   for (const [name, text] of Object.entries(all)) {

@@ -66,6 +66,7 @@ describe('what is set while a session looks for what others have set', () => {
     const fields = { colour: { type: 'string' } } as const;
     const sub = await defineAgent({
       name: 'sub',
+      protocol: { final_with_actions: 'accept' },
       model: scripted([
         '<action mode="sync">{"name":"hold"}</action><metadata>{"colour":"green"}</metadata><response>Ok.</response>',
       ]),
@@ -75,7 +76,7 @@ describe('what is set while a session looks for what others have set', () => {
     const agent = await defineAgent({
       name: 'caller',
       model: scripted([
-        '<metadata>{"colour":"red"}</metadata><action type="agent">{"name":"sub","parameters":{"input":"Go."}}</action>',
+        '<metadata>{"colour":"red"}</metadata><action type="agent" mode="background">{"name":"sub","parameters":{"input":"Go."}}</action>',
         SHOW,
       ]),
       metadata: { scope: 'agent', fields },
@@ -92,7 +93,7 @@ describe('what is set while a session looks for what others have set', () => {
     const agent = await defineAgent({
       name: 'alone',
       model: scripted([
-        `${set('red', {})}<action id="held">{"name":"hold"}</action>${set('green', { depends_on: ['held'] })}`,
+        `${set('red', {})}<action id="held" mode="background">{"name":"hold"}</action>${set('green', { depends_on: ['held'] })}`,
         SHOW,
       ]),
       context_variables: { defined: [{ name: 'colour', type: 'string', key: 'user' }] },

@@ -31,7 +31,7 @@ const agentWith = (given: Agent) => {
     idempotent: true,
     run: (_input, { idempotencyKey }) => idempotencyKey.slice(idempotencyKey.indexOf(':') + 1),
   });
-  return defineAgent({ name: 'stopped', tools: [run], ...given });
+  return defineAgent({ name: 'stopped', tools: [run], protocol: { final_with_actions: 'accept' }, ...given });
 };
 
 /** Where a log ends that a kill leaves in the midst of a stop: all that was said is on it, and not that the turn is over. */

@@ -80,7 +80,10 @@ export async function lived(turns: readonly string[] | Model, given: Lived = {})
       });
     },
   });
-  const agent = await defineAgent({ name: 'tester', tools: [echo, late, held], ...given.agent });
+  const agent = await defineAgent({
+    ...{ name: 'tester', tools: [echo, late, held], protocol: { final_with_actions: 'accept' } },
+    ...given.agent,
+  });
   const { clock } = given;
   const runtime = await createRuntime({
     store: 'memory',

@@ -49,10 +49,10 @@ describe('a model that only waits', () => {
   const WAITS = '<thought>I wait.</thought>';
 
   it('is not asked again before something has ended', async () => {
-    expect(await asked([call('a', 'slow'), WAITS, FINAL])).toBe(2);
+    expect(await asked([call('a', 'slow', 'background'), WAITS, FINAL])).toBe(2);
   });
 
   it('is asked again where somebody has a word for it', async () => {
-    expect(await asked([call('a', 'slow'), WAITS, WAITS, FINAL], 'Hurry.')).toBe(3);
+    expect(await asked([call('a', 'slow', 'background'), WAITS, WAITS, FINAL], 'Hurry.')).toBe(3);
   });
 });

@@ -24,6 +24,7 @@ export const limits = closed(
       results: 'In limits it is "result".',
       max_result: 'In limits it is "result".',
       output: 'In limits it is "result".',
+      settle_timeout: 'In limits it is "settle".',
     },
   },
   {
@@ -38,6 +39,9 @@ export const limits = closed(
     first_token: positiveDuration(
       'Time until the first word of an answer; then the request is made again.',
     ).prefault('10m'),
+    settle: positiveDuration(
+      'Time that a turn waits for its actions at its end; what has not ended by then goes on in the background.',
+    ).prefault('5m'),
     feed_deadline: positiveDuration(
       'Time that a turn waits for its feeds; those that are later come with the next.',
     ).prefault('5s'),

@@ -17,14 +17,16 @@ export const protocolOptions = closed(
       .default(['outside', 'thought'])
       .describe('Where actions, metadata and control tags count.'),
     bare_text: z
-      .enum(['nudge', 'final'])
-      .default('nudge')
-      .describe('A turn without any tag: ask again, or take it as the final response.'),
-    final_with_actions: z
-      .enum(['bind', 'hold'])
-      .default('bind')
+      .enum(['auto', 'remind', 'final', 'nudge'])
+      .default('auto')
       .describe(
-        'hold undoes a final response that shares a turn with an action whose result it does not name.',
+        'Text without tags or calls. auto: the answer in chats and in the dialect tools, else one reminder. remind: one reminder, then it is the answer (formerly nudge). final: the answer at once.',
+      ),
+    final_with_actions: z
+      .enum(['held', 'accept', 'hold', 'bind'])
+      .default('held')
+      .describe(
+        'A final response beside an action whose result it neither names nor could have seen. held: the model sees the results first and confirms it (formerly hold). accept: it counts once the actions have succeeded (formerly bind).',
       ),
     seal: flag('true: every tag that acts must carry the key of the session.').default(false),
     max_body: byteSize('The longest body of a tag.').prefault('1MiB'),

@@ -131,6 +131,9 @@ export const tool = closed(
     }),
     implementation,
     idempotent: flag('true: may be run again after a crash.').default(false),
+    background: flag(
+      'true: no turn waits for it; its result comes as an update. Counts where a call is async.',
+    ).optional(),
     start: z
       .enum(['on_close', 'on_turn_end'])
       .default('on_close')

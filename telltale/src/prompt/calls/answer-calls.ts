@@ -1,4 +1,4 @@
-import { type ActionState, isTracked } from '../../events/action.ts';
+import { type ActionState, isReported } from '../../events/action.ts';
 import { declaredIn, writtenId } from '../../events/action-id.ts';
 import type { FieldError } from '../../events/value-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
@@ -29,6 +29,8 @@ interface Scene {
   readonly rejected: readonly FieldError[];
   /** Whether a final response of the turn did not count. */
   readonly undone: boolean;
+  /** Whether it does not count yet. */
+  readonly held: boolean;
   readonly style: BlockStyle;
   readonly room: ResultRoom;
   /** Whether results are left out of the prompt: a call still has to be answered. */
@@ -73,6 +75,7 @@ function answerWithin(
     actions,
     rejected: news.rejected,
     undone: news.faults.some(({ code }) => UNDONE_CODES.has(code)),
+    held: news.held !== undefined,
     style,
     room: roomFor(endedOf(news.results, actions).length, chars),
     hidden: told.off?.includes(RESULTS_PART) === true,
@@ -107,6 +110,7 @@ interface Said {
 
 const failed = (text: string): Said => ({ text, failed: true });
 const OK: Said = { text: 'ok' };
+const HELD: Said = { text: 'said, but it does not count yet: see below.' };
 const UNDONE: Said = { text: 'said, but not taken as final: see the mistakes below.' };
 
 function answerTool(events: readonly ParserEvent[], scene: Scene): Said {
@@ -116,7 +120,8 @@ function answerTool(events: readonly ParserEvent[], scene: Scene): Said {
     if (event.type === 'metadata') return answerMetadata(event.value, scene);
     if (event.type === 'action') return answerAction(event.id, scene);
   }
-  return scene.undone && endsFinal(events) ? UNDONE : OK;
+  if (!endsFinal(events)) return OK;
+  return scene.undone ? UNDONE : scene.held ? HELD : OK;
 }
 
 /** Whether the response of a call was to be the last. */
@@ -138,7 +143,7 @@ function answerAction(written: string, scene: Scene): Said {
   const { ended, answered, style, room } = scene;
   const state = actionOf(written, scene);
   if (state === undefined) return failed('It did not run: see the mistakes below.');
-  if (!isTracked(state.action)) return { text: 'started' };
+  if (!isReported(state.action)) return { text: 'started' };
   const { id } = state.action;
   answered.add(id);
   if (!ended.has(id)) return { text: running(state) };
@@ -182,7 +187,7 @@ function answerStep(events: readonly ParserEvent[], scene: Scene): Said {
     } else if (event.type === 'action') {
       const state = actionOf(event.id, scene);
       if (state === undefined) parts.push(`- ${event.id} did not run: see the mistakes below.`);
-      else if (isTracked(state.action)) {
+      else if (isReported(state.action)) {
         const { id } = state.action;
         scene.answered.add(id);
         if (scene.ended.has(id)) ended.push(id);

@@ -29,6 +29,8 @@ export interface ToolDefinition<Parameters extends Schema, Output extends Standa
   readonly output?: Output | ToolOutput<Output>;
   /** true: may be run again after a crash. */
   readonly idempotent?: boolean;
+  /** true: no turn waits for it; its result comes as an update. Counts where a call is async. */
+  readonly background?: boolean;
   /** on_turn_end: a side effect that waits until the response has ended well. */
   readonly start?: 'on_close' | 'on_turn_end';
   /** always: a person approves each call. */

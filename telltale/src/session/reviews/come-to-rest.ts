@@ -27,6 +27,8 @@ export interface ComingToRest {
   /** Ends the wait in hand, where that is one that a message for the agent ends. */
   spokenTo: (() => void) | undefined;
   toldRest: boolean;
+  /** Told of the wait in hand whenever a question, an action or what it calls has moved on. */
+  watch: (() => void) | undefined;
   /** The reviews that it waits for, where there is nothing else to do. */
   waitsNow(): readonly Review[] | undefined;
 }
@@ -40,6 +42,7 @@ export function createComingToRest(edges: RestEdges): ComingToRest {
       idle: false,
       spokenTo: undefined,
       toldRest: false,
+      watch: undefined,
       waitsNow,
     },
   };
@@ -75,9 +78,9 @@ export function lookIfWaiting(coming: ComingToRest): void {
 export const mayWait = ({ edges: { log, called } }: ComingToRest): boolean =>
   log.state.reviews.length > 0 || !called.isEmpty();
 
-/** A question was decided: whoever was told that there is nothing to do hears that there is. */
+/** A question was decided: whoever was told that there is nothing to do, or watches, hears that there is. */
 export function answered(coming: ComingToRest): void {
-  if (coming.toldRest) lookSoon(coming);
+  if (coming.toldRest || coming.watch !== undefined) lookSoon(coming);
 }
 
 /** Whether there is a message for the agent, and nothing will move by itself before a person answers. */
@@ -86,6 +89,7 @@ export const hasWord = ({ edges: { log, scheduler } }: ComingToRest): boolean =>
 
 function look(coming: ComingToRest): void {
   const { edges } = coming;
+  coming.watch?.();
   if (coming.spokenTo !== undefined && hasWord(coming)) coming.spokenTo();
   const all = coming.waitsNow();
   if (all !== undefined) settle(edges, openReviews(edges.log.state), all);

@@ -15,7 +15,6 @@ import {
   hasWord,
   lookIfWaiting,
   lookSoon,
-  mayWait,
   type RestEdges,
   setIdle,
 } from './come-to-rest.ts';
@@ -36,14 +35,14 @@ export interface Reviews {
    * log says so, and the session is let go of unless it is to be held.
    */
   until(start: StartWait): Promise<void> | undefined;
+  /** As `until`. `moved` is called whenever a question, an action or what it calls has moved on. */
+  untilMoved(start: StartWait, moved: () => void): Promise<void> | undefined;
   /** As `until`, but over also once it is spoken to. */
   untilSpokenTo(start: StartWait): Promise<void> | undefined;
   /** Whether there is a message for the agent while all of its actions wait for people, who may take days. */
   isSpokenTo(): boolean;
   /** The same for an exchange of a chat, whose waits end with its own `stop`, too. */
   within(exchange: Stop): Reviews;
-  /** Whether the model has nothing new to see, and all it has asked for waits for a person. */
-  isOnlyWaiting(): boolean;
   /** An action has ended, what it calls may have come to rest, or there is a message for the agent. */
   moved(): void;
   /** Whether whoever resumes the session may go on with what waits in it: then it is not held for it. */
@@ -74,10 +73,10 @@ const METHODS = {
   granted,
   decide,
   until,
+  untilMoved,
   untilSpokenTo,
   isSpokenTo,
   within,
-  isOnlyWaiting,
   moved,
   tidy,
 };
@@ -156,6 +155,18 @@ function until(this: OwnReviews, start: StartWait): Promise<void> | undefined {
   return waits;
 }
 
+function untilMoved(this: OwnReviews, start: StartWait, changed: () => void): Promise<void> | undefined {
+  const { rest } = this;
+  return this.until((done) => {
+    const after = start(done);
+    rest.watch = changed;
+    return () => {
+      rest.watch = undefined;
+      after?.();
+    };
+  });
+}
+
 function untilSpokenTo(this: OwnReviews, start: StartWait): Promise<void> | undefined {
   const { rest } = this;
   return this.until((done) => {
@@ -174,13 +185,6 @@ function isSpokenTo(this: OwnReviews): boolean {
 
 function within(this: OwnReviews, exchange: Stop): Reviews {
   return reviewsUntil(this.edges, this.rest, exchange);
-}
-
-function isOnlyWaiting(this: OwnReviews): boolean {
-  const { log, scheduler } = this.edges;
-  const { results, faults, rejected } = log.state.news;
-  const isNew = results.length + faults.length + rejected.length > 0;
-  return mayWait(this.rest) && !isNew && scheduler.atRest();
 }
 
 function tidy(this: OwnReviews): void {

@@ -109,9 +109,21 @@ interface Problem {
   readonly message: string;
 }
 
-/** Whether it came of a tag. */
-export const isTag = (event: ParserEvent): boolean =>
-  event.type === 'fault' ? showsTag(event.code) : event.type !== 'text';
+/** Whether it came of a tag or call that says more than what the model thinks. */
+export function isTag(event: ParserEvent): boolean {
+  switch (event.type) {
+    case 'text':
+      return false;
+    case 'fault':
+      return showsTag(event.code);
+    case 'open':
+    case 'delta':
+    case 'close':
+      return event.tag === 'response';
+    default:
+      return true;
+  }
+}
 
 function closeIf(hearing: Hearing, consumed: number): void {
   closeBranch(hearing);

@@ -1,36 +1,62 @@
-import { TURN_BROKEN_OFF } from '../../events/fold-turns.ts';
-import type { TurnRecord } from '../../events/turn-record.ts';
+import { turnsInOne } from '../../events/fold-turns.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
-import { NONE } from '../../kernel/grow.ts';
+import { findForeignCalls } from '../../protocol/foreign-calls.ts';
 import type { SessionContext } from '../context.ts';
 import { isTag } from './act.ts';
 import type { Heard } from './hearing-state.ts';
 import { createTurnParser } from './turn-parser.ts';
 
 /**
- * The text of a turn without any tag; undefined where it has one, or no text. What the model was asked to go on with,
- * since a restart or its provider broke it off, is one answer with it: half a text must not become a result, nor what
- * is left of a thought.
+ * The text of a turn without any tag or call, thoughts aside; undefined where it has one, or no text. What the model was
+ * asked to go on with, since a restart or its provider broke it off, is one answer with it: half a text must not become a
+ * result, nor what is left of a thought.
  */
 export function bareText(context: SessionContext, { tagged, text }: Heard): string | undefined {
   if (tagged || !/\S/.test(text)) return undefined;
-  const parts = brokenOff(context.state.turns);
-  return parts.some((part) => hasTag(context, part)) ? undefined : parts.join('') + text;
-}
-
-/** What was said in the turns before the last that it goes on with, the first of them first. */
-function brokenOff(turns: readonly TurnRecord[]): readonly string[] {
-  let parts: readonly string[] = NONE;
-  for (let at = turns.length - 1; at > 0; at--) {
-    const broken = turns[at]?.news.broken;
-    if (broken === undefined || broken.error.code === TURN_BROKEN_OFF) break;
-    parts = [turns[at - 1]?.output ?? '', ...parts];
+  const { turns } = context.state;
+  let whole = '';
+  for (const { output } of turns.slice(turns.length - turnsInOne(turns), -1)) {
+    const part = plainText(context, output);
+    if (part === undefined) return undefined;
+    whole += part;
   }
-  return parts;
+  return (whole + text).trim(); // behind a thought it begins on a line of its own
 }
 
-function hasTag(context: SessionContext, part: string): boolean {
-  if (context.calls !== undefined) return part.includes(FRAME_MARK);
+function plainText(context: SessionContext, output: string): string | undefined {
+  if (context.calls !== undefined) return output.includes(FRAME_MARK) ? undefined : output;
   const parser = createTurnParser(context, new Set());
-  return parser.push(part).some(isTag) || parser.end().some(isTag);
+  const events = [...parser.push(output), ...parser.end()];
+  if (events.some(isTag)) return undefined;
+  return events.map((event) => (event.type === 'text' ? event.text : '')).join('');
+}
+
+/** Whether text alone answers, as things are: models of native calls and of chats answer so. */
+export function isAnswer(context: SessionContext, text: string): boolean {
+  if (holdsCall(context, text)) return false;
+  const { manifest, state } = context;
+  switch (manifest.protocol.bare_text) {
+    case 'final':
+      return true;
+    case 'remind':
+    case 'nudge':
+      return wasReminded(context);
+    case 'auto':
+      if (manifest.dialect === 'step') return false;
+      return manifest.dialect === 'tools' || state.chat === true || wasReminded(context);
+  }
+}
+
+/** Whether the model was told at the beginning of the turn that text alone is no answer. */
+function wasReminded({ state: { turns } }: SessionContext): boolean {
+  return turns
+    .slice(-turnsInOne(turns))
+    .some(({ news }) => news.faults.some(({ code }) => code === 'no_tags'));
+}
+
+/** Whether it looks like a call, in whatever form: such a text is never an answer. */
+function holdsCall({ edges }: SessionContext, text: string): boolean {
+  const names = new Set(edges.prepared.targets.all.map(({ name }) => name));
+  const { calls, unreadable } = findForeignCalls(text, { names });
+  return calls.length > 0 || unreadable;
 }

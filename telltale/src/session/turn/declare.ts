@@ -1,4 +1,4 @@
-import { completesStep, type DeclaredAction, isTracked } from '../../events/action.ts';
+import { completesStep, type DeclaredAction } from '../../events/action.ts';
 import type { Result } from '../../kernel/result.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
@@ -21,8 +21,8 @@ export function declare(hearing: Hearing, intent: ActionIntent, consumed: number
   hearing.completed = context.guide !== undefined && completesStep(action.value);
   writeOutput(spoken, consumed);
   // The turn waits for what ends a step: else the next one would begin in the midst of it.
-  const asked = withoutEmpty(hearing, action.value);
-  const declared = hearing.completed && !isTracked(asked) ? inTurn(asked) : asked;
+  const asked = withoutEmpty(hearing, inOwnMode(context, action.value));
+  const declared = hearing.completed && !isAwaited(asked) ? inTurn(asked) : asked;
   const id = context.scheduler.declare(declared, context.log.here());
   if (id === undefined || declared.mode !== 'sync' || groups.length > 0) return undefined;
   if (context.manifest.protocol.on_sync === 'buffer') return id;
@@ -49,6 +49,16 @@ function refuse(
   const fault = faultIn(hearing, problem);
   record(hearing.spoken, fault, consumed);
   if (fault.groups !== undefined) hearing.context.scheduler.spoil(fault.groups);
+}
+
+const isAwaited = ({ mode }: DeclaredAction): boolean => mode !== 'fire_and_forget' && mode !== 'background';
+
+/** A tool may say of itself that nobody waits for it. The close of a `<parallel>` waits for all that stands in it. */
+function inOwnMode({ edges }: SessionContext, action: DeclaredAction): DeclaredAction {
+  const { kind, name, mode, group } = action;
+  if (mode !== 'async' || group !== undefined) return action;
+  const target = edges.prepared.targets.find(kind, name);
+  return target?.background === true ? { ...action, mode: 'background' } : action;
 }
 
 const inTurn = (action: DeclaredAction): DeclaredAction => ({ ...action, mode: 'async' });
@@ -80,7 +90,9 @@ export function loop(
     refuse(hearing, bad, consumed);
     return;
   }
-  const declared = actions.flatMap((action) => (action.ok ? [withoutEmpty(hearing, action.value)] : []));
+  const declared = actions.flatMap((action) =>
+    action.ok ? [withoutEmpty(hearing, inOwnMode(context, action.value))] : [],
+  );
   context.scheduler.loop({ in: event.in, as: event.as, actions: declared }, context.log.here());
 }
 

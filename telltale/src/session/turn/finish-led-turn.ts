@@ -6,25 +6,26 @@ import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard } from './hearing-state.ts';
 import type { Next } from './next.ts';
 import { lacksNotes, noTags, remind, tellOnce } from './remind.ts';
-import { allEndedOrSpokenTo, letSettle } from './settle-actions.ts';
+import { allEndedOrSpokenTo, isOnlyInBackground, settle, untilNews } from './settle-actions.ts';
 
 /** Only the run that leads a session ends it: a final response does not, and who does nothing is told by the guide. */
 export async function finishLedTurn(context: SessionContext, guide: Guide, heard: Heard): Promise<Next> {
   const { stop, scheduler, state } = context;
-  const running = scheduler.tracked();
   const completes = claimsUnderWay(context).length > 0;
   if (completes) await allEndedOrSpokenTo(context);
-  else await letSettle(context, running);
+  else await settle(context);
+  const waits = !completes && isOnlyInBackground(context);
+  if (waits) await untilNews(context);
   if (stop.reason !== undefined) return { kind: 'stopped' };
   const isToldAlready = lacksNotes(state);
   if (state.task?.open === undefined && !completes && !isToldAlready) {
     if (heard.responses.some(({ inVain }) => inVain))
       tellOnce(context, 'step_open', DIALECT_WORDS[context.manifest.dialect].stepOpen);
-    else if (bareText(context, heard) !== undefined)
+    else if (!waits && bareText(context, heard) !== undefined)
       tellOnce(context, 'no_tags', noTags(context, heard.text, 'led').message);
   }
   guide.after();
-  const isTold = isToldAlready || state.news.faults.some(({ code }) => code === 'no_tags');
+  const isTold = isToldAlready || waits || state.news.faults.some(({ code }) => code === 'no_tags');
   if (state.task?.open === undefined && !isTold) remind(context, scheduler.tracked(), LED_REMINDER);
   return { kind: 'turn' };
 }

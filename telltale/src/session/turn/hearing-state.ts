@@ -74,6 +74,8 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedF
   responseFinal: boolean;
   /** Once a final response has closed, nothing that follows counts, and the model hears of it once. */
   over: boolean;
+  /** Whether the model came to its end in a response that it did not close, and that counts as closed. */
+  endedOpen: boolean;
   tagged: boolean;
   afterFinal: boolean;
   observed: string | undefined;

@@ -7,6 +7,7 @@ import { dropQueue, queueAt, whenOpen } from './gate.ts';
 import { cut, type Heard, type Hearing } from './hearing-state.ts';
 import { closeOpen } from './responses.ts';
 import { closeThoughts, dropUnwritten, endRun, keepPart, sayRaw, writeRest } from './spoken.ts';
+import { closedAtStop } from './unclosed-response.ts';
 
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
 export function hear(hearing: Hearing, delta: string): void {
@@ -61,7 +62,12 @@ function pass(hearing: Hearing, events: readonly ParserEvent[]): void {
  */
 export function endHearing(hearing: Hearing): Promise<void> | undefined {
   const { parser, context } = hearing;
-  if (hearing.observed === undefined) pass(hearing, parser.end());
+  if (hearing.observed === undefined) {
+    const ending = parser.end();
+    const closed = endedByModel(hearing) ? closedAtStop(ending, hearing.spoken.pending) : ending;
+    hearing.endedOpen = closed !== ending;
+    pass(hearing, closed);
+  }
   const { gate } = hearing;
   if (gate?.held === true)
     return context.reviews.untilSpokenTo((done) => {
@@ -74,6 +80,13 @@ export function endHearing(hearing: Hearing): Promise<void> | undefined {
   writeEnd(hearing);
   return undefined;
 }
+
+/** Whether the model came to its end, and was neither cut off nor ran into a limit. */
+const endedByModel = ({ cutFor, streamed, calls }: Hearing): boolean =>
+  calls === undefined &&
+  cutFor === undefined &&
+  streamed?.ended.ok === true &&
+  streamed.ended.value.finish === 'stop';
 
 function writeEnd(hearing: Hearing): void {
   const { parser, spoken } = hearing;

@@ -21,6 +21,7 @@ import {
   sayAgain,
 } from './reheard-speech.ts';
 import { createTurnParser } from './turn-parser.ts';
+import { closedAtStop } from './unclosed-response.ts';
 
 type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
 
@@ -76,7 +77,10 @@ export function rehear(context: SessionContext): Reheard {
   let final = false;
   let observed: string | undefined;
   let open: readonly string[] | undefined;
-  for (const [at, event] of [...pushed, ...parser.end()].entries()) {
+  // Where the model came to its end, and that cut nothing off, the log has no fault of it.
+  const isWhole = !state.turnOpen && !state.news.faults.some(({ code }) => code === 'truncated');
+  const ending = isWhole ? closedAtStop(parser.end(), said) : parser.end();
+  for (const [at, event] of [...pushed, ...ending].entries()) {
     if (final || observed !== undefined) break;
     const isEnd = at >= pushed.length;
     if (isEnd) open ??= groups.groups;

@@ -28,7 +28,7 @@ export function closeResponse(
   endResponse(stream);
   if (final) {
     hearing.over = true;
-    cut(hearing, 'final');
+    if (!hearing.endedOpen) cut(hearing, 'final');
   } else whenOut(stream, () => context.log.append({ type: 'response', text: stream.text, final: false }));
 }
 

@@ -2,6 +2,7 @@ import { TURN_CUT_SHORT } from '../../events/fold-turns.ts';
 import type { News } from '../../events/news.ts';
 import type { Usage } from '../../events/turn-event.ts';
 import { weighTokens } from '../../kernel/estimate-tokens.ts';
+import { NONE } from '../../kernel/grow.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { RECORD_FAILED } from '../../models/model-errors.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
@@ -34,6 +35,7 @@ export function openTurn(
   before: Hearing | undefined,
 ): Hearing {
   const { log, state } = context;
+  const background = givenUp(context);
   log.append(
     {
       type: 'turn.started',
@@ -42,6 +44,7 @@ export function openTurn(
         reused_prefix: reusedPrefix(previous, prompt),
         hash: prompt.hash,
       },
+      ...(background.length === 0 ? {} : { background }),
     },
     state.task?.place ?? context.sessionOrigin(),
   );
@@ -49,6 +52,14 @@ export function openTurn(
   context.asker = hearing;
   log.speaking = hearing;
   return hearing;
+}
+
+/**
+ * What the turn before has stopped waiting for: it has not ended, and does not wait for a person. A turn that goes on with
+ * one that broke off waits for the actions of both.
+ */
+function givenUp({ scheduler, state }: SessionContext): readonly string[] {
+  return state.news.broken === undefined && state.again !== true ? scheduler.moving() : NONE;
 }
 
 /** Writes down how the turn ended, once all that was heard has been acted on. */

@@ -48,6 +48,7 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
       response: undefined,
       responseFinal: false,
       over: false,
+      endedOpen: false,
       tagged: false,
       afterFinal: false,
       observed: undefined,
@@ -77,6 +78,7 @@ function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parse
   hearing.response = undefined;
   hearing.responseFinal = false;
   hearing.over = false;
+  hearing.endedOpen = false;
   hearing.tagged = false;
   hearing.afterFinal = false;
   hearing.observed = undefined;

@@ -69,6 +69,7 @@ export function toolTarget(
     parameters,
     idempotent: tool.idempotent,
     start: tool.start,
+    ...(tool.background === true ? { background: true } : {}),
     ...(tool.timeout === undefined ? {} : { timeoutMs: tool.timeout.ms }),
     ...(tool.max_parallel === undefined ? {} : { slots: { key: what, max: tool.max_parallel } }),
     check: own?.check ?? compileCheck(parameters, what),

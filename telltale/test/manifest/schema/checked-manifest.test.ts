@@ -57,8 +57,8 @@ describe('a checked manifest', () => {
       protocol: {
         on_sync: 'buffer',
         actions_in: ['outside', 'thought'],
-        bare_text: 'nudge',
-        final_with_actions: 'bind',
+        bare_text: 'auto',
+        final_with_actions: 'held',
         seal: false,
         max_body: { bytes: 1_048_576 },
       },
@@ -66,6 +66,7 @@ describe('a checked manifest', () => {
         turns: 50,
         parallel_actions: 16,
         action_timeout: { ms: 300_000 },
+        settle: { ms: 300_000 },
         feed_deadline: { ms: 5_000 },
         result: { bytes: 32_768 },
         first_token: { ms: 600_000 },

@@ -16,7 +16,7 @@ describe('an issue says what was found, what is allowed and the nearest right na
 
   it('for an unknown key', () => {
     expect(said(tool({ idempotentt: true }))).toEqual([
-      'unknown_key idempotentt: A Tool has no key "idempotentt". | Did you mean "idempotent"? Allowed here: version, description, parameters, idempotent, start, approval, timeout, max_parallel, output, stream.',
+      'unknown_key idempotentt: A Tool has no key "idempotentt". | Did you mean "idempotent"? Allowed here: version, description, parameters, idempotent, background, start, approval, timeout, max_parallel, output, …',
     ]);
   });
 

@@ -110,9 +110,8 @@ describe('a chat of the AI SDK', () => {
     stage = await openStage({
       coder: {
         turns: [
-          `${call('a1', 'slow')}<action id="a2">{"name": "echo", "parameters": {"was": "$a1"}, "depends_on": ["a1"]}</action>${interim('They run.')}`,
-          final('Done.'),
-          final('Now they have.'),
+          `${call('a1', 'slow', {}, 'background')}<action id="a2">{"name": "echo", "parameters": {"was": "$a1"}, "depends_on": ["a1"]}</action>${interim('They run.')}`,
+          final('Done.$a2'),
         ],
         tools: [slow.tool, echo],
       },

@@ -73,7 +73,10 @@ describe('a sub-agent, and those below it', () => {
 
   it('are cancelled when another action ends the session, before it has failed', async () => {
     const store = createRecordingStore();
-    const model = hanging([call('a1', 'mid'), '<action id="x">{"name":"none","on_error":"fail"}</action>']);
+    const model = hanging([
+      call('a1', 'mid', {}, 'background'),
+      '<action id="x">{"name":"none","on_error":"fail"}</action>',
+    ]);
     let speaks = () => {};
     const spoken = new Promise<void>((resolve) => {
       speaks = resolve;

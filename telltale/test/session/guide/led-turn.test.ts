@@ -48,10 +48,13 @@ describe('in the turn of an agent that is led', () => {
     expect(ends.at(-1)).toBe('end');
   });
 
-  it('text without a tag is told as that, and text beside one is not', async () => {
+  it('text without a tag, or with nothing but thoughts, is told as that, and text beside another is not', async () => {
     const bare = await led('Hm.', COMPLETE);
     expect(bare.of('fault')).toMatchObject([{ code: 'no_tags' }]);
-    const tagged = await led('<thought>Hm.</thought>Hm.', COMPLETE);
+    expect(bare.of('message.received')).toEqual([]);
+    const thinking = await led('<thought>Hm.</thought>Hm.', COMPLETE);
+    expect(thinking.of('fault')).toMatchObject([{ code: 'no_tags' }]);
+    const tagged = await led('<response final="false">Hm.</response>Hm.', COMPLETE);
     expect(tagged.of('fault')).toEqual([]);
     const empty = await led(' \n', COMPLETE);
     expect(empty.of('fault')).toEqual([]);

@@ -20,6 +20,7 @@ async function scene(
     name: 'maker',
     model: scripted(turns),
     limits,
+    protocol: { final_with_actions: 'accept' },
     tools: [
       defineTool({ name: 'make', run: () => 'made' }),
       defineTool({

@@ -1,4 +1,4 @@
-import { isTracked } from '../../../events/action.ts';
+import { isReported } from '../../../events/action.ts';
 import type { ObservedEvent } from '../../../events/event.ts';
 import type { ExchangeEnd } from '../exchange/exchange-end.ts';
 import { createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';
@@ -74,7 +74,7 @@ export function createCompletionFold(run: CompletionRun): CompletionFold {
         doubtful = false;
         break;
       case 'action.declared':
-        if (isTracked(event.action)) running.add(event.action.id);
+        if (isReported(event.action)) running.add(event.action.id);
         break;
       case 'action.completed':
       case 'action.failed':

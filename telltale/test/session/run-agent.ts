@@ -24,11 +24,11 @@ import { hashRequests, unlikePrompts } from './unlike-prompts.ts';
  * final response counts next to actions whose results it does not name: `held-final.test.ts` has those that are held.
  */
 export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
-  const protocol = /^protocol:/m.test(manifest) ? '' : '\nprotocol: { final_with_actions: accept }\n';
+  const protocol = /^protocol:/m.test(manifest) ? '' : 'protocol: { final_with_actions: accept }\n';
   const folder = mkdtempSync(join(tmpdir(), 'telltale-agent-'));
   const all = {
     'telltale.yml': '',
-    'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:none.yml\n${manifest}${protocol}`,
+    'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:none.yml\n${protocol}${manifest}`,
     ...files,
   };
   for (const [name, text] of Object.entries(all)) {

@@ -75,7 +75,7 @@ export function lookIfWaiting(coming: ComingToRest): void {
 }
 
 /** Whether there may be something to wait for. */
-export const mayWait = ({ edges: { log, called } }: ComingToRest): boolean =>
+const mayWait = ({ edges: { log, called } }: ComingToRest): boolean =>
   log.state.reviews.length > 0 || !called.isEmpty();
 
 /** A question was decided: whoever was told that there is nothing to do, or watches, hears that there is. */

@@ -258,7 +258,7 @@ describe('the prompts of a session', () => {
 
 describe('a prompt that cannot be shown as it was sent', () => {
   const ended = async (manifest: string) => {
-    const cwd = agentFolder(manifest);
+    const cwd = agentFolder(`protocol: {}\n${manifest}`);
     const runtime = await opened({ cwd });
     const agent = await loadAgent('agent.yml', { cwd });
     const model = scripted(['<response>Done.</response>']);

@@ -64,7 +64,7 @@ export function* idsOf(action: DeclaredAction): Iterable<string> {
 }
 
 /**
- * The first of the turns whose ids the turn in hand shares: what goes on with a turn that broke off, and what follows a
+ * The first of the turns whose ids the turn in hand shares: what goes on with a turn that broke off, or follows a held final or a
  * reminder, may repeat what was said before, which must not be done twice.
  */
 export function firstShared({
@@ -83,8 +83,8 @@ export function firstShared({
   return first;
 }
 
-const goesOn = ({ broken }: Readonly<News>): boolean =>
-  broken !== undefined && broken.error.code !== TURN_BROKEN_OFF;
+const goesOn = ({ broken, held }: Readonly<News>): boolean =>
+  held !== undefined || (broken !== undefined && broken.error.code !== TURN_BROKEN_OFF);
 
 /** The runtime tells a model of other things, too, but only one that did nothing is reminded. */
 const isReminded = ({ messages, faults }: Readonly<News>): boolean =>

@@ -15,6 +15,7 @@ const DECLARED: ActionState = { action: undefined as never, turn: 0, status: 'wa
 export function declare(state: SessionState, action: DeclaredAction, turn: number): void {
   state.signs.tags = true;
   state.signs.deeds = true;
+  if (!state.turnOpen) state.idleTurns = 0; // it came of the turn that has just ended
   state.actions.set(action.id, { ...DECLARED, action, turn });
   noteReused(state, action);
   state.open = joined(state.open, action.id);

@@ -1,6 +1,7 @@
 /** What is said of text that was read as text, in a turn that need not hold a tag. */
 const OF_TEXT: ReadonlySet<string> = new Set([
   'no_tags',
+  'foreign_call',
   'fence_left_open',
   'stray_close',
   'reserved_tag',

@@ -1,11 +1,13 @@
 import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { EarlierIds } from '../protocol/envelope/id-book.ts';
 import type { TagParser } from '../protocol/tags/tag-parser.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { Target } from '../targets/target.ts';
 import type { Guide } from './guide/guide-port.ts';
 import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import type { Inbox } from './inbox.ts';
@@ -23,6 +25,9 @@ interface ContextWorks {
   beforeTurn(): Promise<void> | undefined;
   readonly applyMetadata: ApplyMetadata;
   context(): TestContext;
+  /** All that the session's actions can call. */
+  callable(): readonly Target[];
+  view(): JsonObject;
 }
 
 /** All that the parts of one running session share. */

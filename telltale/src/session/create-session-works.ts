@@ -15,7 +15,7 @@ import { noFeeds, noMemory } from './feeds/uses-feeds.ts';
 import { createCompleteStep } from './guide/complete-step.ts';
 import type { InternalEdges } from './internal/definition.ts';
 import { applyMetadata } from './metadata-writer.ts';
-import { perform, traits, unknown } from './perform.ts';
+import { callable, perform, traits, unknown } from './perform.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { lookupOwn, ordersOf, runsOf, type SessionWorks } from './session-works.ts';
@@ -31,6 +31,7 @@ const METHODS = {
   onEnded,
   traits,
   unknownTarget: unknown,
+  callable,
   perform,
   runChild,
   runWorkflow,

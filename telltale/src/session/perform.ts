@@ -45,6 +45,11 @@ export function traits(this: Performer, { kind, name }: DeclaredAction): Target 
   return kind === 'internal' ? internalOf(this).get(name) : this.prepared.targets.find(kind, name);
 }
 
+/** All that the session's actions can call. */
+export function callable(this: Performer): readonly Target[] {
+  return [...this.prepared.targets.all, ...internalOf(this).values()];
+}
+
 export function unknown(this: Performer, { kind, name }: DeclaredAction): RuntimeError {
   const { agent, targets } = this.prepared;
   const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;

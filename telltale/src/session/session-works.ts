@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import type { SchedulerEdges } from '../scheduler/edges.ts';
 import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
+import type { Target } from '../targets/target.ts';
 import type { CalledAtRest } from './children/rest.ts';
 import type { SessionFeeds } from './feeds/session-feeds.ts';
 import type { InboxEdges } from './inbox.ts';
@@ -41,6 +42,7 @@ export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performe
   after: SchedulerEdges['after'];
   fetch: SchedulerEdges['fetch'];
   traits: Performer['traits'];
+  callable(): readonly Target[];
 }
 
 /** What runs ask of the session. */

@@ -75,6 +75,21 @@ describe.each(['tags', 'tools', 'step'] as const)('in %s', (dialect) => {
     expect(prompts.join('\n')).not.toContain('@2');
   });
 
+  it('a turn behind a held final that repeats it does nothing twice', async () => {
+    const turns = say(
+      [echo('read', 'one'), { respond: 'I guess two.' }],
+      [echo('read', 'one'), { respond: 'It is one.' }],
+      [{ respond: 'It is one.' }],
+    );
+    const { outputs, faults, result } = await run(
+      turns,
+      `dialect: ${dialect}\nprotocol: { final_with_actions: held }\n`,
+    );
+    expect(outputs).toEqual(new Map([['read', 'one']]));
+    expect(faults.filter((fault) => fault.startsWith('duplicate_id'))).toHaveLength(1);
+    expect(result).toMatchObject({ status: 'completed', result: 'It is one.' });
+  });
+
   it('what was bound to an older holder stays bound to it', async () => {
     const { outputs, faults } = await inDialect(
       [echo('read', 'one')],

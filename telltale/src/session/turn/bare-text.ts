@@ -1,6 +1,5 @@
 import { turnsInOne } from '../../events/fold-turns.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
-import { findForeignCalls } from '../../protocol/foreign-calls.ts';
 import type { SessionContext } from '../context.ts';
 import { isTag } from './act.ts';
 import type { Heard } from './hearing-state.ts';
@@ -32,8 +31,7 @@ function plainText(context: SessionContext, output: string): string | undefined 
 }
 
 /** Whether text alone answers, as things are: models of native calls and of chats answer so. */
-export function isAnswer(context: SessionContext, text: string): boolean {
-  if (holdsCall(context, text)) return false;
+export function isAnswer(context: SessionContext): boolean {
   const { manifest, state } = context;
   switch (manifest.protocol.bare_text) {
     case 'final':
@@ -52,11 +50,4 @@ function wasReminded({ state: { turns } }: SessionContext): boolean {
   return turns
     .slice(-turnsInOne(turns))
     .some(({ news }) => news.faults.some(({ code }) => code === 'no_tags'));
-}
-
-/** Whether it looks like a call, in whatever form: such a text is never an answer. */
-function holdsCall({ edges }: SessionContext, text: string): boolean {
-  const names = new Set(edges.prepared.targets.all.map(({ name }) => name));
-  const { calls, unreadable } = findForeignCalls(text, { names });
-  return calls.length > 0 || unreadable;
 }

@@ -2,6 +2,7 @@ import type { SessionContext } from '../context.ts';
 import { claimsUnderWay } from '../guide/give-way.ts';
 import type { Guide } from '../guide/guide-port.ts';
 import { bareText } from './bare-text.ts';
+import { tellOfCalls } from './calls-in-text.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard } from './hearing-state.ts';
 import type { Next } from './next.ts';
@@ -21,14 +22,17 @@ export async function finishLedTurn(context: SessionContext, guide: Guide, heard
   if (state.task?.open === undefined && !completes && !isToldAlready) {
     if (heard.responses.some(({ inVain }) => inVain))
       tellOnce(context, 'step_open', DIALECT_WORDS[context.manifest.dialect].stepOpen);
-    else if (!waits && bareText(context, heard) !== undefined)
+    else if (!(await tellOfCalls(context, heard)) && !waits && bareText(context, heard) !== undefined)
       tellOnce(context, 'no_tags', noTags(context, heard.text, 'led').message);
   }
   guide.after();
-  const isTold = isToldAlready || waits || state.news.faults.some(({ code }) => code === 'no_tags');
+  const isTold = isToldAlready || waits || state.news.faults.some(({ code }) => TELLS.has(code));
   if (state.task?.open === undefined && !isTold) remind(context, scheduler.tracked(), LED_REMINDER);
   return { kind: 'turn' };
 }
+
+/** Faults that say what to do next. */
+const TELLS: ReadonlySet<string> = new Set(['no_tags', 'foreign_call']);
 
 const LED_REMINDER =
   'Your last turn brought no action, no metadata and no response. Go on with the step: act, or complete it.';

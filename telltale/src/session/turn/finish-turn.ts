@@ -3,6 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { OUTPUT_LIMIT } from '../../prompt/own-words.ts';
 import type { SessionContext } from '../context.ts';
 import { bareText, isAnswer } from './bare-text.ts';
+import { actOnCalls, mayHoldCalls, tellOfCalls } from './calls-in-text.ts';
 import { concludeWith, finishWithFinal } from './final-response.ts';
 import { finishLedTurn } from './finish-led-turn.ts';
 import type { Heard } from './hearing-state.ts';
@@ -22,7 +23,8 @@ const TURN: Next = { kind: 'turn' };
  * something has to be waited for: a turn that only acted, and whose actions have ended, needs none.
  */
 export function finishTurn(context: SessionContext, heard: Heard): Promise<Next> | Next {
-  const isPlain = heard.tagged && heard.responses.length === 0 && heard.observed === undefined;
+  const isPlain =
+    heard.tagged && heard.responses.length === 0 && heard.observed === undefined && !mayHoldCalls(heard.text);
   if (!isPlain || context.guide !== undefined) return finishWith(context, heard);
   const settling = settle(context);
   return settling === undefined ? goOn(context) : settling.then(() => goOn(context));
@@ -32,16 +34,21 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
   const { stop, scheduler } = context;
   if (heard.responses.length > 0) await responsesOut(context, heard.responses);
   const final = heard.responses.findLast((response) => response.final);
-  if (final !== undefined) return finishWithFinal(context, final);
+  if (final !== undefined) {
+    const next = await finishWithFinal(context, final);
+    if (next.kind === 'turn') await tellOfCalls(context, heard);
+    return next;
+  }
   if (heard.observed !== undefined) {
     const { observed } = heard;
     await context.reviews.untilSpokenTo((done) => scheduler.whenEnded([observed], done));
   }
   if (context.guide !== undefined) return finishLedTurn(context, context.guide, heard);
+  const text = bareText(context, heard);
+  const holdsCalls = text === undefined ? await tellOfCalls(context, heard) : await actOnCalls(context, text);
   await settle(context);
   if (stop.reason !== undefined) return STOPPED;
-  const text = bareText(context, heard);
-  return text === undefined ? goOn(context) : finishBare(context, text);
+  return text === undefined || holdsCalls ? goOn(context) : finishBare(context, text);
 }
 
 /** The turn was nothing but text: it is the answer, or the model is told how to give one. */
@@ -50,7 +57,7 @@ async function finishBare(context: SessionContext, text: string): Promise<Next> 
   const isUnseen = state.news.results.length > 0 || scheduler.tracked().length > 0;
   // It cannot rest on what has not ended. A chat goes on with what runs in the background, and the person is answered.
   if (isUnseen || (state.chat !== true && isOnlyInBackground(context))) return goOn(context);
-  if (!isAnswer(context, text)) {
+  if (!isAnswer(context)) {
     if (state.idleTurns >= MAX_IDLE_TURNS) return { kind: 'stalled', error: stalled(state) };
     tellOnce(context, 'no_tags', noTags(context, text).message);
     return TURN;

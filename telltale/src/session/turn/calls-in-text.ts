@@ -1,0 +1,185 @@
+import type { DeclaredAction } from '../../events/action.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { isId } from '../../protocol/envelope/action-id.ts';
+import { createIdBook, takeAutomaticId, takeId } from '../../protocol/envelope/id-book.ts';
+import { type ForeignCall, findForeignCalls } from '../../protocol/foreign-calls.ts';
+import type { Target } from '../../targets/target.ts';
+import type { SessionContext } from '../context.ts';
+import type { Heard } from './hearing-state.ts';
+import { tellOnce } from './remind.ts';
+
+const MAX_SHOWN_CALLS = 8;
+const MAX_SHOWN_PARAMETERS = 2_000;
+
+/** A quick look: every form of a call has one of these. */
+export const mayHoldCalls = (text: string): boolean => /[{<[(]|Action:/.test(text);
+
+/**
+ * Calls that a model wrote as text, in the form of another system. Text that looks like a call is never an answer. It
+ * runs only where it can mean nothing else and does no harm: the turn is nothing but `text`, which is not in a code
+ * block, and each call is known, valid, idempotent and needs no approval. So a page that says "reply exactly with …"
+ * gets nothing done. Whether the text holds a call.
+ */
+export async function actOnCalls(context: SessionContext, text: string): Promise<boolean> {
+  const found = await callsIn(context, text, context.state.news.short !== true);
+  if (found === undefined) return false;
+  tellOnce(context, 'foreign_call', found.message);
+  const { state, scheduler, log, edges, earlier } = context;
+  // After a restart some may be declared: a turn of nothing but text has declared nothing else.
+  const declared = [...state.actions.values()].filter(({ turn }) => turn === state.turn).length;
+  const book = createIdBook(new Set(), earlier);
+  for (const [index, { id, name, parameters }] of found.run.entries()) {
+    const own = id !== undefined && takeId(book, id) ? id : takeAutomaticId(book);
+    const action = edges.prepared.toAction({ type: 'action', id: own, name, parameters }, []);
+    if (action.ok && index >= declared) scheduler.declare(action.value, log.here());
+  }
+  if (found.run.length > declared) scheduler.turnEnded('well');
+  return true;
+}
+
+/** The same where the turn holds something else, too: nothing of it runs. */
+export async function tellOfCalls(context: SessionContext, { text }: Heard): Promise<boolean> {
+  const found = await callsIn(context, text, false);
+  if (found !== undefined) tellOnce(context, 'foreign_call', found.message);
+  return found !== undefined;
+}
+
+interface CallsInText {
+  /** What may run; empty where nothing may. */
+  readonly run: readonly CallToRun[];
+  /** For the model: what was seen, why nothing of it ran, and the right form. */
+  readonly message: string;
+}
+
+interface CallToRun {
+  readonly id?: string;
+  readonly name: string;
+  readonly parameters: JsonObject;
+}
+
+/** `isAll`: the turn holds nothing else but reasoning, and the provider ended it by a normal stop. */
+async function callsIn(
+  context: SessionContext,
+  text: string,
+  isAll: boolean,
+): Promise<CallsInText | undefined> {
+  if (!mayHoldCalls(text)) return undefined;
+  const { works, calls: native } = context;
+  const names = [...works.callable().map(({ name }) => name), ...(native?.style.names.natives ?? []), ...OWN];
+  const { calls, alone, unreadable } = findForeignCalls(text, { names: new Set(names) });
+  if (calls.length === 0) {
+    if (!unreadable) return undefined;
+    return { run: [], message: UNREADABLE + formOf(context, { name: 'NAME', parameters: {} }) };
+  }
+  const meant = calls.map((call) => meaningOf(context, call));
+  const reasons = new Set<string>();
+  if (!isAll || !alone) reasons.add('something else stood in the same turn');
+  if (calls.some(({ fenced }) => fenced)) reasons.add('it stood in a code block');
+  for (const reason of restrictions(context)) reasons.add(reason);
+  for (const each of meant) {
+    const reason = await whyNotRun(context, each);
+    if (reason !== undefined) reasons.add(reason);
+  }
+  const forms = meant.slice(0, MAX_SHOWN_CALLS).map((each) => formOf(context, each.action ?? each.call));
+  if (reasons.size > 0)
+    return {
+      run: [],
+      message: `${NOT_RUN} (${[...reasons].join('; ')}). ${RIGHT_FORM}\n${forms.join('\n')}`,
+    };
+  const run = meant.map(({ call: { parameters, fields }, action }) => ({
+    ...(typeof fields?.id === 'string' ? { id: fields.id } : {}),
+    name: action?.name ?? '',
+    parameters,
+  }));
+  return { run, message: `${RUN}\n${forms.join('\n')}` };
+}
+
+/** Calls of the dialects themselves. */
+const OWN = ['respond', 'set_metadata', 'step'];
+
+const UNREADABLE =
+  'Your turn held something like a call in the form of another system, which cannot be read. Nothing of it ran, and it is no answer. A call looks like this:\n';
+const NOT_RUN =
+  'Your turn held a call as plain text, in the form of another system. It is no answer, and nothing of it ran';
+const RIGHT_FORM = 'If you want it done, make it like this:';
+const RUN =
+  'You wrote a call as plain text, in the form of another system. It ran this time, because it could mean nothing else. From now on make it like this:';
+
+interface Meaning {
+  readonly call: ForeignCall;
+  readonly action?: DeclaredAction;
+  readonly target?: Target | undefined;
+  readonly problem?: string;
+}
+
+function meaningOf({ edges, works, calls }: SessionContext, call: ForeignCall): Meaning {
+  const { parameters } = call;
+  const target = calls?.style.names.find(call.name);
+  const name = target?.name ?? call.name;
+  const kind = target === undefined || target.kind === 'tool' ? {} : { kind: target.kind };
+  const made = edges.prepared.toAction({ type: 'action', id: '', name, ...kind, parameters }, []);
+  if (!made.ok) return { call, problem: made.error.message };
+  const action = made.value;
+  return {
+    call,
+    action,
+    target: works.callable().find((each) => each.kind === action.kind && each.name === action.name),
+  };
+}
+
+/** Why no call may run from the text of this session's turns. */
+function restrictions({ manifest, guide }: SessionContext): readonly string[] {
+  return [
+    ...(manifest.protocol.seal ? ['everything that acts needs a key in this session'] : []),
+    ...(manifest.output === undefined ? [] : ['the answer is JSON in this session']),
+    ...(guide === undefined ? [] : ['a step is in hand']),
+  ];
+}
+
+async function whyNotRun(
+  { works }: SessionContext,
+  { call, action, target, problem }: Meaning,
+): Promise<string | undefined> {
+  if (problem !== undefined) return sentence(problem);
+  if (target === undefined || action === undefined)
+    return OWN.includes(call.name) ? `"${call.name}" is no tool` : `nothing here is called "${call.name}"`;
+  const { id, type = target.kind, ...more } = call.fields ?? {};
+  const [field] = Object.keys(more);
+  if (field !== undefined) return `it came with "${field}"`;
+  if (type !== target.kind) return `"${target.name}" is of the type ${target.kind}`;
+  if (id !== undefined && !(typeof id === 'string' && isId(id))) return 'its id is no id';
+  const wrong = target.check(action.parameters);
+  if (wrong !== undefined) return sentence(wrong.message);
+  if (!(target.idempotentFor?.(action.parameters) ?? target.idempotent))
+    return `"${target.name}" may change something`;
+  try {
+    const need = await target.needs?.(action.parameters, { agent: () => works.view() });
+    return need === undefined ? undefined : `"${target.name}" needs an approval`;
+  } catch (thrown) {
+    return sentence(toRuntimeError(thrown).message);
+  }
+}
+
+/** It may quote anything: nothing in it may read as a tag. */
+const sentence = (message: string): string => message.replace(/\.$/, '').replaceAll('<', '&lt;');
+
+/** How the session's dialect makes this call. */
+function formOf(
+  { manifest, calls }: SessionContext,
+  { kind, name, parameters }: Pick<DeclaredAction, 'name' | 'parameters'> & Partial<DeclaredAction>,
+): string {
+  const input = JSON.stringify(parameters).replaceAll('<', '\\u003c'); // no value in it can end the tag
+  const shown = input.length <= MAX_SHOWN_PARAMETERS ? input : '{ the same parameters }';
+  if (manifest.dialect === 'tags') {
+    const type = kind === undefined || kind === 'tool' ? '' : ` type="${kind}"`;
+    return `<action${type} name="${name}">${shown}</action>`;
+  }
+  const native = calls?.style.names.natives.find((each) => {
+    const target = calls.style.names.find(each);
+    return target?.name === name && target.kind === kind;
+  });
+  return manifest.dialect === 'tools'
+    ? `a native call of "${native ?? name}" with ${shown}`
+    : `a call of "step" with "tool_calls": [{"name": ${JSON.stringify(native ?? name)}, "input": ${shown}}]`;
+}

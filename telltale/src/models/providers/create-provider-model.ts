@@ -45,6 +45,7 @@ export async function createProviderModel(ref: string, options: ProviderModelOpt
     ...modelFacts(ref),
     ...(contextWindow === undefined ? {} : { contextWindow }),
     id: ref,
+    baseURL: address,
     ...(provider.options === undefined ? {} : { providerOptions: provider.options }),
     ...(provider.keyVariable === undefined ? {} : { keyVariable: provider.keyVariable }),
     secrets: apiKey === undefined ? [] : [apiKey],

@@ -29,6 +29,8 @@ export interface LanguageModelOptions {
   readonly providerOptions?: ProviderOptions;
   /** The environment variable the key comes from, for hints. */
   readonly keyVariable?: string;
+  /** Where it is asked, for errors. */
+  readonly baseURL?: string;
   /** What must not appear in an error. */
   readonly secrets?: readonly string[];
 }
@@ -94,6 +96,7 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
           keepsPlain: isCompatible && hasTools,
           writeCall: request.writeCall,
           failed,
+          baseURL: options.baseURL,
         });
       }),
   };

@@ -1,6 +1,7 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
 import { modelFailed } from '../model-errors.ts';
+import { patientFetch } from './patient-fetch.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -26,7 +27,7 @@ export const ownOriginFetch =
     let from = first;
     let target: Parameters<Fetch>[0] = input;
     for (let redirects = 0; ; redirects++) {
-      const response = await (fetch ?? globalThis.fetch)(target, { ...init, redirect: 'manual' });
+      const response = await (fetch ?? patientFetch)(target, { ...init, redirect: 'manual' });
       const location = response.headers.get('location');
       const isRedirect = REDIRECTS.has(response.status) && location !== null;
       if (!isRedirect && !isNoAnswer(response.status)) return response;

@@ -14,6 +14,8 @@ export interface FailureContext {
   readonly secrets?: readonly string[];
   /** For a stream that broke off for no reason that can be seen. */
   readonly hint?: string;
+  /** Where the model is asked, if that is known. */
+  readonly baseURL?: string;
 }
 
 const MAX_MESSAGE = 600;
@@ -26,6 +28,8 @@ export function providerFailure(thrown: unknown, context: FailureContext): Runti
   if (own !== undefined) return own;
   const seen = seeFailure(thrown);
   const { status } = seen;
+  const nonsense = nonsenseIn(thrown);
+  if (nonsense !== undefined) return sentNonsense(nonsense, context);
   const error =
     status === undefined || status < 400
       ? transportFailure(seen, context)
@@ -39,6 +43,46 @@ function ownError(thrown: unknown): RuntimeError | undefined {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   return cause instanceof RuntimeError ? cause : undefined;
 }
+
+const MAX_NONSENSE = 120;
+
+/**
+ * What the server sent where a frame of a model's stream should stand, as the packages of the AI SDK tell it; empty where
+ * they do not. Their own words are a list of everything that it could have been.
+ */
+function nonsenseIn(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error)) return undefined;
+  const { text, value } = thrown as { readonly text?: unknown; readonly value?: unknown };
+  switch (thrown.name) {
+    case 'AI_JSONParseError':
+      return typeof text === 'string' ? text : '';
+    case 'AI_TypeValidationError':
+      return JSON.stringify(value) ?? '';
+    default:
+      // Anthropic's package tells no more of a first frame that it cannot read.
+      return thrown.message === 'Expected a normalized Anthropic stream error' ? '' : undefined;
+  }
+}
+
+function sentNonsense(nonsense: string, { id, baseURL, hint, secrets }: FailureContext): RuntimeError {
+  const line = onOneLine(nonsense, secrets);
+  const shown = line.length > MAX_NONSENSE ? `${line.slice(0, MAX_NONSENSE)}…` : line;
+  const server = baseURL === undefined ? 'the server' : placeOf(baseURL);
+  return modelFailed(
+    'model_broke_off',
+    `${id}: ${server} sent something that is no part of a model's stream${shown === '' ? '.' : `: ${shown}`}`,
+    { hint: hint ?? GARBLED },
+  );
+}
+
+const GARBLED =
+  'Something between here and the model changes what it sends: look at the proxy or the gateway. What came before that counts.';
+
+/** An address without what may be secret in it. */
+export const placeOf = (baseURL: string): string => {
+  const { origin, pathname } = new URL(baseURL);
+  return origin + pathname;
+};
 
 const BAD_KEY = /api[ _-]?key (?:not valid|is invalid|invalid|expired)|API_KEY_INVALID|invalid x-api-key/i;
 /** As Ollama, vLLM, llama.cpp, OpenRouter, OpenAI, Groq, Bedrock and Google say it. */
@@ -133,12 +177,16 @@ const CALLERS_FAULT = new Set([
 ]);
 
 /** The provider's own words: on one line, clipped, without keys. */
-function saidBy({ message, body }: Seen, { secrets = [] }: FailureContext): string {
+function saidBy({ message, body }: Seen, { secrets }: FailureContext): string {
   const isJson = body !== undefined && /^\s*[{[]/.test(body);
   const words = body === undefined || isJson || body.trim() === '' ? message : `${message} ${body}`;
-  const safe = secrets.reduce((text, secret) => (secret === '' ? text : text.replaceAll(secret, '…')), words);
-  const line = printable(safe).replace(/\s+/g, ' ').trim();
+  const line = onOneLine(words, secrets);
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
+}
+
+function onOneLine(words: string, secrets: readonly string[] = []): string {
+  const safe = secrets.reduce((text, secret) => (secret === '' ? text : text.replaceAll(secret, '…')), words);
+  return printable(safe).replace(/\s+/g, ' ').trim();
 }
 
 /** Google says it in the body: `"retryDelay": "30s"`. */

@@ -7,6 +7,7 @@ import { CleanText } from './clean-text.ts';
 import { brokeOff, readFinish } from './finish.ts';
 import type { CallOptions, StreamingModel, StreamPart } from './language-model.ts';
 import { PartCollector } from './part-collector.ts';
+import { placeOf } from './provider-failure.ts';
 import { refuseWithoutTools } from './refuse-without-tools.ts';
 import type { SupervisedCall } from './supervise-call.ts';
 
@@ -21,15 +22,17 @@ export interface Reading {
   readonly writeCall: ModelRequest['writeCall'];
   /** `hint` is for a stream that broke off for no other reason. */
   readonly failed: (thrown: unknown, hint?: string) => RuntimeError;
+  /** Where the model is asked, if that is known. */
+  readonly baseURL?: string | undefined;
 }
 
 /** What the sink throws is passed on as it is; what the provider throws is put into our words. */
 export async function readStream(
   model: StreamingModel,
   options: CallOptions,
-  { call, sink, id, isLate, keepsPlain, writeCall = quoteCall, failed }: Reading,
+  { call, sink, id, isLate, keepsPlain, writeCall = quoteCall, failed, baseURL }: Reading,
 ): Promise<ModelEnd> {
-  const reader = await open(model, options, failed);
+  const reader = await open(model, options, (thrown) => failed(thrown, nothingCame(baseURL)));
   // Of a stream that is given up nothing more is wanted, not even why it could not be given up.
   const giveUp = () => reader.cancel().catch(() => {});
   call.signal.addEventListener('abort', giveUp, { once: true });
@@ -59,7 +62,12 @@ export async function readStream(
         if (options.tools !== undefined) refuseWithoutTools(part.warnings ?? [], id);
         continue;
       }
-      const first = isSilent ? NOTHING_CAME : undefined;
+      // What the server sent as it came says nothing of whether it could be read.
+      if (part.type === 'raw') {
+        if (hasSignature(part.rawValue)) calls.awaitMeta();
+        continue;
+      }
+      const first = isSilent ? nothingCame(baseURL) : undefined;
       isSilent = false;
       isSpeaking ||= isWord(part);
       if (isSpeaking) call.touch();
@@ -89,7 +97,7 @@ export async function readStream(
   } finally {
     void giveUp();
   }
-  if (end === undefined) throw brokeOff(id, isSilent ? NOTHING_CAME : undefined);
+  if (end === undefined) throw brokeOff(id, isSilent ? nothingCame(baseURL) : undefined);
   return end;
 }
 
@@ -124,9 +132,6 @@ function readCallPart(part: StreamPart, calls: CallStream): void {
       if (part.providerExecuted !== true)
         calls.call(part.toolCallId, part.toolName, part.input, metaOf(part.providerMetadata));
       break;
-    case 'raw':
-      if (hasSignature(part.rawValue)) calls.awaitMeta();
-      break;
   }
 }
 
@@ -156,4 +161,5 @@ async function open(model: StreamingModel, options: CallOptions, failed: Reading
   }
 }
 
-const NOTHING_CAME = 'The server answered with no stream of a model: check the base URL.';
+const nothingCame = (baseURL: string | undefined): string =>
+  `The server answered with no stream of a model: check the base URL${baseURL === undefined ? '' : `, which is ${placeOf(baseURL)}`}.`;

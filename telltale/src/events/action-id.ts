@@ -83,8 +83,11 @@ export function firstShared({
   return first;
 }
 
-const goesOn = ({ broken, held }: Readonly<News>): boolean =>
-  held !== undefined || (broken !== undefined && broken.error.code !== TURN_BROKEN_OFF);
+/** It broke off, or its final response did not count: it was held, or a guided step is still open. */
+const goesOn = ({ broken, held, faults }: Readonly<News>): boolean =>
+  held !== undefined ||
+  faults.some(({ code }) => code === 'step_open') ||
+  (broken !== undefined && broken.error.code !== TURN_BROKEN_OFF);
 
 /** The runtime tells a model of other things, too, but only one that did nothing is reminded. */
 const isReminded = ({ messages, faults }: Readonly<News>): boolean =>

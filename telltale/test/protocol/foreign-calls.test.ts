@@ -137,6 +137,8 @@ describe('a call written as text', () => {
     const text =
       '<invoke name="search"><parameter name="n">3</parameter><parameter name="s">\n a\n b\n</parameter></invoke>';
     expect(find(text).calls[0]?.parameters).toEqual({ n: '3', s: ' a\n b' });
+    const inline = '<invoke name="search"><parameter name="s">a\nb\n</parameter></invoke>';
+    expect(find(inline).calls[0]?.parameters).toEqual({ s: 'a\nb\n' });
   });
 
   test('may hold the marks of calls in its strings', () => {

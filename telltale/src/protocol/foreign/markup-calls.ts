@@ -178,7 +178,9 @@ function childAt(source: Source, at: number): { key: string; from: number; close
   return { key: name ?? element, from: at + tag.length, closer: `</${spelled}>` };
 }
 
-const withoutOuterBreaks = (value: string): string => value.replace(/^\r?\n/, '').replace(/\r?\n[ \t]*$/, '');
+/** A value between two lines of its own. One that only ends with a line break has that break. */
+const withoutOuterBreaks = (value: string): string =>
+  /^\r?\n/.test(value) ? value.replace(/^\r?\n/, '').replace(/\r?\n[ \t]*$/, '') : value;
 
 function attributesOf(text: string): Record<string, string> {
   const pairs = [...text.matchAll(ATTRIBUTE)];

@@ -41,6 +41,19 @@ describe('text without a tag or call', () => {
     expect(faults).toEqual([]);
   });
 
+  it('is the answer in tools without what the model reasons in tags before it', async () => {
+    for (const reasoning of [
+      '<think>\nHm.\n</think>',
+      '<thinking>A</thinking>\n<thinking>B</thinking>',
+      'Hm.</think>',
+    ]) {
+      const { result } = await run('tools', [`${reasoning}\n\nIt is <b>done</b>.`]);
+      expect(result).toMatchObject({ status: 'completed', result: 'It is <b>done</b>.', turns: 1 });
+    }
+    const { result } = await run('tools', ['<think>Only a thought.</think>', 'It is done.']);
+    expect(result).toMatchObject({ status: 'completed', result: 'It is done.', turns: 2 });
+  });
+
   it('is the answer of a chat in tags and in tools', async () => {
     for (const dialect of ['tags', 'tools'] as const) {
       const agent = await defineAgent({ name: 'tester', dialect });

@@ -19,7 +19,24 @@ export function bareText(context: SessionContext, { tagged, text }: Heard): stri
     if (part === undefined) return undefined;
     whole += part;
   }
-  return (whole + text).trim(); // behind a thought it begins on a line of its own
+  const said = withoutReasoning((whole + text).trim()); // behind a thought it begins on a line of its own
+  return said === '' ? undefined : said;
+}
+
+/**
+ * Where calls are native, models that were trained to reason in tags write these into their text. What they reason is no
+ * part of the answer. A template may have opened the tag itself.
+ */
+const REASONING = /<(think|thinking|thought|reasoning)>[\s\S]*?<\/\1>\s*|[^<]*<\/(?:think|thinking)>\s*/y;
+
+function withoutReasoning(text: string): string {
+  let from = 0;
+  for (;;) {
+    REASONING.lastIndex = from;
+    const found = REASONING.exec(text);
+    if (found === null) return text.slice(from);
+    from += found[0].length;
+  }
 }
 
 function plainText(context: SessionContext, output: string): string | undefined {

@@ -102,8 +102,10 @@ const CUT_OFF: ReadonlySet<string> = new Set(['truncated', 'buffer_full', 'turn_
 /** A response may still follow, once it is decided whether it is final: it sets both counts back. */
 export function endTurn(state: SessionState, { finish, usage }: EventOf<'turn.completed'>): void {
   state.turnOpen = false;
+  const wasRefused = state.exceeded !== undefined;
   delete state.exceeded;
   if (usage.estimated !== true) count(state, usage.input);
+  else if (wasRefused) delete state.counted; // what the refusal said of it does not hold for what was taken
   if (finish === 'length' || state.news.faults.some(({ code }) => CUT_OFF.has(code))) state.news.short = true;
   state.asked = { turn: state.asked.turn + 1, said: 0 };
   settleGroups(state);

@@ -41,11 +41,21 @@ export function promptTokens(state: Pick<SessionState, 'counted'>, estimated: nu
   return counted.input + added * tokensPerEstimated(state);
 }
 
+/**
+ * Whether a refusal cannot be right: however the provider counts, the prompt is far from filling the window that it
+ * names, or is known for.
+ */
+export const isDoubtful = (asked: Asked, { tokens }: Prompt): boolean =>
+  tokens * MOST_PER_ESTIMATED <= contextWindowOf(asked);
+
 /** Prompts in a row that a provider may refuse as too long; each is shorter than the one before. */
 export const MAX_REFUSALS = 3;
 
 /** Where nobody says how much the model can read: this part of what it could not. */
 const GUESSED_SHARE = 0.9;
+
+/** A refused prompt that is shorter than this part of the known window does not yet say that the window is smaller. */
+const ODD_SHARE = 0.05;
 
 /** What is known of the window, and of the prompt in hand, once the provider has refused that as too long. */
 export function exceededBy(
@@ -55,9 +65,14 @@ export function exceededBy(
   if (error.code !== 'model_context_exceeded') return undefined;
   const figures = contextFiguresOf(error);
   const counted = figures.tokens ?? Math.round(promptTokens(state, state.promptTokens ?? 0));
-  const told = figures.window ?? Math.round(counted * GUESSED_SHARE);
-  const window = Math.max(1, Math.min(contextWindowOf({ model, state }), told));
-  return { window, tokens: Math.max(counted, window + 1) };
+  const known = contextWindowOf({ model, state });
+  const isOdd = state.exceeded === undefined && counted < known * ODD_SHARE;
+  const told = figures.window ?? (isOdd ? known : Math.round(counted * GUESSED_SHARE));
+  const window = Math.max(1, Math.min(known, told));
+  return {
+    window,
+    tokens: figures.window === undefined && isOdd ? counted : Math.max(counted, window + 1),
+  };
 }
 
 /** Why a prompt cannot be sent, and what can be done about it. `cause` is the provider's own refusal. */

@@ -6,7 +6,7 @@ import type { Conversation } from '../prompt/conversation.ts';
 import type { Prompt } from '../prompt/prompt.ts';
 import { compactIfNeeded, compactRefused, extendAnew, isTooLong } from './compact.ts';
 import type { SessionContext } from './context.ts';
-import { contextTooSmall } from './context-window.ts';
+import { contextTooSmall, isDoubtful } from './context-window.ts';
 import { giveWay } from './guide/give-way.ts';
 import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import { reachedLimit } from './limits.ts';
@@ -142,7 +142,9 @@ async function askAgain(loop: Loop): Promise<void> {
     const isShorter = await compactRefused(context, conversation);
     if (context.stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
     const refused = conversation.prompt();
-    if (!isShorter && refused !== undefined) return owner.ended(tooLong(loop, refused));
+    const isFinal =
+      (context.state.exceeded ?? 0) > 1 || (refused !== undefined && !isDoubtful(context, refused));
+    if (!isShorter && refused !== undefined && isFinal) return owner.ended(tooLong(loop, refused));
   }
   const prompt = conversation.prompt() ?? conversation.extend(context.state);
   loop.prompt = prompt;

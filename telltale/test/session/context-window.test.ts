@@ -315,10 +315,23 @@ describe('a prompt that is refused as too long', () => {
     expect(bodies.length).toBeLessThanOrEqual(9);
   });
 
-  it('with nothing before it is not sent again', async () => {
+  it('with nothing before it is sent once more where that cannot be, and then the session ends', async () => {
+    const [, , status = 400, body] = REFUSALS[0] ?? [];
+    const run = (...answers: readonly Answer[]) =>
+      runOverHttp({ format: 'openai-chat', dialect: 'tools', agent, answers });
+    const refusal: Answer = { status, body };
+    const twice = await run(refusal, refusal);
+    expect(twice.result).toMatchObject({ status: 'failed', error: { code: 'model_context_exceeded' } });
+    expect(twice.bodies).toHaveLength(2);
+    const once = await run(refusal, { move: answer });
+    expect(once.result).toMatchObject({ status: 'completed', result: 'All read.', turns: 1 });
+    expect(once.bodies[1]).toEqual(once.bodies[0]);
+  });
+
+  it('is not sent again where it fills the window, and nothing can be left out of it', async () => {
     const [, , status = 400, body] = REFUSALS[0] ?? [];
     const { result, bodies } = await runOverHttp({
-      ...{ format: 'openai-chat', dialect: 'tools', agent },
+      ...{ format: 'openai-chat', dialect: 'tools', agent: { ...agent, context_window: 900 } },
       answers: [{ status, body }],
     });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'model_context_exceeded' } });
@@ -327,7 +340,7 @@ describe('a prompt that is refused as too long', () => {
 
   it('is not sent at all where it is far too long for the window of the manifest', async () => {
     const { result, bodies, of } = await runOverHttp({
-      ...{ format: 'openai-chat', dialect: 'tags', agent: { ...agent, context_window: 500 } },
+      ...{ format: 'openai-chat', dialect: 'tags', agent: { ...agent, context_window: 200 } },
       answers: [],
     });
     expect(result).toMatchObject({
@@ -335,7 +348,7 @@ describe('a prompt that is refused as too long', () => {
       error: {
         code: 'model_context_exceeded',
         message: expect.stringContaining(
-          'The prompt does not fit into the context window of openai-compatible/local, 500 tokens',
+          'The prompt does not fit into the context window of openai-compatible/local, 200 tokens',
         ),
       },
     });

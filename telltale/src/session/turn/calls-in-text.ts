@@ -129,11 +129,10 @@ function meaningOf({ edges, works, calls }: SessionContext, call: ForeignCall): 
 }
 
 /** Why no call may run from the text of this session's turns. */
-function restrictions({ manifest, guide }: SessionContext): readonly string[] {
+function restrictions({ manifest }: SessionContext): readonly string[] {
   return [
     ...(manifest.protocol.seal ? ['everything that acts needs a key in this session'] : []),
     ...(manifest.output === undefined ? [] : ['the answer is JSON in this session']),
-    ...(guide === undefined ? [] : ['a step is in hand']),
   ];
 }
 

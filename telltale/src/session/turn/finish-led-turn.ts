@@ -1,8 +1,8 @@
+import type { SessionState } from '../../events/state.ts';
 import type { SessionContext } from '../context.ts';
 import { claimsUnderWay } from '../guide/give-way.ts';
 import type { Guide } from '../guide/guide-port.ts';
 import { bareText } from './bare-text.ts';
-import { tellOfCalls } from './calls-in-text.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard } from './hearing-state.ts';
 import type { Next } from './next.ts';
@@ -22,7 +22,7 @@ export async function finishLedTurn(context: SessionContext, guide: Guide, heard
   if (state.task?.open === undefined && !completes && !isToldAlready) {
     if (heard.responses.some(({ inVain }) => inVain))
       tellOnce(context, 'step_open', DIALECT_WORDS[context.manifest.dialect].stepOpen);
-    else if (!(await tellOfCalls(context, heard)) && !waits && bareText(context, heard) !== undefined)
+    else if (!waits && !holdsCalls(state) && bareText(context, heard) !== undefined)
       tellOnce(context, 'no_tags', noTags(context, heard.text, 'led').message);
   }
   guide.after();
@@ -30,6 +30,9 @@ export async function finishLedTurn(context: SessionContext, guide: Guide, heard
   if (state.task?.open === undefined && !isTold) remind(context, scheduler.tracked(), LED_REMINDER);
   return { kind: 'turn' };
 }
+
+const holdsCalls = ({ news }: SessionState): boolean =>
+  news.faults.some(({ code }) => code === 'foreign_call');
 
 /** Faults that say what to do next. */
 const TELLS: ReadonlySet<string> = new Set(['no_tags', 'foreign_call']);

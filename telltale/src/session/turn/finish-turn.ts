@@ -43,9 +43,9 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
     const { observed } = heard;
     await context.reviews.untilSpokenTo((done) => scheduler.whenEnded([observed], done));
   }
-  if (context.guide !== undefined) return finishLedTurn(context, context.guide, heard);
   const text = bareText(context, heard);
   const holdsCalls = text === undefined ? await tellOfCalls(context, heard) : await actOnCalls(context, text);
+  if (context.guide !== undefined) return finishLedTurn(context, context.guide, heard);
   await settle(context);
   if (stop.reason !== undefined) return STOPPED;
   return text === undefined || holdsCalls ? goOn(context) : finishBare(context, text);

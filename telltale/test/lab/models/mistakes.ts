@@ -9,7 +9,7 @@ import type { Refusal } from './words.ts';
 export interface Moment {
   readonly dialect: Dialect;
   readonly wire: Pick<Wire, 'hasRawArguments'>;
-  readonly task: Pick<Task, 'guess' | 'bait'>;
+  readonly task: Pick<Task, 'guess' | 'bait' | 'conversation' | 'workflow'>;
   readonly view: View;
   /** Requests of the agent that were answered, this one included. */
   readonly turn: number;
@@ -262,8 +262,9 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: 'guess-and-repeat',
     row: 'repeat',
-    make: (move, { task, turn }) =>
-      isUnderWay(move)
+    // In a guided step of the dialect "step" the guess completes the step: nothing is held, and the next turn is another's.
+    make: (move, { dialect, task, turn }) =>
+      isUnderWay(move) && !(dialect === 'step' && task.workflow !== undefined)
         ? always({ ...move, final: task.guess }, 1, { next: () => again(move, turn) })
         : undefined,
   },
@@ -298,9 +299,10 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: 'waits-in-words',
     row: 'background',
-    make(move) {
+    make(move, { task }) {
       const last = move.acts.at(-1);
-      if (last === undefined || !isUnderWay(move)) return undefined;
+      // In a chat such words are an answer: the person reads them, and the result comes with the next exchange.
+      if (last === undefined || !isUnderWay(move) || task.conversation !== undefined) return undefined;
       const background: Act = { ...last, mode: 'background' };
       return always({ ...move, acts: [...move.acts.slice(0, -1), background] }, 1, {
         next: ({ did }) =>

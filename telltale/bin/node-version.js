@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The lowest Node the package runs on; `engines` in package.json says the same, and a test holds them together. */
-export const MINIMUM_NODE = '22.13.0';
+export const MINIMUM_NODE = '22.15.0';
 
 const PROBE_TIMEOUT_MS = 10_000;
 

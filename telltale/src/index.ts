@@ -1,5 +1,6 @@
+import './require-node.ts';
 import type { JsonObject } from './kernel/json.ts';
-import type { LoadOptions, ManifestText } from './manifest/load-manifests.ts';
+import type { LoadOptions as LoadManifestsOptions, ManifestText } from './manifest/load-manifests.ts';
 import type { LoadResult } from './manifest/project/project.ts';
 import type { ManifestKind } from './manifest/schema/kinds.ts';
 import type { ValidateResult } from './manifest/validate-manifests.ts';
@@ -62,7 +63,7 @@ export type { GivenPart, ProviderPart } from './kernel/provider-part.ts';
 export { type ErrorJson, RuntimeError } from './kernel/runtime-error.ts';
 export type { Diagnostic, Excerpt } from './manifest/diagnostic.ts';
 export { formatDiagnostic } from './manifest/format-diagnostic.ts';
-export type { LoadOptions, ManifestText } from './manifest/load-manifests.ts';
+export type { ManifestText } from './manifest/load-manifests.ts';
 export type { Palette } from './manifest/palette.ts';
 export type {
   LoadedManifest,
@@ -205,10 +206,21 @@ export type { GraphEdge, GraphGroup, GraphNode, WorkflowGraph } from './workflow
 
 // YAML, the schemas and the glob matcher take 0.3 s to load (measured): whoever only imports the package does not wait.
 
+/** `env` is the process's environment unless a program passes another. */
+const withEnvironment = <Options extends { readonly env?: Env | undefined }>(options: Options | undefined) => ({
+  ...options,
+  env: options?.env ?? process.env,
+});
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Options of `loadManifests` and `validateManifests`. */
+export type LoadOptions = Omit<LoadManifestsOptions, 'env'> & Partial<Pick<LoadManifestsOptions, 'env'>>;
+
 /** Opens the store and runs agents on it: `sqlite:.telltale/telltale.db` by default, `memory` for none at all. */
 export async function createRuntime(options?: RuntimeOptions): Promise<Runtime> {
   const { createRuntime: create } = await import('./session/create-runtime.ts');
-  return create({ mcp: openMcpServer, ...options });
+  return create({ mcp: openMcpServer, ...withEnvironment(options) });
 }
 
 /** The MCP client is loaded when an agent that imports a server is first run: it takes longer than all the rest. */
@@ -220,13 +232,13 @@ const openMcpServer: OpenMcpServer = async (start) => {
 /** Reads an agent's manifest and all it imports. Throws an error of code `bad_manifest` with all that is wrong. */
 export async function loadAgent(path: string, options?: LoadAgentOptions): Promise<LoadedAgent> {
   const { loadAgent: load } = await import('./session/load-agent.ts');
-  return load(path, options);
+  return load(path, withEnvironment(options));
 }
 
 /** Reads an agent's manifest and finds one of its workflows: the one that `workflow` names, or the only one. */
 export async function loadWorkflow(path: string, options?: LoadWorkflowOptions): Promise<LoadedWorkflow> {
   const { loadWorkflow: load } = await import('./session/runs/load-workflow.ts');
-  return load(path, options);
+  return load(path, withEnvironment(options));
 }
 
 /** Checks an agent that is written in code, and all it imports. Throws `bad_manifest` with all that is wrong. */
@@ -235,25 +247,25 @@ export async function defineAgent<Output extends AgentOutput | undefined = undef
   options?: DefineAgentOptions,
 ): Promise<LoadedAgent<ResultOf<Output>>> {
   const { defineAgent: define } = await import('./session/define/define-agent.ts');
-  return define(definition, options);
+  return define(definition, withEnvironment(options));
 }
 
 /** Reads manifests and all they import, and checks them. Mistakes in them are in `diagnostics`, not thrown. */
 export async function loadManifests(
   paths: readonly (string | ManifestText)[],
-  options: LoadOptions,
+  options?: LoadOptions,
 ): Promise<LoadResult> {
   const { loadManifests: load } = await import('./manifest/load-manifests.ts');
-  return load(paths, options);
+  return load(paths, withEnvironment(options));
 }
 
 /** `loadManifests` for paths that may be folders: what `telltale validate` does. */
 export async function validateManifests(
   paths: readonly (string | ManifestText)[],
-  options: LoadOptions,
+  options?: LoadOptions,
 ): Promise<ValidateResult> {
   const { validateManifests: validate } = await import('./manifest/validate-manifests.ts');
-  return validate(paths, options);
+  return validate(paths, withEnvironment(options));
 }
 
 /** The JSON Schema (2020-12) of a kind of manifest. */

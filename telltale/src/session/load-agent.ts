@@ -15,7 +15,7 @@ import type { DefinedWorkflow } from './define/define-workflow.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 
 export interface LoadAgentOptions {
-  /** Where `${NAME}` is looked up. */
+  /** Where `${NAME}` is looked up: `process.env` by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** Which agent, where the file holds several. */

@@ -41,7 +41,7 @@ export interface RuntimeOptions {
   readonly durability?: 'power' | 'process';
   readonly clock?: Clock;
   readonly random?: () => number;
-  /** Environment variables: keys of providers, and what `permissions.environment` shows. */
+  /** Keys of providers, and what `permissions.environment` shows: `process.env` by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where relative paths begin. */
   readonly cwd?: string;

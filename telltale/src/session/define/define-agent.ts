@@ -11,7 +11,7 @@ import { readOutputWith } from './read-output.ts';
 export interface DefineAgentOptions {
   /** Where paths begin: those of imports, of `permissions`, of `scripted:` files. The process's folder by default. */
   readonly folder?: string;
-  /** Where `${NAME}` in imported files is looked up. In the definition itself it stays as it is. */
+  /** Where `${NAME}` in imported files is looked up: `process.env` by default. In the definition itself it stays as it is. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal;
 }

@@ -1,10 +1,10 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { suggest } from '../kernel/nearest.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { printable } from '../manifest/printable.ts';
 import { paletteFor } from './colour.ts';
 import type { CommandContext, RegisterCommand } from './command.ts';
-import { commandsFor } from './command-list.ts';
+import { commandsFor, FIRST_COMMANDS, GROUP_OF } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
 import { type RuntimePort, sessionRuntimes } from './runtime-port.ts';
@@ -86,10 +86,11 @@ async function runCommand(
       stopping.endsWhenStopped = true;
     },
   };
-  const program = createProgram(io, (text) => printed.push(text));
+  const program = createProgram(io, (text) => printed.push(text), isHelpAll(argv));
   for (const register of commands) register(program, context);
+  for (const command of program.commands) command.helpGroup(`${GROUP_OF.get(command.name()) ?? 'Other'}:`);
   try {
-    if (argv.length === 0) program.outputHelp();
+    if (argv.length === 0 || isHelpAll(argv)) program.outputHelp();
     else await program.parseAsync(argv, { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
@@ -100,16 +101,26 @@ async function runCommand(
   return exitCode;
 }
 
+const isHelpAll = (argv: readonly string[]): boolean =>
+  argv.length === 2 && argv[0] === 'help' && argv[1] === 'all';
+
 /** commander with every door to the process shut: it prints through `print` and throws where it would exit. */
-function createProgram(io: Io, print: (text: string) => void): Command {
+function createProgram(io: Io, print: (text: string) => void, isAll: boolean): Command {
+  const visible = (command: Command): Command[] => {
+    const known = new Help().visibleCommands(command);
+    if (isAll || command.parent !== null) return known;
+    const first = known.filter((each) => FIRST_COMMANDS.includes(each.name()));
+    return first.length === 0 ? known : first;
+  };
   return (
     new Command('telltale')
-      .description('An agent runtime that acts while the model is still speaking.')
+      .description("Telltale runs your agent's tool calls while the model is still talking.")
       .version(packageVersion(), '-V, --version', 'print the version')
       // Behind the name of a command, --version is that command's own: `artifact show NAME --version 1`.
       .enablePositionalOptions()
       .helpOption('-h, --help', 'print help')
       .helpCommand('help [command]', 'print help for a command')
+      .configureHelp({ visibleCommands: visible })
       .configureOutput({
         writeOut: print,
         writeErr: print,
@@ -121,18 +132,20 @@ function createProgram(io: Io, print: (text: string) => void): Command {
       })
       .addHelpText(
         'after',
-        '\nExit codes: 0 fine, 1 failed, 2 bad usage or manifest, 3 stalled or waiting for a person, 130 interrupted.',
+        `${isAll ? '' : MORE_HELP}
+Exit codes: 0 done, 1 failed, 2 bad usage or manifest, 3 stalled or waiting for a person, 130 interrupted.`,
       )
       .exitOverride()
   );
 }
 
+const MORE_HELP = `
+"telltale help all" lists every command, "telltale help COMMAND" explains one. Try "telltale demo" first: it needs no key.
+`;
+
 /** commander answers `help nosuch` with the help page on stderr and a failure without words. */
 function noSuchCommand(program: Command, argv: readonly string[]): RuntimeError {
-  const known = program
-    .createHelp()
-    .visibleCommands(program)
-    .map((command) => command.name());
+  const known = new Help().visibleCommands(program).map((command) => command.name());
   const asked = argv.find((word) => word !== 'help' && !word.startsWith('-')) ?? '';
   return usage(`There is no command '${asked}'.`, suggest(asked, known));
 }

@@ -67,6 +67,24 @@ describe('main', () => {
     expect((await run(['help', 'greet'])).out).toBe((await run(['greet', '--help'])).out);
   });
 
+  it('lists eight commands first, by group, and all of them when asked', async () => {
+    const help = async (...argv: readonly string[]) => {
+      const io = recordedIo({});
+      expect(await main(argv, io)).toBe(0);
+      const lines = io.out().split('\n');
+      const named = lines.flatMap((line) => /^ {2}([a-z]+)( \[options\]| <|$)/.exec(line)?.[1] ?? []);
+      return { groups: lines.filter((line) => /^[A-Z]\w+:$/.test(line)), named, text: io.out() };
+    };
+    const first = await help('--help');
+    expect(first.named).toHaveLength(8);
+    expect(first.groups).toEqual(['Options:', 'Build:', 'Run:', 'Watch:', 'Operate:']);
+    expect(first.text).toContain('"telltale help all" lists every command');
+    const all = await help('help', 'all');
+    expect(all.groups).toEqual(['Options:', 'Build:', 'Run:', 'Watch:', 'Operate:', 'Commands:']);
+    expect(all.named).toEqual(expect.arrayContaining([...first.named, 'why', 'fork', 'token', 'validate']));
+    expect(all.named.length).toBeGreaterThan(30);
+  });
+
   it('points at an unknown option in the command line and names the nearest one', async () => {
     expect(await run(['greet', 'Ada', '--jsno'])).toEqual({
       code: 2,

@@ -24,7 +24,7 @@ describe('a slip on the command line', () => {
 
   it('of a command is answered with those that are meant for people', async () => {
     const { err } = await said(['help', 'nosuch']);
-    expect(err).toContain('doctor, demo, completion');
+    expect(err).toContain('store, token, doctor, help');
     expect(err).not.toContain('__complete');
   });
 

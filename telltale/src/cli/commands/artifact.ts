@@ -29,7 +29,7 @@ Examples:
 
 export const registerArtifact: RegisterCommand = (program, context) => {
   const artifact = addStoreOption(program.command('artifact'))
-    .summary('test artifacts; list, show and roll back those of the store')
+    .summary('test artifacts; list, show or roll back stored ones')
     .description('Tests artifacts, and looks after those of the store. Without more, lists them.')
     .option('--json', 'print JSON')
     .allowExcessArguments()

@@ -46,7 +46,7 @@ const BY_OTHERS: ReadonlySet<string> = new Set([
 
 export const registerCancel: RegisterCommand = (program, context) => {
   addStoreOption(program.command('cancel'))
-    .summary('end a session, whoever runs it')
+    .summary('stop a session, whichever process runs it')
     .description(
       'Ends a session or a workflow run: what runs is stopped, by the process that works on it. One that nobody runs ends at once.',
     )

@@ -16,7 +16,7 @@ Examples:
 export const registerCompletion: RegisterCommand = (program, context) => {
   program
     .command('completion')
-    .summary('print a script that completes telltale in a shell')
+    .summary('print a completion script for your shell')
     .description('Prints a script that has bash, zsh or fish complete what is typed behind telltale.')
     .argument('<shell>', SHELLS.join(', '))
     .addHelpText('after', EXAMPLES)

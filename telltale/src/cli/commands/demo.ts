@@ -10,7 +10,7 @@ interface Options extends ModeOptions {
 
 export const registerDemo: RegisterCommand = (program, context) => {
   addModeOptions(program.command('demo'))
-    .summary('watch an agent change a small project: no key, no server')
+    .summary('watch an agent change a small project; needs no key')
     .description(
       'Runs a coding agent on a small project in a folder of its own: real files, real commands, a scripted model. At the pace of a quick model on a terminal, at once in a pipe.',
     )

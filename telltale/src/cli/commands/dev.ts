@@ -15,7 +15,7 @@ Examples:
 
 export const registerDev: RegisterCommand = (program, context) => {
   addStoreOption(program.command('dev'))
-    .summary('the server and its console while you build agents')
+    .summary('serve the agents of a folder with the console, and reload them as you edit')
     .description('Serves a folder’s agents with the console, and reloads manifests when they change.')
     .argument('[dir]', 'a folder of agents, or a manifest (default: this folder)')
     .option(

@@ -27,7 +27,7 @@ Examples:
 export const registerDoctor: RegisterCommand = (program, context) => {
   program
     .command('doctor')
-    .summary('show what works here, and how to mend what does not')
+    .summary('check your setup, and say how to fix it')
     .description('Looks at Node, the store, keys and providers, the terminal, and programs that can be used.')
     .option('--online', 'ask providers also where no key is set')
     .option('--json', 'print it as JSON')

@@ -18,7 +18,7 @@ Examples:
 
 export const registerFleet: RegisterCommand = (program, context) => {
   const fleet = addStoreOption(program.command('fleet'))
-    .summary('the workers of a fleet, what each holds, and what waits')
+    .summary('list the workers of a fleet and what waits for them')
     .description('Shows the workers of a fleet, what they hold, the depth of the queue and its lag.')
     .option('--watch', 'show it anew every two seconds, until Ctrl-C')
     .option('--json', 'print JSON')

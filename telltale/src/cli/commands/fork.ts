@@ -24,7 +24,7 @@ Examples:
 
 export const registerFork: RegisterCommand = (program, context) => {
   addStoreOption(program.command('fork'))
-    .summary('branch off a new session from an event of another')
+    .summary('start a new session from any event of another')
     .description(
       'Makes a new session whose log begins as the other one did, up to and with an event. Resume it to go on from there.',
     )

@@ -30,7 +30,7 @@ Examples:
 export const registerGraph: RegisterCommand = (program, { io, run }) => {
   program
     .command('graph')
-    .summary('draw a workflow: Mermaid or SVG')
+    .summary('draw a workflow as Mermaid or SVG')
     .description(
       'Draws a workflow: states with their transitions, or steps in their order, with what happens when one fails.',
     )

@@ -36,7 +36,7 @@ Examples:
 export const registerImport: RegisterCommand = (program, { io, run }) => {
   program
     .command('import')
-    .summary('bring workflows of WorkRail over')
+    .summary('convert WorkRail workflows')
     .description(
       'Turns workflow files of WorkRail into workflows of this runtime, and says of each construct what became of it. Ends with 2 if a file is none.',
     )

@@ -26,7 +26,7 @@ Examples:
 export const registerInit: RegisterCommand = (program, context) => {
   program
     .command('init')
-    .summary('make a project that runs: an agent, a tool, a transcript, a test')
+    .summary('create a project: an agent, a tool, a test')
     .description('Makes a project that runs: an agent, a tool, a transcript in place of a model, and a test.')
     .argument('[dir]', 'where: a folder that is empty or not there yet', '.')
     .option('--name <name>', "the agent's name (default: made of the folder's)")

@@ -24,7 +24,7 @@ their step again (resume_session).
 
 export const registerMcp: RegisterCommand = (program, context) => {
   const mcp = addStoreOption(program.command('mcp'))
-    .summary('serve workflows and agents to an MCP client')
+    .summary('serve workflows and agents to MCP clients')
     .description(
       'Serves workflows, agents and sessions to MCP clients, over standard input and output or HTTP.',
     )

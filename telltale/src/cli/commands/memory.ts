@@ -30,7 +30,7 @@ Examples:
 
 export const registerMemory: RegisterCommand = (program, context) => {
   const memory = addStoreOption(program.command('memory'))
-    .summary('the knowledge graph of a folder: index, query, stats')
+    .summary('build and query the knowledge graph of a folder')
     .description('Builds and asks the knowledge graph of a folder. Without more, says what is in it.')
     .option('--json', 'print JSON')
     .allowExcessArguments()

@@ -27,7 +27,7 @@ Examples:
 export const registerParse: RegisterCommand = (program, { io, run }) => {
   program
     .command('parse')
-    .summary("print what the runtime hears in a model's output")
+    .summary("print how Telltale reads a model's output")
     .description(
       "Reads a transcript of a model's output and prints the parser's events, one JSON object a line.",
     )

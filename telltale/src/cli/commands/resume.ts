@@ -14,7 +14,7 @@ Examples:
 
 export const registerResume: RegisterCommand = (program, context) => {
   addWorkOptions(program.command('resume'))
-    .summary('go on with a session that was interrupted')
+    .summary('resume a session that was interrupted')
     .description(
       'Goes on with a session where its log ends, with the manifest it was started with. Only what is new is shown.',
     )

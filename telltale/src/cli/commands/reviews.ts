@@ -28,7 +28,7 @@ Examples:
 
 export const registerReviews: RegisterCommand = (program, context) => {
   const reviews = addStoreOption(program.command('reviews'))
-    .summary('what waits for a person: list, show, approve, reject, answer')
+    .summary('list what waits for a person; approve, reject or answer it')
     .description('Lists what waits for a person, over all sessions and workflow runs, oldest first.')
     .addOption(new Option('--kind <kind>', 'only those of one kind').choices(REVIEW_KINDS))
     .option('--assignee <name>', 'only those that somebody in particular is asked')

@@ -21,7 +21,7 @@ Examples:
 
 export const registerServe: RegisterCommand = (program, context) => {
   addStoreOption(program.command('serve'))
-    .summary('serve agents over HTTP, with the console')
+    .summary('run the daemon: HTTP API, console, triggers and schedules')
     .description('The daemon: HTTP, console, triggers, schedules and hooks.')
     .argument('[manifests...]', "agents' manifests, or folders of them")
     .option('--port <number>', 'the port to listen on, 0 for a free one (default: 4800)')

@@ -27,7 +27,7 @@ Examples:
 
 export const registerSteer: RegisterCommand = (program, context) => {
   addStoreOption(program.command('steer'))
-    .summary('put a message before a running agent')
+    .summary('send a message to a running agent')
     .description(
       'Puts a message before an agent, from any terminal. If nobody runs the session it waits for the resume.',
     )

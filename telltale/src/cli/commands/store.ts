@@ -44,7 +44,7 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 
 export const registerStore: RegisterCommand = (program, context) => {
   const store = addStoreOption(program.command('store'))
-    .summary('the store as a whole: info, check, copy, prune, export, import')
+    .summary('look after a store: info, check, copy, prune, export, import')
     .description('Looks after a store as a whole. Without more, says what is in it.')
     .option('--json', 'print JSON')
     .allowExcessArguments()

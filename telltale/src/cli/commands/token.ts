@@ -20,7 +20,7 @@ Examples:
 
 export const registerToken: RegisterCommand = (program, context) => {
   const token = addStoreOption(program.command('token'))
-    .summary('who may use the server: create, link, list, revoke')
+    .summary('manage access tokens of the server')
     .description('Makes and revokes the tokens that clients of the server send. Without more, lists them.')
     .option('--json', 'print JSON')
     .allowExcessArguments()

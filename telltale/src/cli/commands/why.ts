@@ -27,7 +27,7 @@ Examples:
 
 export const registerWhy: RegisterCommand = (program, context) => {
   addStoreOption(program.command('why'))
-    .summary('explain an event: what brought it about, up to the start')
+    .summary('explain what caused an event')
     .description(
       'Walks from an event to the one that brought it about, and on to the start, across sessions and workflow runs.',
     )

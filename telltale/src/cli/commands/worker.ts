@@ -18,7 +18,7 @@ Examples:
 
 export const registerWorker: RegisterCommand = (program, context) => {
   addStoreOption(program.command('worker'))
-    .summary('work for a fleet, on one PostgreSQL with others')
+    .summary('run a worker of a fleet that shares one PostgreSQL')
     .description('A worker of a fleet: sessions, workflow runs and schedules, without HTTP.')
     .argument('[manifests...]', "agents' manifests, or folders of them")
     .option('--capacity <number>', 'sessions and runs that are worked on here at once (default: 256)')

@@ -43,7 +43,7 @@ Examples:
 
 export const registerWorkflow: RegisterCommand = (program, context) => {
   const workflow = addListOptions(program.command('workflow'))
-    .summary('run a workflow on its own; list, show, resume, cancel, signal its runs')
+    .summary('run a workflow on its own; list, show, resume, cancel or signal runs')
     .description('Runs workflows on their own, and looks after their runs. Without more, lists them.')
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)

@@ -14,6 +14,7 @@ export interface Shown {
 
 type Cell = readonly [character: string, style: string];
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with one
 const ESCAPE = /\u001b\[([0-9;?]*)([A-Za-z])/y;
 const STYLES: Readonly<Record<string, string>> = {
   1: 'bold',

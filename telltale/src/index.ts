@@ -1,4 +1,3 @@
-import './require-node.ts';
 import type { JsonObject } from './kernel/json.ts';
 import type { LoadOptions as LoadManifestsOptions, ManifestText } from './manifest/load-manifests.ts';
 import type { LoadResult } from './manifest/project/project.ts';
@@ -206,8 +205,25 @@ export type { GraphEdge, GraphGroup, GraphNode, WorkflowGraph } from './workflow
 
 // YAML, the schemas and the glob matcher take 0.3 s to load (measured): whoever only imports the package does not wait.
 
+/** The lowest Node that Telltale runs on; `engines` in package.json says the same, and a test compares them. */
+const MINIMUM_NODE = '22.15.0';
+
+// Acts on import: else an old Node fails with an error from deep inside.
+if (isOlder(process.versions.node, MINIMUM_NODE))
+  throw new Error(
+    `Telltale needs Node ${MINIMUM_NODE} or newer, and this is Node ${process.versions.node}: install a newer one from https://nodejs.org.`,
+  );
+
+function isOlder(version: string, wanted: string): boolean {
+  const [have, want] = [version, wanted].map((each) => each.split('.').map(Number));
+  const at = want?.findIndex((number, index) => have?.[index] !== number) ?? -1;
+  return at !== -1 && (have?.[at] ?? 0) < (want?.[at] ?? 0);
+}
+
 /** `env` is the process's environment unless a program passes another. */
-const withEnvironment = <Options extends { readonly env?: Env | undefined }>(options: Options | undefined) => ({
+const withEnvironment = <Options extends { readonly env?: Env | undefined }>(
+  options: Options | undefined,
+) => ({
   ...options,
   env: options?.env ?? process.env,
 });

@@ -45,7 +45,7 @@ const allows = (range: string, version: string): boolean =>
     return operator !== '^' || version.startsWith(`${major}.`);
   });
 
-test("importing Telltale on an old Node says which one it needs, before anything else", async () => {
+test('importing Telltale on an old Node says which one it needs, before anything else', async () => {
   const { code, output } = await run(
     process.execPath,
     ['--import', pretendToBeOld, '--input-type=module', '-e', "await import('telltale')"],

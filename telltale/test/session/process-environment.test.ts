@@ -50,9 +50,7 @@ describe('the library reads the environment of its process', () => {
         name: 'reader',
         model: 'scripted:reader.script.yml',
         permissions: { environment: [NAME] },
-        context_feeds: [
-          { id: 'greeting', type: 'on_demand', source: { type: 'internal', action: 'env' } },
-        ],
+        context_feeds: [{ id: 'greeting', type: 'on_demand', source: { type: 'internal', action: 'env' } }],
       },
       { folder },
     );

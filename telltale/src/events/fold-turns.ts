@@ -97,7 +97,7 @@ export const variableValues = ({ variables }: Pick<SessionState, 'variables'>): 
   Object.fromEntries([...variables].map(([name, { value }]) => [name, value]));
 
 /** Faults of a turn whose end, or a part of it, is missing. */
-const CUT_OFF: ReadonlySet<string> = new Set(['truncated', 'buffer_full', 'turn_too_long']);
+const CUT_OFF: ReadonlySet<string> = new Set(['truncated', 'buffer_full', 'turn_too_long', 'repeats']);
 
 /** A response may still follow, once it is decided whether it is final: it sets both counts back. */
 export function endTurn(state: SessionState, { finish, usage }: EventOf<'turn.completed'>): void {

@@ -6,6 +6,7 @@ const OF_TEXT: ReadonlySet<string> = new Set([
   'stray_close',
   'reserved_tag',
   'turn_too_long',
+  'repeats',
 ]);
 
 /** Whether a turn with this fault has held a tag, be it one of which nothing came. */

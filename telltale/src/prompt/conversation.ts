@@ -9,6 +9,7 @@ import { answerCalls } from './calls/answer-calls.ts';
 import { type AssistantMessage, assistantMessage } from './calls/assistant-text.ts';
 import { readTurnCalls } from './calls/read-turn-calls.ts';
 import { saidBefore } from './calls/said-before.ts';
+import { withoutFlood } from './flood.ts';
 import { RESULTS_AT_ONCE } from './limits.ts';
 import { type Opening, TOKENS_PER_MESSAGE } from './opening.ts';
 import { resultCharsIn } from './part-limits.ts';
@@ -135,15 +136,16 @@ function goOn(
   const { calls } = conversation.opening;
   const record = state.turns[index];
   if (record === undefined) return ask(conversation, state, turn, told, undefined);
+  const output = withoutFlood(record.output, told.news.faults);
   if (calls === undefined) {
-    hear(conversation, { text: record.output, parts: record.parts });
+    hear(conversation, { text: output, parts: record.parts });
     return ask(conversation, state, turn, told, undefined);
   }
   const before = saidBefore(state.turns, index);
   const isAction = (id: string) => declaredIn(state.actions, record.turn, id) !== undefined;
   conversation.ids ??= new Set();
   const read = readTurnCalls({ output: record.output, before, ids: conversation.ids, isAction }, calls);
-  hear(conversation, assistantMessage(record, read, calls));
+  hear(conversation, assistantMessage({ output, parts: record.parts }, read, calls));
   if (read.calls.length === 0) return ask(conversation, state, turn, told, undefined);
   const answered = answerCalls(read.calls, record.turn, told, state.actions, style, calls);
   add(conversation, 'tool', answered.answers.map(({ text }) => text).join('\n'), {

@@ -3,6 +3,10 @@ import { FAULT_CODES } from '../protocol/fault-codes.ts';
 /** The fault of a turn that its provider's output limit ended. It says all that the parser's `truncated` would. */
 export const OUTPUT_LIMIT = 'output_limit';
 
+/** The faults of turns that the runtime cut off: for what they repeated, and for their length. */
+export const REPEATS = 'repeats';
+export const TURN_TOO_LONG = 'turn_too_long';
+
 /**
  * The parser's faults quote nothing but what the model wrote. These of the runtime quote nothing, or escape what they do.
  */

@@ -16,6 +16,7 @@ import {
 } from '../prompt/compaction.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import { fitSummary } from '../prompt/fit-summary.ts';
+import { withoutFlood } from '../prompt/flood.ts';
 import type { Prompt } from '../prompt/prompt.ts';
 import type { SessionContext } from './context.ts';
 import { contextWindowOf, promptTokens, tokensPerEstimated } from './context-window.ts';
@@ -39,7 +40,9 @@ export function compactIfNeeded(
   const { state } = context;
   const contextWindow = contextWindowOf(context);
   // The coming prompt also holds what the model said last, what people said since, and one block of results.
-  let estimated = (conversation.prompt()?.tokens ?? 0) + estimateTokens(state.turns.at(-1)?.output ?? '');
+  let estimated =
+    (conversation.prompt()?.tokens ?? 0) +
+    estimateTokens(withoutFlood(state.turns.at(-1)?.output ?? '', state.news.faults));
   for (const { text } of state.news.messages) estimated += estimateTokens(text);
   const coming = promptTokens(state, estimated) + blockTokens(contextWindow);
   const isNeeded = state.exceeded !== undefined || whenToCompact({ promptTokens: coming, contextWindow });

@@ -1,3 +1,4 @@
+import { deepEqual } from '../../conditions/deep-equal.ts';
 import { completesStep, type DeclaredAction } from '../../events/action.ts';
 import type { Result } from '../../kernel/result.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -6,11 +7,13 @@ import type { SessionContext } from '../context.ts';
 import { faultIn } from './group-faults.ts';
 import { fillGroups, withoutEmpty } from './groups.ts';
 import { cut, type Hearing } from './hearing-state.ts';
+import { sameCall } from './repeats.ts';
 import { record, writeOutput } from './spoken.ts';
 
 /** Declares an action, and returns its id if nothing behind it counts before it has ended. */
 export function declare(hearing: Hearing, intent: ActionIntent, consumed: number): string | undefined {
   const { context, groups, spoken } = hearing;
+  if (isSaidTooOften(hearing, intent)) return undefined;
   fillGroups(hearing);
   const action = context.edges.prepared.toAction(intent, groups);
   if (!action.ok) {
@@ -33,6 +36,28 @@ export function declare(hearing: Hearing, intent: ActionIntent, consumed: number
   cut(hearing, 'sync');
   return undefined;
 }
+
+/** The same call in a row in one turn: nobody means that. */
+const MAX_SAME_CALLS = 50;
+
+/** Whether the model repeats itself: then nothing that follows is heard. */
+function isSaidTooOften(hearing: Hearing, action: ActionIntent): boolean {
+  const last = hearing.sameAction;
+  if (last === undefined || !isSame(last.action, action)) {
+    hearing.sameAction = { action, times: 1 };
+    return false;
+  }
+  last.times++;
+  if (last.times <= MAX_SAME_CALLS) return false;
+  hearing.repeated = sameCall(action.name ?? '', MAX_SAME_CALLS);
+  hearing.over = true;
+  hearing.afterFinal = true;
+  cut(hearing, 'repeats');
+  return true;
+}
+
+const isSame = (one: ActionIntent, other: ActionIntent): boolean =>
+  one.name === other.name && one.kind === other.kind && deepEqual(one.parameters, other.parameters);
 
 /** What is said of an action that cannot be made. */
 export const notMade = ({ code, message, hint = '' }: RuntimeError) => ({

@@ -1,6 +1,6 @@
 import type { SessionState } from '../../events/state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { OUTPUT_LIMIT } from '../../prompt/own-words.ts';
+import { OUTPUT_LIMIT, REPEATS, TURN_TOO_LONG } from '../../prompt/own-words.ts';
 import type { SessionContext } from '../context.ts';
 import { bareText, isAnswer } from './bare-text.ts';
 import { actOnCalls, mayHoldCalls, tellOfCalls } from './calls-in-text.ts';
@@ -10,6 +10,7 @@ import type { Heard } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
 import type { Next } from './next.ts';
 import { lacksNotes, noTags, remind, tellOnce } from './remind.ts';
+import { MAX_SAME_TURNS, sameTurns, stalledInRow, tellsOfSame } from './same-turns.ts';
 import { isOnlyInBackground, responsesOut, settle, untilNews } from './settle-actions.ts';
 
 /** Turns in a row without an action, a change of metadata or a response. */
@@ -43,7 +44,7 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
     const { observed } = heard;
     await context.reviews.untilSpokenTo((done) => scheduler.whenEnded([observed], done));
   }
-  const text = bareText(context, heard);
+  const text = isCutOff(context.state) ? undefined : bareText(context, heard);
   const holdsCalls = text === undefined ? await tellOfCalls(context, heard) : await actOnCalls(context, text);
   if (context.guide !== undefined) return finishLedTurn(context, context.guide, heard);
   await settle(context);
@@ -76,6 +77,10 @@ function goOn(context: SessionContext): Promise<Next> | Next {
   if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
     return { kind: 'stalled', error: stalled(state) };
   if (isAlwaysCut(state)) return { kind: 'stalled', error: alwaysCut(state) };
+  const same = sameTurns(state);
+  if (same >= MAX_SAME_TURNS) return { kind: 'stalled', error: stalledInRow(state) };
+  const told = tellsOfSame(same);
+  if (told !== undefined) tellOnce(context, 'no_progress', told);
   const reminder = keptFromActing(state.news.faults).length > 0 ? IN_VAIN : REMINDER;
   if (!lacksNotes(state)) remind(context, running, reminder);
   return TURN;
@@ -87,21 +92,28 @@ const REMINDER =
 const IN_VAIN =
   'Nothing in your last turn took effect: your mistakes say why. Mend them and go on, or give your final response.';
 
-/** Turns in a row that the provider's output limit ended. */
+/** Whether the runtime cut the turn off: nobody knows what its text would have come to. */
+const isCutOff = ({ news }: SessionState): boolean =>
+  news.faults.some(({ code }) => code === REPEATS || code === TURN_TOO_LONG);
+
+/** Turns in a row that the provider's output limit ended, or that were cut off for what they repeated. */
 const MAX_CUT_TURNS = 3;
 
 function isAlwaysCut({ news, turns }: SessionState): boolean {
   const told = [news, ...turns.slice(1 - MAX_CUT_TURNS).map((turn) => turn.news)];
-  const isCut = ({ faults }: (typeof told)[number]) => faults.some(({ code }) => code === OUTPUT_LIMIT);
+  const isCut = ({ faults }: (typeof told)[number]) =>
+    faults.some(({ code }) => code === OUTPUT_LIMIT || code === REPEATS);
   return told.length === MAX_CUT_TURNS && told.every(isCut);
 }
 
-const alwaysCut = ({ id }: SessionState) =>
+const alwaysCut = ({ id, news }: SessionState) =>
   new RuntimeError(
     'stalled',
-    `The output limit of the model ended ${MAX_CUT_TURNS} turns in a row, although it was told how long an answer may be.`,
+    news.faults.some(({ code }) => code === REPEATS)
+      ? `The model repeated itself until it was cut off, or reached its output limit, ${MAX_CUT_TURNS} turns in a row.`
+      : `The output limit of the model ended ${MAX_CUT_TURNS} turns in a row, although it was told how long an answer may be.`,
     {
-      hint: `Raise the output limit, or tell it what to leave out: telltale steer ${id} "…", then telltale resume ${id}.`,
+      hint: `Raise the output limit or use another model, or tell it what to leave out: telltale steer ${id} "…", then telltale resume ${id}.`,
     },
   );
 

@@ -3,6 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { stopWith } from '../../kernel/stop-with.ts';
 import type { ModelEnd } from '../../models/model.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
+import type { ActionIntent } from '../../protocol/intents.ts';
 import type { TagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 import type { OpenSpeech } from '../speech.ts';
@@ -16,7 +17,7 @@ import type { ResponseStream } from './response-stream.ts';
 import type { Spoken } from './spoken.ts';
 
 /** Why the runtime ends the model's stream before the model does. */
-export type CutReason = 'final' | 'sync' | 'buffer_full' | 'turn_too_long';
+export type CutReason = 'final' | 'sync' | 'buffer_full' | 'turn_too_long' | 'repeats';
 
 export interface HeardResponse {
   readonly stream: ResponseStream;
@@ -60,6 +61,10 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedF
   streamed: Streamed | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
+  /** What it said again and again until it was cut for that, as the model is told. */
+  repeated: string | undefined;
+  /** The last action that it declared, and how often in a row. */
+  sameAction: { readonly action: ActionIntent; times: number } | undefined;
   parser: TagParser | CallParser;
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
   calls: CallParser | undefined;

@@ -1,5 +1,6 @@
 import { weighTokens } from '../../kernel/estimate-tokens.ts';
 import type { GivenPart } from '../../kernel/provider-part.ts';
+import { createRepetition, type Repetition, readRepetition, untilLook } from '../../kernel/repetition.ts';
 import type { Result } from '../../kernel/result.ts';
 import { stopWith } from '../../kernel/stop-with.ts';
 import type { ModelEnd, ModelRequest } from '../../models/model.ts';
@@ -10,6 +11,7 @@ import { endWith, type ModelStream, startStream } from '../stream-model.ts';
 import { hear, hearPart } from './hearing.ts';
 import { cut, endStream, type Hearing } from './hearing-state.ts';
 import { mostChars } from './most-chars.ts';
+import { sameText } from './repeats.ts';
 
 /** The stream of one turn. One for each: a model that was left to itself may still have something to say to its own. */
 interface TurnStream extends ModelStream {
@@ -25,6 +27,9 @@ interface TurnStream extends ModelStream {
   reasoned: number;
   /** Characters that may still come, reasoning among them. */
   left: number;
+  /** What it says again and again, and what it thinks. */
+  readonly repeats: Repetition;
+  thinksAgain: Repetition | undefined;
   readonly listener: Listener;
 }
 
@@ -54,6 +59,8 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
       heard: 0,
       reasoned: 0,
       left: mostChars(context),
+      repeats: createRepetition(),
+      thinksAgain: undefined,
       over: false,
       disarm: undefined,
       onEnded,
@@ -78,9 +85,35 @@ function hearText(this: TurnStream, delta: string): void {
   heardFirst(this);
   if (hearing.context.stop.reason !== undefined) return;
   const text = delta.length <= this.left ? delta : delta.slice(0, this.left);
-  this.heard += text.length;
-  hear(hearing, text);
+  const { repeats } = this;
+  for (let at = 0; at < text.length && this.left > 0; ) {
+    const to = untilLook(repeats, text, at);
+    const piece = at === 0 && to === text.length ? text : text.slice(at, to);
+    this.heard += piece.length;
+    hear(hearing, piece);
+    if (readRepetition(repeats, piece) && repeats.run >= mostRepeated(this)) cutRepeats(this, repeats);
+    at = to;
+  }
   take(this, delta.length);
+}
+
+/**
+ * How long it may repeat itself. What nothing has come of yet is the body of an action or the input of a call, and may be a
+ * file; white space between tokens of JSON is in none.
+ */
+function mostRepeated({ hearing, heard, repeats }: TurnStream): number {
+  const isInput = heard - hearing.parser.consumed >= repeats.run && /\S/.test(repeats.tail);
+  return isInput ? MAX_REPEATED_INPUT : MAX_REPEATED;
+}
+
+/** Characters that are one text again and again before a turn is cut off. */
+const MAX_REPEATED = 32 * 1024;
+const MAX_REPEATED_INPUT = 256 * 1024;
+
+function cutRepeats(stream: TurnStream, { tail, period, run }: Repetition): void {
+  stream.left = 0;
+  stream.hearing.repeated ??= sameText(tail.slice(-period), run);
+  cut(stream.hearing, 'repeats');
 }
 
 function heardFirst(stream: TurnStream): void {
@@ -117,6 +150,14 @@ function showReasoning(this: TurnStream, text: string): void {
   heardFirst(this);
   if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
   this.reasoned += weighTokens(text);
+  this.thinksAgain ??= createRepetition();
+  const { thinksAgain } = this;
+  for (let at = 0; at < text.length && this.left > 0; ) {
+    const to = untilLook(thinksAgain, text, at);
+    if (readRepetition(thinksAgain, text.slice(at, to)) && thinksAgain.run >= MAX_REPEATED)
+      cutRepeats(this, thinksAgain);
+    at = to;
+  }
   take(this, text.length);
 }
 

@@ -6,7 +6,7 @@ import { NONE } from '../../kernel/grow.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { RECORD_FAILED } from '../../models/model-errors.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
-import { OUTPUT_LIMIT } from '../../prompt/own-words.ts';
+import { OUTPUT_LIMIT, REPEATS } from '../../prompt/own-words.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { exceededBy, MAX_REFUSALS } from '../context-window.ts';
@@ -90,6 +90,8 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
       : countUsage(state, prompt.tokens, unwritten);
   if (isCutShort) return cutShort(hearing, usage);
   if (cutFor === 'buffer_full') log.append(bufferFull);
+  else if (cutFor === 'repeats')
+    log.append({ type: 'fault', code: REPEATS, message: hearing.repeated ?? '' });
   else if (cutFor === 'turn_too_long') log.append(turnTooLong(heard));
   else if (ended.ok && ended.value.finish === 'length' && cutFor === undefined)
     log.append(outputLimit(state.news.faults, heard, usage));

@@ -31,6 +31,8 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
       streaming: undefined,
       streamed: undefined,
       cutFor: undefined,
+      repeated: undefined,
+      sameAction: undefined,
       parser,
       calls: 'advance' in parser ? parser : undefined,
       closing: false,
@@ -68,6 +70,8 @@ function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parse
   hearing.streaming = undefined;
   hearing.streamed = undefined;
   hearing.cutFor = undefined;
+  hearing.repeated = undefined;
+  hearing.sameAction = undefined;
   hearing.parser = parser;
   hearing.calls = 'advance' in parser ? parser : undefined;
   renewCloseSplitter(hearing);

@@ -1,31 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { defineTool } from '../../src/session/define/define-tool.ts';
 import { DIALECTS, type Move } from '../lab/models/move.ts';
 import { speak } from '../lab/models/speak.ts';
 import { WIRES } from '../lab/models/stand-in.ts';
 import type { Utterance } from '../lab/models/words.ts';
 import type { WireName } from '../wire/check-request.ts';
 import { type Answer, FORMATS, runOverHttp } from '../wire/over-http.ts';
+import { noting } from './noting.ts';
 
 const answer: Move = { acts: [], final: 'Done.' };
 const framesOf = (format: WireName, said: Utterance): readonly string[] =>
   WIRES[format].frames(said, { input: 100, output: 10 });
 
-/** A tool that notes what it is given. */
-function noting() {
-  const noted: string[] = [];
-  const tool = defineTool({
-    name: 'note',
-    idempotent: true,
-    parameters: { type: 'object', properties: { text: { type: 'string' } } },
-    run: ({ text = '' }: { text?: string }) => {
-      noted.push(text);
-      return `Noted ${text.length} characters.`;
-    },
-  });
-  return { noted, agent: { tools: [tool] } };
-}
 const note = (text: string): Move => ({ acts: [{ key: 'n', name: 'note', parameters: { text } }] });
 
 /** A stream of these pieces. */

@@ -71,7 +71,8 @@ export async function readStream(
       isSilent = false;
       isSpeaking ||= isWord(part);
       if (isSpeaking) call.touch();
-      if (part.type === 'tool-input-start' || part.type === 'tool-call') {
+      // Of calls that are told late, `tool-call` comes at the end, behind text that came after them.
+      if (part.type === 'tool-input-start' || (part.type === 'tool-call' && !isLate)) {
         const before = text.flush();
         if (before !== '') calls.text(before);
       }

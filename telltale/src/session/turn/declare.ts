@@ -37,14 +37,14 @@ export function declare(hearing: Hearing, intent: ActionIntent, consumed: number
   return undefined;
 }
 
-/** The same call in a row in one turn: nobody means that. */
+/** The same call in a row in one turn, without ids to tell them apart: nobody means that. */
 const MAX_SAME_CALLS = 50;
 
 /** Whether the model repeats itself: then nothing that follows is heard. */
 function isSaidTooOften(hearing: Hearing, action: ActionIntent): boolean {
   const last = hearing.sameAction;
   if (last === undefined || !isSame(last.action, action)) {
-    hearing.sameAction = { action, times: 1 };
+    hearing.sameAction = GIVEN_ID.test(action.id) ? { action, times: 1 } : undefined;
     return false;
   }
   last.times++;
@@ -56,8 +56,14 @@ function isSaidTooOften(hearing: Hearing, action: ActionIntent): boolean {
   return true;
 }
 
+/** As the parser gives them out. */
+const GIVEN_ID = /^a\d+$/;
+
 const isSame = (one: ActionIntent, other: ActionIntent): boolean =>
-  one.name === other.name && one.kind === other.kind && deepEqual(one.parameters, other.parameters);
+  GIVEN_ID.test(other.id) &&
+  one.name === other.name &&
+  one.kind === other.kind &&
+  deepEqual(one.parameters, other.parameters);
 
 /** What is said of an action that cannot be made. */
 export const notMade = ({ code, message, hint = '' }: RuntimeError) => ({

@@ -88,6 +88,15 @@ export function isTooLong({ model, state }: SessionContext, { tokens }: Prompt):
   return promptTokens(state, tokens) > contextWindowOf({ model, state }) * slack;
 }
 
+/**
+ * Whether the system prompt and the tools alone fill a window that is known: nobody is asked. Once a provider has counted
+ * a prompt, it knows better.
+ */
+export const hasNoRoom = ({ model, state }: SessionContext, systemTokens: number): boolean =>
+  state.counted === undefined &&
+  (model.contextWindow !== undefined || state.window !== undefined) &&
+  systemTokens >= contextWindowOf({ model, state });
+
 /** The prompt of the coming turn once more, with all turns before it compacted. */
 export async function extendAnew(context: SessionContext, conversation: Conversation): Promise<Prompt> {
   conversation.rebuild(context.state);

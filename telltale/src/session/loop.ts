@@ -4,7 +4,7 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import type { Prompt } from '../prompt/prompt.ts';
-import { compactIfNeeded, compactRefused, extendAnew, isTooLong } from './compact.ts';
+import { compactIfNeeded, compactRefused, extendAnew, hasNoRoom, isTooLong } from './compact.ts';
 import type { SessionContext } from './context.ts';
 import { contextTooSmall, isDoubtful } from './context-window.ts';
 import { giveWay } from './guide/give-way.ts';
@@ -116,6 +116,7 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
     }
     charge(context);
     loop.prompt = conversation.extend(state);
+    if (hasNoRoom(context, conversation.systemTokens())) return owner.ended(tooLong(loop, loop.prompt));
     if (isTooLong(context, loop.prompt)) {
       if (state.turns.length > 0) loop.prompt = await extendAnew(context, conversation);
       if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });

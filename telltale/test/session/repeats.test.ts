@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Model, ModelRequest } from '../../src/models/model.ts';
+import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { crashEverywhere } from '../../src/testing/crash.ts';
 import type { Dialect, Move } from '../lab/models/move.ts';
 import { DIALECTS } from '../lab/models/move.ts';
 import { speak } from '../lab/models/speak.ts';
@@ -186,4 +189,62 @@ describe('the same call in turn after turn', () => {
     });
     expect(result).toMatchObject({ status: 'completed', result: 'Done.' });
   });
+});
+
+describe('a model that repeats itself in its own reasoning', () => {
+  const thinker = (): Model => ({
+    id: 'local/thinker',
+    async stream({ messages, signal }: ModelRequest, sink) {
+      const told = messages.map((message) => message.text).join('\n');
+      if (told.includes('You wrote the same')) sink.text('<response>Done.</response>');
+      else for (let n = 0; n < 20_000 && !signal.aborted; n++) sink.reasoning('Wait, no. ');
+      return { finish: 'stop' };
+    },
+  });
+
+  it('is cut off and told so', async () => {
+    const { result, of } = await runOverHttp({
+      ...{ format: 'openai-chat', dialect: 'tags', answers: [] },
+      agent: { model: thinker() },
+    });
+    expect(result).toMatchObject({ status: 'completed', result: 'Done.', turns: 2 });
+    expect(of('fault')).toMatchObject([
+      {
+        code: 'repeats',
+        message: expect.stringContaining('You wrote the same 10 characters again and again ("no. Wait, ")'),
+      },
+    ]);
+  });
+});
+
+it('a session that dies where a model is cut off goes on, wherever that is', async () => {
+  const talker: Model = {
+    id: 'local/talker',
+    async stream({ messages, signal }: ModelRequest, sink) {
+      if (messages.length > 1) sink.text('<response>Done.</response>');
+      else {
+        sink.text('<action id="n">{"name":"note","parameters":{"text":"x"}}</action>');
+        for (let n = 0; n < 20_000 && !signal.aborted; n++) sink.text('And then, ');
+      }
+      return { finish: 'stop' };
+    },
+  };
+  let places = 0;
+  await crashEverywhere(
+    {
+      input: 'Go.',
+      async setUp() {
+        const { noted, agent } = noting();
+        return { agent: await defineAgent({ name: 'talker', model: talker, ...agent }), noted };
+      },
+    },
+    ({ scene, events, result, where }) => {
+      places++;
+      expect(result, where).toMatchObject({ status: 'completed', result: 'Done.' });
+      expect(scene.noted.length).toBeGreaterThan(0);
+      expect(JSON.stringify(events).length).toBeLessThan(300_000);
+    },
+    { every: true },
+  );
+  expect(places).toBeGreaterThan(10);
 });

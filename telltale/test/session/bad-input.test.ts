@@ -111,7 +111,7 @@ describe('a model that misbehaves', () => {
       },
     };
     const { result } = await runAgent({
-      manifest: `${TOOLS}limits: { turns: 20 }\n`,
+      manifest: `${TOOLS}limits: { turns: 10 }\n`,
       files: echo,
       turns: [],
       model: same,
@@ -142,7 +142,7 @@ describe('a model that misbehaves', () => {
         }
         sink.text(call('slow', 's', {}, 'sync'));
         while (!signal.aborted) {
-          sink.text('<thought>more and more and more</thought>'.repeat(100));
+          sink.text(`<thought>more and more, ${pushed}</thought>`.repeat(100));
           pushed += 4100;
           if (pushed % 410_000 === 0) await new Promise((resolve) => setImmediate(resolve));
         }
@@ -161,7 +161,7 @@ describe('a model that misbehaves', () => {
     expect(pushed).toBeLessThan(32 * 1024 * 1024);
   }, 30_000);
 
-  /** Says the same for ever, in its first turn. */
+  /** Talks for ever in its first turn. */
   const endless = (opening: string, piece: string) => {
     const said = { chars: 0 };
     const model: Model = {
@@ -180,7 +180,10 @@ describe('a model that misbehaves', () => {
     };
     return { model, said };
   };
-  const PIECE = 'more and m'.repeat(100_000);
+  /** A million characters; nothing in it is repeated for so long that it is cut off for that. */
+  const PIECE = Array.from({ length: 100_000 }, (_, n) => `more ${String(n).padStart(5, '0')}`)
+    .join('')
+    .slice(0, 1_000_000);
 
   it.each([
     ['in prose', ''],
@@ -223,7 +226,10 @@ describe('a model that misbehaves', () => {
         'globalThis.running = (globalThis.running ?? 0) + 1; globalThis.most = Math.max(globalThis.most ?? 0, globalThis.running); await undefined; globalThis.running--; return globalThis.most;',
         'idempotent: true\n',
       ),
-      turns: [`${'<action>{"name":"count"}</action>'.repeat(COUNT)}${DONE}`],
+      turns: [
+        Array.from({ length: COUNT }, (_, n) => `<action id="c${n}">{"name":"count"}</action>`).join('') +
+          DONE,
+      ],
     });
     expect(result.status).toBe('completed');
     expect(new Set(of('action.completed').map(({ id }) => id)).size).toBe(COUNT);

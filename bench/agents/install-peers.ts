@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PEERS } from './field.ts';
 
 const LOCK = join(PEERS, 'package-lock.json');
@@ -27,7 +27,14 @@ export async function installPeers(progress: (line: string) => void): Promise<vo
 
 function run(command: string, args: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: PEERS, stdio: ['ignore', 'pipe', 'pipe'] });
+    // Addons are built against the headers of this Node where it brings them; else node-gyp downloads some.
+    const home = dirname(dirname(process.execPath));
+    const headers = existsSync(join(home, 'include', 'node')) ? { npm_config_nodedir: home } : {};
+    const child = spawn(command, args, {
+      cwd: PEERS,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...headers },
+    });
     let said = '';
     const hear = (text: string) => {
       said = (said + text).slice(-4000);

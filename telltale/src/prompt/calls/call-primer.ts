@@ -1,7 +1,7 @@
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { RESPOND, STEP } from '../../protocol/calls/call-names.ts';
 import { RUN_KEY } from '../../protocol/calls/read-call.ts';
-import { AFTER_REFERENCE, fieldRules, finalRule, longRule, MODES, syncRule } from '../tags-primer.ts';
+import { fieldRules, finalRule, longRule, MODES, syncRule } from '../tags-primer.ts';
 import type { Taught } from '../taught.ts';
 
 export interface CallPrimerOptions {
@@ -22,9 +22,10 @@ export function toolsPrimer(agent: AgentManifest, { acts, taught, led }: CallPri
       : `To end the work, call "${RESPOND}" with "output".`;
   if (!acts) return led ? '' : `# How you act\n\n${speech}`;
   return [
-    `# How you act\n\nEach call starts once it is written; calls run in parallel. ${RESULTS}${longRule(agent)}`,
+    // What the tools say themselves is left out, such as that read_output shows the rest of a cut result.
+    `# How you act\n\nEach call starts once it is written; calls run in parallel. ${RESULTS}`,
     ...(led ? [] : [`${speech} ${finalRule(agent, 'An answer next to other calls')}`]),
-    `Other calls may have "${RUN_KEY}", with optional fields:\n${runRules(agent, taught)}`,
+    `Other calls may have "${RUN_KEY}":\n${runRules(agent, taught)}`,
   ].join('\n\n');
 }
 
@@ -44,7 +45,7 @@ export function stepPrimer(agent: AgentManifest, { acts, taught, led }: CallPrim
 
 const runRules = (agent: AgentManifest, taught: Taught): string =>
   [
-    `- "id": a name. Another call of the same turn uses the result as "$id" or "$id.path[0]" (a whole value) or {{id.path}} (in longer text). ${AFTER_REFERENCE}`,
+    '- "id": names the result. Other calls of the turn use it as "$id" or "$id.path[0]" (a whole value) or {{id.path}} (in longer text), and wait for it. Nothing else is replaced. In a response, $id shows it.',
     `- "depends_on": ["id"] (start after these succeed), ${fieldRules(taught, 'call').join(', ')}`,
     `- "mode": "background" (${MODES.background}), "sync" (${syncRule(agent)}) or "fire_and_forget" (${MODES.fire_and_forget})`,
   ].join('\n');

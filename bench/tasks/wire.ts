@@ -67,15 +67,25 @@ function textOf({ content }: ChatMessage): string {
   return (content ?? []).map(({ text = '' }) => text).join('');
 }
 
-/** The value at a path of a result: systems show objects as JSON, and texts as they are. */
+/**
+ * The value at a path of a result. Systems show objects as JSON, and texts as they are; Telltale shows texts of several
+ * lines below the other fields, each behind its name.
+ */
 export function valueAt(result: string, path: string): unknown {
-  let value: unknown = result;
-  try {
-    value = JSON.parse(result);
-  } catch {
-    // a plain text
+  let value: unknown = parsed(result);
+  if (value === undefined) {
+    const [, head = '', name = '', text = ''] = /^(?:(\{.*\})\n)?(\w+):\n([\s\S]*)$/.exec(result) ?? [];
+    value = name === '' ? result : { ...(parsed(head) as object | undefined), [name]: text };
   }
   for (const key of path === '' ? [] : path.split('.'))
     value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
   return value;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

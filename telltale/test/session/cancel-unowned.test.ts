@@ -6,7 +6,7 @@ import { modelCancelled } from '../../src/models/model-errors.ts';
 import { modelFacts } from '../../src/models/prices.ts';
 import { cancelUnowned } from '../../src/session/ending/cancel-unowned.ts';
 import type { Session } from '../../src/session/runtime-types.ts';
-import { call, runTeam } from './children/run-team.ts';
+import { call, calls, runTeam } from './children/run-team.ts';
 import { runAgent } from './run-agent.ts';
 
 const PRICED = 'anthropic/claude-opus-5';
@@ -80,7 +80,7 @@ it('what a sub-agent had used that is cancelled with it counts for its caller', 
     {
       turns: [],
       model: hanging((system) =>
-        system.includes('name "helper"') ? call('a1', 'helper') : '<thought>I am at it.</thought>',
+        calls({ system }, 'helper') ? call('a1', 'helper') : '<thought>I am at it.</thought>',
       ),
       async during(session, runtime) {
         await expect

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_DEPTH } from '../../../src/session/children/child-errors.ts';
 import { runAgent } from '../run-agent.ts';
-import { call, speaking } from './run-team.ts';
+import { call, calls, speaking } from './run-team.ts';
 
 const files = {
   'agent.yml': 'kind: Agent\nname: a\nimport: { agents: [./b.yml] }\n',
@@ -9,7 +9,7 @@ const files = {
 };
 
 /** Calls the other one in every turn, whatever it hears. */
-const stubborn = speaking(({ system, turn }) => call(`n${turn}`, system.includes('name "b"') ? 'b' : 'a'));
+const stubborn = speaking((request) => call(`n${request.turn}`, calls(request, 'b') ?? 'a'));
 
 describe('agents that call each other in a circle', () => {
   it('end in an error that prints the chain', async () => {
@@ -34,9 +34,10 @@ describe('agents that call each other in a circle', () => {
   });
 
   it('may do without the call that was one too deep', async () => {
-    const model = speaking(({ system, messages, turn }) => {
+    const model = speaking((request) => {
+      const { messages, turn } = request;
       if (messages.at(-1)?.text.includes('depth_limit')) return '<response>I did it myself.</response>';
-      const next = system.includes('name "b"') ? 'b' : 'a';
+      const next = calls(request, 'b') ?? 'a';
       return `${call(`n${turn}`, next)}<response>$n${turn}</response>`;
     });
     const ran = await runAgent({ files, turns: [], model });

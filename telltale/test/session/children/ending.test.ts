@@ -4,9 +4,9 @@ import type { Model, ModelRequest } from '../../../src/models/model.ts';
 import { modelCancelled } from '../../../src/models/model-errors.ts';
 import type { Session } from '../../../src/session/runtime-types.ts';
 import { createRecordingStore } from './recording-store.ts';
-import { call, runTeam } from './run-team.ts';
+import { call, calls, runTeam } from './run-team.ts';
 
-const nextOf = ({ system }: ModelRequest) => /name "(mid|leaf)"/.exec(system)?.[1];
+const nextOf = (request: ModelRequest) => calls(request, 'mid', 'leaf');
 
 /** The caller says `turns`, `mid` calls `leaf`, and `leaf` speaks until it is stopped. */
 const hanging = (turns: readonly string[]): Model => ({

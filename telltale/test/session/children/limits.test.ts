@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../../src/models/model.ts';
-import { call, runTeam, speaking } from './run-team.ts';
+import { call, calls, runTeam, speaking } from './run-team.ts';
 
 const isChild = ({ messages }: ModelRequest) => messages[0]?.text.includes('called you') === true;
 const usage = { input: 90, output: 10 };
@@ -19,8 +19,8 @@ const tireless = (asked: string) =>
 describe('what a sub-agent uses', () => {
   it('counts for its caller, and for the callers above', async () => {
     const model = speaking(
-      ({ system }) => {
-        const next = /name "(mid|leaf)"/.exec(system)?.[1];
+      (request) => {
+        const next = calls(request, 'mid', 'leaf');
         return next === undefined
           ? '<response>Leaf.</response>'
           : `${call('n', next)}<response>$n</response>`;
@@ -70,10 +70,10 @@ describe('what a sub-agent uses', () => {
   });
 
   it('by several side by side goes beyond it by no more than the turns that they are in', async () => {
-    const calls = ['a1', 'a2', 'a3'].map((id) => call(id, 'slow')).join('');
+    const three = ['a1', 'a2', 'a3'].map((id) => call(id, 'slow')).join('');
     const ran = await runTeam(
       { slow: {} },
-      { turns: [], model: tireless(calls), manifest: 'limits: { tokens: 1000 }\n' },
+      { turns: [], model: tireless(three), manifest: 'limits: { tokens: 1000 }\n' },
     );
     expect(ran.of('action.failed').map(({ error }) => error.code)).toEqual(Array(3).fill('limit_tokens'));
     const { input, output } = ran.result.usage;
@@ -83,10 +83,10 @@ describe('what a sub-agent uses', () => {
 
   it('is bounded by a limit two callers above, too', async () => {
     const model = speaking(
-      ({ system, messages }) => {
-        const next = /name "(mid|leaf)"/.exec(system)?.[1];
+      (request) => {
+        const next = calls(request, 'mid', 'leaf');
         if (next === undefined) return '<response final="false">More.</response>';
-        return messages.length > 1 ? '<response>Ok.</response>' : call('n', next);
+        return request.messages.length > 1 ? '<response>Ok.</response>' : call('n', next);
       },
       { usage },
     );

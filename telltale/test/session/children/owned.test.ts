@@ -6,12 +6,12 @@ import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { agentFolder } from '../run-agent.ts';
-import { call, speaking } from './run-team.ts';
+import { call, calls, speaking } from './run-team.ts';
 
 const SESSION = 'ses_1';
 const CHILD = `${SESSION}.a1`;
 
-const isCaller = (system: string) => system.includes('name "helper"');
+const isCaller = (system: string) => calls({ system }, 'helper') !== undefined;
 const says = (system: string) =>
   isCaller(system) ? `${call('a1', 'helper')}<response>$a1</response>` : '<response>Helped.</response>';
 

@@ -42,6 +42,12 @@ export const speaking = (
   },
 });
 
+/** The first of these agents that the prompt lists as one to call. */
+export const calls = (
+  { system }: Pick<ModelRequest, 'system'>,
+  ...names: readonly string[]
+): string | undefined => names.find((name) => system.includes(`- "${name}" {`));
+
 export interface TeamRan extends Ran {
   /** The events of a sub-agent: `a1`, `a1.b1` for one of its own. */
   child(path: string): readonly SessionEvent[];

@@ -10,8 +10,10 @@ import { INTERNAL_ACTIONS } from '../../../src/session/internal/internal-actions
 import { scripted } from '../../../src/testing/scripted.ts';
 import { NOTES, stage } from './serve-stage.ts';
 
-const ACTS =
-  '<action type="tool" mode="sync" id="look_1">{"name": "look", "parameters": {"at": "it"}}</action><response final="true">It is there.</response>';
+const LOOKS = [
+  '<action type="tool" mode="sync" id="look_1">{"name": "look", "parameters": {"at": "it"}}</action>',
+  '<response final="true">It is there.</response>',
+];
 
 /** Keeps whole requests: instructions, conversation and tools. */
 function overheard(turns: readonly string[]) {
@@ -34,7 +36,7 @@ const agent = (name: string, model: Model, more: object = {}) => defineAgent({ n
 
 describe('an agent as a tool', () => {
   it('gives its result, with the session that it can be looked up by', async () => {
-    const { model, requests } = overheard([ACTS]);
+    const { model, requests } = overheard(LOOKS);
     const bot = await agent('bot', model, {
       description: 'Looks at things.',
       tools: [look(async () => 'seen')],
@@ -51,9 +53,9 @@ describe('an agent as a tool', () => {
     );
     expect(result).toMatchObject({
       content: [{ type: 'text', text: 'It is there.' }],
-      structuredContent: { status: 'completed', result: 'It is there.', turns: 1 },
+      structuredContent: { status: 'completed', result: 'It is there.', turns: 2 },
     });
-    expect(heard).toEqual(['turn 1', 'look_1 started', 'look_1 completed']);
+    expect(heard).toEqual(['turn 1', 'look_1 started', 'look_1 completed', 'turn 2']);
     const { session } = result.structuredContent as { session: string };
     const state = await runtime.state(session);
     expect(state.input).toBe('Is it there?');
@@ -72,7 +74,7 @@ describe('an agent as a tool', () => {
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     });
     const bad = await agent('bad', scripted([]));
-    const idle = await agent('idle', scripted([ACTS]), { tools: [slow] });
+    const idle = await agent('idle', scripted(LOOKS), { tools: [slow] });
     const { client, refused, runtime } = await stage('.', { agents: [bad, idle] });
     expect(await refused('agent_bad', { input: 'x' })).toBe('agent_failed');
     const controller = new AbortController();
@@ -104,7 +106,7 @@ describe('an agent as a tool', () => {
 
 describe('sessions as resources', () => {
   it('are listed newest first, read as a summary and as a log in pages, and followed', async () => {
-    const bot = await agent('bot', scripted([ACTS]), { tools: [look(async () => 'seen')] });
+    const bot = await agent('bot', scripted(LOOKS), { tools: [look(async () => 'seen')] });
     const { client, runtime } = await stage('.', { agents: [bot] });
     const ids = Array.from({ length: 60 }, (_, n) => `ses_${n}`);
     for (const id of ids) await runtime.start(bot, { input: `No. ${id}`, id }).result;

@@ -76,6 +76,8 @@ export async function runAgent(options: RunOptions): Promise<Ran> {
       : hear(options.model);
   const { during, after } = options;
   const asked = hashRequests(model);
+  // What a model that the test starts the session with is sent cannot be heard here.
+  const sent = options.start?.model === undefined ? asked.sent : undefined;
   let unlike: readonly string[] = [];
   const { result, events, observed } = await run(agent, {
     input: 'Do it.',
@@ -84,7 +86,7 @@ export async function runAgent(options: RunOptions): Promise<Ran> {
     runtime: { store: 'memory', clock, cwd: folder, ...options.runtime },
     ...(during === undefined ? {} : { during: (session, runtime) => during(session as Session, runtime) }),
     async after(session, opened) {
-      unlike = await unlikePrompts(opened, session, agent, asked.sent);
+      unlike = await unlikePrompts(opened, session, agent, sent);
       await after?.(session, opened);
     },
   });

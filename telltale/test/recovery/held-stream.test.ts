@@ -91,13 +91,15 @@ async function steerThenAllow(stage: Stage): Promise<void> {
   const session = stage.start();
   await seen(session, 'session.waiting');
   await stage.runtime.steer('ses_stage', 'What of it?');
-  await seen(session, 'turn.completed', 2);
+  await seen(session, 'turn.completed');
+  await stage.called(1); // what does not wait for the person
   expect(stage.prompts[1]).toContain('What of it?');
   expect(stage.prompts[1]).toContain('a message came in while a person decides');
   const [review] = await stage.runtime.reviews();
   await stage.runtime.answer(review?.review ?? '', { approved: true, by: 'ann' });
   expect(await session.result).toMatchObject({ status: 'completed', result: 'Read.' });
   expect(stage.calls()).toEqual(['quick_b', 'quick']);
+  expect(stage.prompts).toHaveLength(3);
 }
 
 it.each([

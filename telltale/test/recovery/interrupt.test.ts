@@ -96,17 +96,18 @@ describe('a session that is interrupted and resumed', () => {
   });
 
   it('while a <foreach> waits for its list keeps the ids it has given out', async () => {
-    const { start, resume, open, of, calls, called } = await staged({
+    const { start, resume, open, of, calls, called, runtime } = await staged({
       tools: { slow: '', quick: '' },
       turns: [
         `${action('l', 'slow', { parameters: { list: ['x', 'y'] } })}<foreach in="$l" as="item"><action>{"name":"quick","parameters":{"text":"$item"}}</action></foreach>`,
-        '<action>{"name":"quick","parameters":{"text":"z"}}</action><response>Done.</response>',
+        '<action>{"name":"quick","parameters":{"text":"z"}}</action><response>$a2, $foreach_1</response>',
       ],
     });
     const first = start();
     await seen(first, 'turn.completed');
     await called(1);
     await first.interrupt();
+    await runtime.steer('ses_stage', 'Also do z.'); // a message ends the wait for the list
     const second = await resume();
     await seen(second, 'action.declared', 3);
     open('slow');

@@ -48,6 +48,11 @@ const GATED = `turns:
   - |
     <response final="true">Second answer.</response>
 `;
+/** The same, and the turn that hears a word stands before a gate, too. */
+const HEARING = `${GATED.slice(0, GATED.lastIndexOf('  - |'))}  - |
+    <action id="g3">{"name": "gate2"}</action>
+    <response final="false">I will be brief.</response>
+`;
 const project = (turns: string, agent = AGENT) =>
   temporaryProject({ 'agent.yml': agent, 'tools.yml': TOOLS, 'turns.yml': turns });
 const open = (cwd: string, gate: 1 | 2) => writeFileSync(join(cwd, `open${gate}`), '');
@@ -156,7 +161,7 @@ describe('a session, over real processes', { timeout: 60_000 }, () => {
   });
 
   it('hears what others say, and ends when they want it to, while somebody follows it', async () => {
-    const cwd = project(GATED);
+    const cwd = project(HEARING);
     const run = spawned(RUN, cwd);
     await run.says('action.completed');
     const follower = spawned(['logs', 'last', '-f'], cwd);

@@ -51,6 +51,8 @@ const TURNS = `turns:
   - |
     <action id="a1">{"name": "note"}</action>
     <response final="true">Done.</response>
+  - |
+    <response final="true"/>
 `;
 
 /** A project whose session waits on disk, as a crash leaves it, and the export of it. */

@@ -43,7 +43,7 @@ const files = {
   'good.yml': GOOD,
   'gate.yml': GATE,
   'good-turns.yml':
-    'turns:\n  - |\n    <action id="a1">{"name": "gate"}</action>\n    <response final="true">Good.</response>\n',
+    'turns:\n  - |\n    <action id="a1">{"name": "gate"}</action>\n    <response final="true">Good.</response>\n  - |\n    <response final="true"/>\n',
 };
 
 /** Begins a session and kills its process once the file is there. */

@@ -55,7 +55,7 @@ const eventsOf = async ({ json }: Daemon, session: string) =>
 
 /** What an agent would run to become its own judge: it looks for a token everywhere, and knocks with and without. */
 const attack = (port: number, ...folders: readonly string[]) => `
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 const loot = { statuses: [], tokens: [] };
 const search = (text) => loot.tokens.push(...(text.match(/tt_[\\w-]{43}/g) ?? []));
@@ -80,7 +80,9 @@ for (const key of keys) {
   await send('/tokens', { name: 'mine' + keys.indexOf(key), role: 'admin' });
   for (const { review } of (await send('/reviews')).items ?? []) await send('/reviews/' + review, { answer: 'approved' });
 }
-writeFileSync('work/loot.json', JSON.stringify(loot));
+// Whole at once: the test reads it as soon as it is there.
+writeFileSync('work/loot.part', JSON.stringify(loot));
+renameSync('work/loot.part', 'work/loot.json');
 `;
 
 describe('an agent that wants to approve its own deployment', () => {

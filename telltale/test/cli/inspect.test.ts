@@ -107,16 +107,23 @@ context_feeds:
   it("lists a relic's operations with their parameters, health among them", async () => {
     const { out } = await inspect(['relic', 'notes']);
     expect(out).toContain('driver       kv\n');
-    expect(out).toContain('get (default): ');
-    expect(out).toMatch(/\n +set: .*\n +key: string – .*\n +value: any/);
-    expect(out).toMatch(/\n +health: /);
+    expect(out).toMatch(/get \(default\): .*\n +key: string\n +set: /);
+    expect(out).toMatch(
+      /\n +set: .*\n +key: string\n +value: any\n +ttl\?: string \| number – How long .*\n/,
+    );
+    expect(out).toMatch(/\n +list: .*\n +prefix\?: string – Only keys with this prefix\.\n/);
+    expect(out).toMatch(/\n +health: checks whether it works\n(?! +key)/);
   });
 
   it('knows what is built in, wherever it is called', async () => {
     const { out } = await inspect(['tool', 'filesystem'], temporaryProject({}));
     expect(out).toContain('Tool filesystem\n');
     expect(out).toContain('built in');
-    expect(out).toMatch(/edit: .*\n +path: string/);
+    expect(out).toMatch(
+      /\n +edit: .*\n +path: string\n +old_text: string – Without line numbers\.\n +new_text: string\n/,
+    );
+    expect(out).toMatch(/ read: .*\n +path: string\n +offset\?: .*\n +limit\?: integer – Lines\.\n/);
+    expect(out).toMatch(/\n +list: .*\n +path\?: string\n +tree: /);
   });
 
   it('shows artifacts, prompts and several names at once', async () => {

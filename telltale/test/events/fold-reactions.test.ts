@@ -60,8 +60,9 @@ describe('a task', () => {
 
   it('that is answered with a word goes on with it, and what was tried before does not count any more', () => {
     const log = createFolding();
-    log.fold(STARTED, GIVEN, TURN, ...twice('a'), ...twice('b'), TURN_ENDED, TURN, TURN_ENDED);
-    log.fold(stuck(), ...twice('c'), { ...CLAIMED, nth: 1 } as EventBody);
+    log.fold(STARTED, GIVEN, TURN, ...twice('a'), ...twice('b'), TURN_ENDED, stuck());
+    log.fold(TURN, ...twice('c'), TURN_ENDED, TURN, TURN_ENDED, { ...CLAIMED, nth: 1 } as EventBody);
+    expect(log.state.task?.tried).not.toEqual([]);
     expect(log.state).toMatchObject({ idleTurns: 1, bareTurns: 1, task: { warned: true } });
     log.fold(answered({ text: 'Once more.' }));
     expect(log.state).toMatchObject({

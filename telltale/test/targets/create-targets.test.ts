@@ -43,13 +43,47 @@ test('all that the manifest imports is in the table, in its order, each once', a
   await table.close();
 });
 
-test('every built-in tool has a sound schema whose parameters are all described', async () => {
+/** What their names and types say needs no word in the prompt. */
+const SELF_EXPLANATORY = [
+  ...['filesystem path', 'filesystem content', 'filesystem new_text', 'filesystem ignore_case'],
+  ...['shell stdin', 'git message', 'git name', 'git branch', 'http_fetch headers'],
+];
+
+test('every built-in tool has a sound schema whose parameters are described, or say by name and type what they are', async () => {
   const { table } = await agentTargets({ agent: ALL_BUILTINS });
+  const bare: string[] = [];
   for (const { name, parameters, description } of table.all) {
     expect(compileUserSchema(parameters).ok, name).toBe(true);
-    expect(description, name).not.toBe('');
-    for (const [key, schema] of Object.entries(parameters.properties ?? {}))
-      expect((schema as { description?: string }).description, `${name} ${key}`).toMatch(/\w/);
+    expect(description, name).toMatch(/\w/);
+    for (const [key, schema] of Object.entries(parameters.properties ?? {})) {
+      const { description: said, type } = schema as { description?: string; type?: string };
+      if (said !== undefined) expect(said, `${name} ${key}`).toMatch(/\w/);
+      else bare.push(`${name} ${key}`);
+      if (said === undefined) expect(type, `${name} ${key}`).toMatch(/\w/);
+    }
+  }
+  expect(bare).toEqual(SELF_EXPLANATORY);
+});
+
+test('the schema of a tool says of each operation what it does and which parameters it takes', async () => {
+  const { table } = await agentTargets({ agent: ALL_BUILTINS });
+  const several = table.all.filter(({ operations }) => operations !== undefined);
+  expect(several.map(({ name }) => name)).toEqual(['filesystem', 'git', 'clock']);
+  for (const { name, parameters, operations = {} } of several) {
+    const { operation, ...shared } = parameters.properties as Record<string, { description?: string }>;
+    for (const [key, { description, parameters: own, required = [] }] of Object.entries(operations)) {
+      const [, listed = ''] =
+        new RegExp(`(?:^|\\. )${key}(?: {([^}]*)})?: ${description}`).exec(operation?.description ?? '') ??
+        expect.unreachable(`${name} ${key}`);
+      // A folder that every operation may be given is told once, as a parameter.
+      const told = listed.split(', ').filter((each) => each !== '');
+      const expected = Object.keys(own).map((each) => (required.includes(each) ? each : `${each}?`));
+      expect(
+        expected.filter((each) => each !== 'path?'),
+        `${name} ${key}`,
+      ).toEqual(told.filter((each) => each !== 'path?'));
+      expect(Object.keys(shared)).toEqual(expect.arrayContaining(Object.keys(own)));
+    }
   }
 });
 

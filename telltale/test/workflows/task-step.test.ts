@@ -48,6 +48,7 @@ describe('a task', () => {
         evidence: ['run_tests'],
         maxTurns: 7,
         judgesTurns: true,
+        checked: true,
       },
     ]);
     expect(world.agents).toEqual(['coder']);

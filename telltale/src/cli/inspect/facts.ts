@@ -4,7 +4,7 @@ import { KIND_OF_LIST } from '../../manifest/project/project.ts';
 import type { AgentManifest, Manifest } from '../../manifest/schema/kinds.ts';
 import { countText, spanText } from '../view/figures.ts';
 import type { Thing } from './known-things.ts';
-import { operationsIn, parametersIn, type ShownParameter } from './operations.ts';
+import { parametersIn, type ShownParameter } from './operations.ts';
 
 type Beside = NonNullable<Thing['beside']>;
 
@@ -30,9 +30,8 @@ export const near = (file: string, cwd: string): string => {
   return path === '' || path.startsWith('..') ? file : path;
 };
 
-function parameterFacts({ parameters, kind }: Thing): readonly Fact[] {
+function parameterFacts({ parameters, operations, kind }: Thing): readonly Fact[] {
   if (parameters === undefined) return [];
-  const operations = operationsIn(parameters);
   if (operations === undefined) {
     const lines = parametersIn(parameters).map(parameterLine);
     return [['parameters', lines.length === 0 && kind === 'Tool' ? ['none'] : lines]];

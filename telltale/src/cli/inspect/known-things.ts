@@ -5,6 +5,7 @@ import type { LoadedManifest } from '../../manifest/project/project.ts';
 import type { AgentManifest, Manifest } from '../../manifest/schema/kinds.ts';
 import type { Target } from '../../targets/target.ts';
 import type { Io } from '../io.ts';
+import { operationsOf, type ShownOperation } from './operations.ts';
 
 export const THING_KINDS = ['Agent', 'Tool', 'Relic', 'Artifact', 'Workflow', 'Prompt'] as const;
 export type ThingKind = (typeof THING_KINDS)[number];
@@ -21,6 +22,8 @@ export interface Thing {
   readonly manifest?: Manifest;
   /** What an action that calls it is checked by. */
   readonly parameters?: JsonObject;
+  /** Each with its own parameters, where it has operations. */
+  readonly operations?: readonly ShownOperation[];
   readonly description?: string;
   /** Of an agent: what stands in its own file, which it has without importing it. */
   readonly beside?: readonly Pick<Thing, 'kind' | 'name'>[];
@@ -47,10 +50,11 @@ export async function knownThings(path: string, io: Io): Promise<KnownThings> {
   const fromEnv = envOf(loaded).filter(({ name, value }) => value !== `<${name}>`);
   const hidden = <T>(part: T): T =>
     part === undefined ? part : (hideEnv(JSON.parse(JSON.stringify(part)) as Json, fromEnv) as T);
-  const shown = ({ manifest, parameters, description, ...thing }: Thing): Thing => ({
+  const shown = ({ manifest, parameters, operations, description, ...thing }: Thing): Thing => ({
     ...thing,
     ...(manifest === undefined ? {} : { manifest: hidden(manifest) }),
     ...(parameters === undefined ? {} : { parameters: hidden(parameters) }),
+    ...(operations === undefined ? {} : { operations: hidden(operations) }),
     ...(description === undefined ? {} : { description: hidden(description) }),
   });
   for (const each of loaded) things.push(shown(await thingOf(each, loaded, io)));
@@ -94,26 +98,34 @@ async function relicTarget(
   file: string,
   name: string,
   io: Io,
-): Promise<Pick<Thing, 'parameters' | 'description' | 'problem'>> {
+): Promise<Pick<Thing, 'parameters' | 'operations' | 'description' | 'problem'>> {
   try {
     const found = await targetsOf(`import: { relics: [${JSON.stringify(file)}] }`, dirname(file), io);
     const target = found.find((each) => each.kind === 'relic' && each.name === name);
-    return target === undefined ? {} : { parameters: target.parameters, description: target.description };
+    return target === undefined ? {} : { description: target.description, ...parametersOf(target) };
   } catch (thrown) {
     return { problem: thrown instanceof Error ? thrown.message : String(thrown) };
   }
+}
+
+function parametersOf(target: Target): Pick<Thing, 'parameters' | 'operations'> {
+  const operations = operationsOf(target);
+  return { parameters: target.parameters, ...(operations === undefined ? {} : { operations }) };
 }
 
 async function builtIn(loaded: readonly LoadedManifest[], io: Io): Promise<readonly Thing[]> {
   const { BUILTIN_TOOLS } = await import('../../manifest/schema/imports.ts');
   const tools = BUILTIN_TOOLS.map((name) => `"builtin:${name}"`).join(', ');
   const found = await targetsOf(`import: { tools: [${tools}] }`, io.cwd, io);
-  return found.flatMap(({ kind, name, description, parameters }): readonly Thing[] => {
+  return found.flatMap((target): readonly Thing[] => {
+    const { kind, name, description } = target;
     if (kind !== 'tool' && kind !== 'llm') return [];
     const usedBy = loaded.flatMap((each) =>
       each.imports.some((entry) => entry.type === 'builtin' && entry.name === name) ? [each.name] : [],
     );
-    return [{ kind: kind === 'tool' ? 'Tool' : 'Prompt', name, description, parameters, usedBy }];
+    return [
+      { kind: kind === 'tool' ? 'Tool' : 'Prompt', name, description, ...parametersOf(target), usedBy },
+    ];
   });
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
+import type { Target } from '../../targets/target.ts';
 
 export interface ShownParameter {
   readonly name: string;
@@ -15,33 +16,21 @@ export interface ShownOperation {
   readonly parameters: readonly ShownParameter[];
 }
 
-/**
- * The operations of a target whose parameters are one flat schema (`targets/operations.ts`): each parameter names its
- * operations in brackets at the end of its description. Undefined where the schema is none of those.
- */
-export function operationsIn(schema: JsonObject): readonly ShownOperation[] | undefined {
-  const properties = isMap(schema.properties) ? schema.properties : {};
-  const { operation } = properties;
-  if (!isMap(operation) || !Array.isArray(operation.enum)) return undefined;
-  const names = operation.enum.map(String);
-  const told = linesOf(String(operation.description ?? ''), names);
-  const others = Object.entries(properties).filter(([name]) => name !== 'operation');
-  return names.map((name) => {
-    const [description = '', needs = ''] = (told.get(name) ?? '').split('; needs ');
-    const needed = needs.split(', ');
-    const parameters = others.flatMap(([parameter, value]): readonly ShownParameter[] => {
-      const [, text = '', users] = /^(.*?) ?\(([\w, ]+)\)$/s.exec(descriptionOf(value)) ?? [];
-      if (users !== undefined && !users.split(', ').includes(name)) return [];
-      const said = users === undefined ? descriptionOf(value) : text;
-      return [
-        { name: parameter, type: typeOf(value), required: needed.includes(parameter), description: said },
-      ];
-    });
-    return { name, description, isDefault: operation.default === name, parameters };
-  });
+/** The operations of a target, each with its own parameters; undefined where it has none. */
+export function operationsOf({
+  operations,
+  byDefault,
+}: Pick<Target, 'operations' | 'byDefault'>): readonly ShownOperation[] | undefined {
+  if (operations === undefined) return undefined;
+  return Object.entries(operations).map(([name, { description, parameters, required }]) => ({
+    name,
+    description,
+    isDefault: byDefault === name,
+    parameters: parametersIn({ properties: parameters, required: [...(required ?? [])] }),
+  }));
 }
 
-/** The parameters of a plain schema. */
+/** The parameters of a schema. */
 export function parametersIn(schema: JsonObject): readonly ShownParameter[] {
   const required = Array.isArray(schema.required) ? schema.required : [];
   return Object.entries(isMap(schema.properties) ? schema.properties : {}).map(([name, value]) => ({
@@ -50,22 +39,6 @@ export function parametersIn(schema: JsonObject): readonly ShownParameter[] {
     required: required.includes(name),
     description: descriptionOf(value),
   }));
-}
-
-/** `set: writes a value; needs key. get: reads one.` by operation. */
-function linesOf(text: string, names: readonly string[]): ReadonlyMap<string, string> {
-  const starts = names
-    .map((name, index) => ({ name, at: text.indexOf(`${index === 0 ? '' : '. '}${name}: `) }))
-    .filter(({ at }) => at !== -1);
-  return new Map(
-    starts.map(({ name, at }, index) => [
-      name,
-      text
-        .slice(at, starts[index + 1]?.at)
-        .replace(/^\. /, '')
-        .slice(name.length + 2),
-    ]),
-  );
 }
 
 const descriptionOf = (value: unknown): string => (isMap(value) ? String(value.description ?? '') : '');

@@ -16,8 +16,9 @@ export type Manner = 'native' | 'tags' | 'tools';
  * also make a call whose arguments are results that are still to come, since these two have references for them. That
  * is the only difference, and it never goes around a thought: what a model has to read first it has to be shown.
  */
-export function speak(conversation: Conversation, manner: Manner): Speech {
-  const task = taskOf(conversation.opening);
+export function speak(seen: Conversation, manner: Manner): Speech {
+  const task = taskOf(seen.opening);
+  const conversation = withNames(seen, task);
   const canChain = manner !== 'native';
   const made = new Set(conversation.made);
   const isThere = (id: string) => conversation.results.has(id);
@@ -37,6 +38,32 @@ export function speak(conversation: Conversation, manner: Manner): Speech {
     return say(next, renderText(task.answer, read, isThere), conversation, read, isThere, manner, !allSeen);
   }
   return say(next, undefined, conversation, read, isThere, manner, false);
+}
+
+/**
+ * A model knows which call is which: those without an id are told apart by their tool and by the arguments that stand in
+ * the task as they are.
+ */
+function withNames(conversation: Conversation, task: Task): Conversation {
+  if (conversation.unnamed.length === 0) return conversation;
+  const made = new Set(conversation.made);
+  const results = new Map(conversation.results);
+  for (const { id, tool, input } of conversation.unnamed) {
+    const call = task.calls.find(
+      (each) =>
+        each.tool === tool &&
+        !made.has(each.id) &&
+        Object.entries(each.arguments).every(
+          ([name, argument]) => typeof argument !== 'string' || input[name] === argument,
+        ),
+    );
+    if (call === undefined) throw new Error(`Nothing in the task "${task.id}" is the call ${id} of ${tool}.`);
+    made.add(call.id);
+    const result = conversation.results.get(id);
+    results.delete(id);
+    if (result !== undefined) results.set(call.id, result);
+  }
+  return { ...conversation, made, results };
 }
 
 export function taskOf(opening: string): Task {
@@ -111,17 +138,6 @@ function say(
     calls.length === 0 ? '' : `Next I need ${[...new Set(calls.map(({ tool }) => tool))].join(' and ')}.`;
   const written = calls.map((call) => ({ call, input: inputOf(call, conversation, read, isThere) }));
   const waits = (call: Call) => (call.after ?? []).filter((id) => !isThere(id));
-  if (manner === 'tags') {
-    const actions = written.map(({ call, input }) => {
-      const kind = call.tool === 'researcher' ? ' type="agent"' : '';
-      const after = waits(call).length === 0 ? '' : ` depends_on="${waits(call).join(' ')}"`;
-      return `<action${kind} name="${call.tool}" id="${call.id}"${after}>${JSON.stringify(input)}</action>\n`;
-    });
-    return {
-      text: `${plan === '' ? '' : `<thought>${plan}</thought>\n`}${actions.join('')}${answer === undefined ? '' : `<response final="true">${answer}</response>`}`,
-      calls: [],
-    };
-  }
   const referenced = new Set(
     calls.flatMap((call) => [
       ...waits(call),
@@ -130,6 +146,18 @@ function say(
       ),
     ]),
   );
+  if (manner === 'tags') {
+    const actions = written.map(({ call, input }) => {
+      const kind = call.tool === 'researcher' ? ' type="agent"' : '';
+      const after = waits(call).length === 0 ? '' : ` depends_on="${waits(call).join(' ')}"`;
+      const id = referenced.has(call.id) || isEarly ? ` id="${call.id}"` : '';
+      return `<action${kind} name="${call.tool}"${id}${after}>${JSON.stringify(input)}</action>\n`;
+    });
+    return {
+      text: `${plan === '' ? '' : `${plan}\n`}${actions.join('')}${answer === undefined ? '' : `<response final="true">${answer}</response>`}`,
+      calls: [],
+    };
+  }
   const native = written.map(({ call, input }) => {
     const run = {
       ...(referenced.has(call.id) || isEarly ? { id: call.id } : {}),

@@ -19,6 +19,13 @@ interface ChatMessage {
   readonly tool_call_id?: string;
 }
 
+/** A call in tags without an id of the model's own. */
+export interface UnnamedCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
 /** What a model can see of its work so far. */
 export interface Conversation {
   /** The first thing that the user said. */
@@ -27,6 +34,8 @@ export interface Conversation {
   readonly made: ReadonlySet<string>;
   /** Results that are there, as text. */
   readonly results: ReadonlyMap<string, string>;
+  /** Calls in tags that were given no id, in order. The runtime calls them a1, a2 and so on. */
+  readonly unnamed: readonly UnnamedCall[];
   /** Whether calls are written as tags, since no tools are offered. */
   readonly inTags: boolean;
   readonly tools: readonly OfferedTool[];
@@ -38,13 +47,23 @@ export const nativeId = (id: string): string => `call_${id}`;
 export function readConversation({ messages, tools = [] }: ChatRequest): Conversation {
   const made = new Set<string>();
   const results = new Map<string, string>();
+  const unnamed: UnnamedCall[] = [];
   let opening: string | undefined;
   for (const message of messages) {
     const text = textOf(message);
     if (message.role === 'user') opening ??= text;
     if (message.role === 'assistant') {
       for (const { id } of message.tool_calls ?? []) made.add(id.replace(/^call_/, ''));
-      for (const [, id = ''] of text.matchAll(/<action [^>]*?id="([^"]+)"/g)) made.add(id);
+      for (const [, attributes = '', body = ''] of text.matchAll(/<action([^>]*)>([\s\S]*?)<\/action>/g)) {
+        const id = attribute(attributes, 'id');
+        if (id !== undefined) made.add(id);
+        else
+          unnamed.push({
+            id: `a${unnamed.length + 1}`,
+            tool: attribute(attributes, 'name') ?? '',
+            input: (parsed(body) ?? {}) as UnnamedCall['input'],
+          });
+      }
     } else if (message.role !== 'system' && message.role !== 'developer') {
       const blocks = [...text.matchAll(/<result id="([^"]+)"([^>]*)>([\s\S]*?)<\/result>/g)];
       const call = message.role === 'tool' ? (message.tool_call_id ?? '').replace(/^call_/, '') : undefined;
@@ -57,10 +76,14 @@ export function readConversation({ messages, tools = [] }: ChatRequest): Convers
     opening: opening ?? '',
     made,
     results,
+    unnamed,
     inTags: tools.length === 0,
     tools: tools.map((tool) => tool.function),
   };
 }
+
+const attribute = (text: string, name: string): string | undefined =>
+  new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1];
 
 function textOf({ content }: ChatMessage): string {
   if (typeof content === 'string') return content;

@@ -225,9 +225,11 @@ test(
   'reads that take longer than the lease cost nobody what he holds, also when a connection is cut',
   PATIENT,
   async () => {
-    const [store, other] = [await home.open(QUICK), await home.open(QUICK)];
+    // Long beside what a busy machine keeps anybody waiting, and short beside the reads.
+    const patient = { timing: { beatMs: 50, leaseMs: 1_500 } };
+    const [store, other] = [await home.open(patient), await home.open(patient)];
     await store.create('s', RUN);
-    const reads = Array.from({ length: 6 }, () => store.shared.database.execute('SELECT pg_sleep(1.2)', []));
+    const reads = Array.from({ length: 6 }, () => store.shared.database.execute('SELECT pg_sleep(2.8)', []));
     let looks = 0;
     const isHeld = async () => {
       looks += 1;

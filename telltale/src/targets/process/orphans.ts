@@ -23,7 +23,8 @@ const KILLED_MS = 5_000;
 
 /**
  * Reads lines `+ GROUP` and `- GROUP` until its input is closed, which is the end of the runtime. Then it ends what is
- * left: SIGTERM, and after five seconds SIGKILL.
+ * left: SIGTERM, and after five seconds SIGKILL. The five seconds are those of one `sleep`: on a busy machine, fifty
+ * short ones take longer.
  */
 const WATCHER = `
 trap '' HUP INT TERM
@@ -36,13 +37,13 @@ while read -r change group; do
 done
 [ -n "$groups" ] || exit 0
 for each in $groups; do kill -s TERM -- "-$each"; done
-tries=0
-while [ $tries -lt 50 ]; do
+sleep 5 &
+grace=$!
+while kill -s 0 "$grace"; do
   alive=
   for each in $groups; do kill -s 0 -- "-$each" && alive=1; done
-  [ -n "$alive" ] || exit 0
+  [ -n "$alive" ] || { kill -s KILL "$grace"; exit 0; }
   sleep 0.1
-  tries=$((tries + 1))
 done
 for each in $groups; do kill -s KILL -- "-$each"; done
 `;

@@ -58,7 +58,7 @@ export const WORKER = agent(
 <thought>I look before I leap.</thought>
 ${call('look', 'echo', { at: 'the shore' })}
 <metadata>{"status":"CODING"}</metadata>
-<response>Leapt.</response>`,
+<response>Leapt from $look.at.</response>`,
     ],
   },
   'description: Leaps once it has looked.\n',

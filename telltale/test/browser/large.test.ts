@@ -16,6 +16,7 @@ const MANY = agent(
     turns: [
       `${Array.from({ length: ACTIONS }, (_, at) => call(`a${at}`, 'echo', { at })).join('\n')}
 <response>All of them.</response>`,
+      '<response final="true"/>',
     ],
   },
   'limits: { turns: 5 }\n',

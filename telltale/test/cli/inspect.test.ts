@@ -113,6 +113,13 @@ context_feeds:
     );
     expect(out).toMatch(/\n +list: .*\n +prefix\?: string – Only keys with this prefix\.\n/);
     expect(out).toMatch(/\n +health: checks whether it works\n(?! +key)/);
+    const [{ operations }] = JSON.parse((await inspect(['relic', 'notes', '--json'])).out);
+    expect(operations[0]).toEqual({
+      name: 'get',
+      description: expect.stringMatching(/\w/),
+      isDefault: true,
+      parameters: [{ name: 'key', type: 'string', required: true, description: '' }],
+    });
   });
 
   it('knows what is built in, wherever it is called', async () => {

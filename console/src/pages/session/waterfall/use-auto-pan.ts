@@ -28,7 +28,8 @@ export function useAutoPan(options: AutoPanOptions): void {
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    let top = Number.NaN;
+    // Nobody has scrolled yet: it opens at its beginning, also where its last row is in view already.
+    let top = element.scrollTop;
     const onScroll = () => {
       if (element.scrollTop === top) return;
       top = element.scrollTop;
@@ -41,7 +42,6 @@ export function useAutoPan(options: AutoPanOptions): void {
       const away = (x - element.scrollLeft) / view;
       if (away < NEAREST || away > FARTHEST) element.scrollLeft = x - view * PLACE;
     };
-    onScroll();
     element.addEventListener('scroll', onScroll, { passive: true });
     return () => element.removeEventListener('scroll', onScroll);
   }, [scroller]);

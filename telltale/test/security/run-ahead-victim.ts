@@ -15,6 +15,7 @@ let calls = 0;
 const busy = defineTool({
   name: 'busy',
   idempotent: true,
+  parameters: z.object({ index: z.number().optional() }),
   run() {
     writeSync(effects, 'x');
     if (++calls === Number(killAt)) process.kill(process.pid, 'SIGKILL');
@@ -43,7 +44,9 @@ const runtime = await createRuntime({ store: 'sqlite:store.db', cwd: folder });
 if (kind === 'session') {
   const turn = items
     .map(
-      (index) => `<action id="a${index}" type="tool" mode="async">{"name":"busy","parameters":{}}</action>`,
+      // Each is another call: a model that makes the same one again and again is cut off.
+      (index) =>
+        `<action id="a${index}" type="tool" mode="async">{"name":"busy","parameters":{"index":${index}}}</action>`,
     )
     .join('\n');
   const model = scripted([turn, '<response>Done.</response>']);

@@ -152,7 +152,7 @@ describe('a session that another process works on', () => {
     const near = await server();
     const far = await server();
     const { model, session } = await speaking(worker);
-    const long = 'All of this is long. '.repeat(2_000);
+    const long = Array.from({ length: 2_000 }, (_, n) => `Sentence ${n} is long. `).join('');
     await model.say(`<response final="true">${long}`);
     const first = await near.follow(session.id);
     await first.until((seen) => types(seen).includes('live.snapshot'));

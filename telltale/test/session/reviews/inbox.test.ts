@@ -47,8 +47,10 @@ async function waiting() {
   const { agent, model } = stage;
   await runtime.start(agent, { input: 'Go.', model, id: 'ses_1' }).result;
   await runtime.workflows.start(stage.workflow('ask'), { id: 'run_1' }).result;
-  const [permission, approval] = await runtime.reviews();
-  return { ...stage, runtime, permission: permission?.review ?? '', approval: approval?.review ?? '' };
+  // By kind: asked in the same millisecond, they are listed in no order of their own.
+  const reviews = await runtime.reviews();
+  const idOf = (wanted: string) => reviews.find(({ kind }) => kind === wanted)?.review ?? '';
+  return { ...stage, runtime, permission: idOf('permission'), approval: idOf('approval') };
 }
 
 describe('the inbox', () => {

@@ -170,9 +170,11 @@ const again = (move: Move, turn: number): Move => ({
   style: { ids: Object.fromEntries(move.acts.map(({ key }) => [key, `${key}_${turn}`])) },
 });
 
-const VERBOSE = 'I think about this at length, and write down every single thought that I have on it. ';
-/** Characters: more than the window of the simulated providers. */
-const VERBOSE_CHARS = 140_000;
+/** More characters than the window of the simulated providers has. Each sentence differs: what only repeats is cut off. */
+const VERBOSE = Array.from(
+  { length: 1_600 },
+  (_, n) => `Thought ${n}: I think about this at length, and I write all of it down, whatever it is.`,
+).join(' ');
 
 const answers = (how: NonNullable<Style['answer']>): Mistake['make'] =>
   with_(
@@ -344,7 +346,7 @@ export const MISTAKES: readonly Mistake[] = [
     row: 'window',
     make: (move) =>
       move.final === undefined && move.complete === undefined
-        ? always(styled(move, { before: `${VERBOSE.repeat(VERBOSE_CHARS / VERBOSE.length)}\n` }), 0)
+        ? always(styled(move, { before: `${VERBOSE}\n` }), 0)
         : undefined,
   },
   {

@@ -92,7 +92,7 @@ const VERDICT =
 /** What a prompt says that context_updates must have, made up from the schemas. */
 function required(prompt: string): JsonObject {
   const text =
-    /"context_updates" must have: (.*?)\.(?: "context_updates" may have|$)/s.exec(prompt)?.[1] ?? '';
+    /"context_updates" must have: (.*?)\.(?: "context_updates" may have|$)/ms.exec(prompt)?.[1] ?? '';
   const keys = [...text.matchAll(/"(\w+)" \((\{.*?\})\)(?:, |$)/gs)];
   return Object.fromEntries(keys.map(([, key, schema]) => [key ?? '', madeUp(JSON.parse(schema ?? '{}'))]));
 }

@@ -1,6 +1,6 @@
 // What every npm script of the repository (`npm start`, `npm test` …) runs first: plain JavaScript that Node 18 can
 // run. It installs and builds where needed, then starts the program on the Node 24 that the repository brings along.
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findNewerNode, isAtLeast, MINIMUM_NODE } from '../telltale/bin/node-version.js';
 import { passThrough } from '../telltale/bin/pass-through.js';
@@ -101,6 +101,14 @@ function flagsFor(node) {
   return isTold ? [] : ['--experimental-strip-types', '--disable-warning=ExperimentalWarning'];
 }
 
+/**
+ * How `npm start -- ARGS` was typed, for the hints of the command line. npm finds this clone from a folder in it only.
+ * @param {string} [folder] The one it was typed in.
+ */
+function typed(folder = root) {
+  return relative(root, folder).startsWith('..') ? `npm --prefix ${root} start --` : 'npm start --';
+}
+
 async function launch() {
   const chosen = COMMANDS.get(command);
   if (chosen === undefined) {
@@ -117,6 +125,7 @@ async function launch() {
     const cwd = command === 'start' && args.length > 0 ? process.env.INIT_CWD : undefined;
     return await passThrough(node, [...flagsFor(node), join(root, script), ...rest], {
       cwd: cwd ?? process.cwd(),
+      env: command === 'start' ? { ...process.env, TELLTALE_PROGRAM: typed(cwd) } : process.env,
     });
   } catch (error) {
     progress.end();

@@ -2,8 +2,9 @@ import { writeSync } from 'node:fs';
 import process from 'node:process';
 import { endChildren } from './end-children.ts';
 import { EXIT } from './exit-code.ts';
+import type { Io } from './io.ts';
 import { isOwnStop } from './is-own-stop.ts';
-import { namingStore } from './session/naming-store.ts';
+import { asTyped } from './session/naming-store.ts';
 import { strayError } from './stray-error.ts';
 
 /** Watches over the process while a command is at work. */
@@ -29,7 +30,7 @@ const STDERR = 2;
  * Ctrl-C ends the process at once, with all programs that it has started, and says how to go on, with `storeFlag`. Call it
  * once.
  */
-export function guardProcess(storeFlag = ''): ProcessGuard {
+export function guardProcess(typed: Pick<Io, 'program'>, storeFlag = ''): ProcessGuard {
   const interrupt = new AbortController();
   let isOver = false;
   const leave = (code: number) => {
@@ -40,7 +41,7 @@ export function guardProcess(storeFlag = ''): ProcessGuard {
   const stop = () => {
     if (!interrupt.signal.aborted) interrupt.abort();
     else {
-      tell(namingStore(ENDED_AT_ONCE, storeFlag));
+      tell(asTyped(ENDED_AT_ONCE, typed, storeFlag));
       leave(EXIT.interrupted);
     }
   };

@@ -43,6 +43,8 @@ export interface Io {
   readonly stderr: Output;
   readonly stdin: Input;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** How whoever typed the command starts this program: `telltale`, `npx telltale`, `npm start --`. */
+  readonly program: string;
   /** Absolute path of the folder the command was started in. */
   readonly cwd: string;
   /**

@@ -8,7 +8,7 @@ import { commandsFor, FIRST_COMMANDS, GROUP_OF } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
 import { type RuntimePort, sessionRuntimes } from './runtime-port.ts';
-import { namingStore, storeFlagIn } from './session/naming-store.ts';
+import { asTyped, storeFlagIn } from './session/naming-store.ts';
 import { isUsage, underlineArgument, usage, usageOf } from './usage.ts';
 import { packageVersion } from './version.ts';
 import { jsonText } from './view/json-line.ts';
@@ -97,7 +97,7 @@ async function runCommand(
     if (thrown.code === 'commander.help' && thrown.exitCode !== 0) throw noSuchCommand(program, argv);
     if (thrown.exitCode !== 0) throw usageOf(thrown, helpCommand(program, argv));
   }
-  await io.stdout.write(printed.join(''));
+  await io.stdout.write(asTyped(printed.join(''), io));
   return exitCode;
 }
 
@@ -113,7 +113,7 @@ function createProgram(io: Io, print: (text: string) => void, isAll: boolean): C
     return first.length === 0 ? known : first;
   };
   return (
-    new Command('telltale')
+    new Command(io.program)
       .description("Telltale runs your agent's tool calls while the model is still talking.")
       .version(packageVersion(), '-V, --version', 'print the version')
       // Behind the name of a command, --version is that command's own: `artifact show NAME --version 1`.
@@ -164,7 +164,7 @@ function helpCommand(program: Command, argv: readonly string[]): string {
 /** With --json one JSON value on stdout, so that a script reads one place; else three lines on stderr. */
 async function report(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
   if (!asksForJson(argv)) return reportText(error, argv, io);
-  const hint = hintOf(error, argv);
+  const hint = hintOf(error, argv, io);
   const json = { ...error.toJSON(), ...(hint === undefined ? {} : { hint }) };
   try {
     await io.stdout.write(jsonText({ ok: false, error: json }, 2));
@@ -178,9 +178,9 @@ async function report(error: RuntimeError, argv: readonly string[], io: Io): Pro
 /** What, where, what to do; no argument in it can steer the terminal. */
 async function reportText(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
   await reportStack(error, io);
-  const hint = hintOf(error, argv);
+  const hint = hintOf(error, argv, io);
   const { bold, cyan, dim, red } = paletteFor(io.stderr);
-  const [line = '', caret] = underlineArgument(argv, error.message);
+  const [line = '', caret] = underlineArgument(argv, error.message, io.program);
   const lines = [`${red(bold('error'))}: ${bold(printable(error.message))}`, `  ${dim(printable(line))}`];
   if (caret !== undefined) lines.push(`  ${red(caret)}`);
   if (hint !== undefined) lines.push(`  ${cyan('→')} ${printable(hint)}`);
@@ -191,10 +191,10 @@ async function reportStack({ stack, message }: RuntimeError, { env, stderr }: Io
   if (env.TELLTALE_DEBUG) await stderr.write(`${stack ?? message}\n`);
 }
 
-function hintOf({ hint, code }: RuntimeError, argv: readonly string[]): string | undefined {
+function hintOf({ hint, code }: RuntimeError, argv: readonly string[], io: Io): string | undefined {
   if (hint !== undefined) {
     const told = code === 'store_unreachable' ? `${hint} Then run the command again.` : hint;
-    return namingStore(told, storeFlagIn(argv));
+    return asTyped(told, io, storeFlagIn(argv));
   }
   return code === 'internal' ? 'Set TELLTALE_DEBUG=1 for the stack trace.' : undefined;
 }

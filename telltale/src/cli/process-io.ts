@@ -6,13 +6,17 @@ import { wantsColour } from './colour.ts';
 import type { ProcessGuard } from './guard-process.ts';
 import type { Input, Io, Output } from './io.ts';
 
-/** The Io of this process, started in `cwd`; the guard's signal is aborted to have the command put down its work. */
-export function processIo(cwd: string, { signal, takeInterrupts }: Omit<ProcessGuard, 'finished'>): Io {
+/** The Io of this process. The guard's signal is aborted when the command has to stop. */
+export function processIo(
+  { cwd, program }: Pick<Io, 'cwd' | 'program'>,
+  { signal, takeInterrupts }: Omit<ProcessGuard, 'finished'>,
+): Io {
   return {
     stdout: streamOutput(process.stdout, process.env),
     stderr: streamOutput(process.stderr, process.env, { mayFail: true }),
     stdin: standardInput(signal),
     env: process.env,
+    program,
     cwd,
     signal,
     takeInterrupts,

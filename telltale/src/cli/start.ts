@@ -4,11 +4,15 @@ import { EXIT } from './exit-code.ts';
 import { guardProcess } from './guard-process.ts';
 import { main } from './main.ts';
 import { processIo } from './process-io.ts';
+import { PROGRAM_VARIABLE, programTyped } from './program-typed.ts';
 import { storeFlagIn } from './session/naming-store.ts';
 
 /** Runs the command line of this process and resolves to its exit code: all that the package's bin does. */
 export async function start(argv: readonly string[]): Promise<number> {
-  const guard = guardProcess(storeFlagIn(argv));
+  const program = programTyped(process.env, process.argv[1]);
+  // For this process only: what an agent starts was not typed by anybody.
+  delete process.env[PROGRAM_VARIABLE];
+  const guard = guardProcess({ program }, storeFlagIn(argv));
   // stdout is what the command prints: what a tool's module logs must not come between its lines.
   globalThis.console = new Console(process.stderr, process.stderr);
   try {
@@ -17,7 +21,7 @@ export async function start(argv: readonly string[]): Promise<number> {
       process.stderr.write(NO_FOLDER);
       return EXIT.failed;
     }
-    return await main(argv, processIo(cwd, guard));
+    return await main(argv, processIo({ cwd, program }, guard));
   } finally {
     guard.finished();
   }

@@ -45,8 +45,12 @@ const withoutPassword = (argument: string): string =>
   );
 
 /** The command line as typed, but for passwords, and a caret under the first argument that the message quotes. */
-export function underlineArgument(argv: readonly string[], message: string): readonly string[] {
-  const words = ['telltale', ...argv.map((argument) => shellWord(withoutPassword(argument)))];
+export function underlineArgument(
+  argv: readonly string[],
+  message: string,
+  program: string,
+): readonly string[] {
+  const words = [program, ...argv.map((argument) => shellWord(withoutPassword(argument)))];
   const at = argv.findIndex((argument) => message.includes(`'${argument}'`));
   const line = words.join(' ');
   if (at === -1) return [line];

@@ -214,7 +214,7 @@ describe('Ctrl-C in a chat', () => {
 
 it('a chat that was killed goes on where its log ends', { timeout: 30_000 }, async () => {
   const cwd = project([says('One.'), '<thought>I begin</thought><response>Slow'], PACE);
-  const first = spawned(['chat', 'agent.yml'], cwd, 'pipe');
+  const first = spawned(['chat', 'agent.yml'], cwd, { stdin: 'pipe' });
   first.child.stdin?.write('a\n');
   await first.says('session.waiting');
   first.child.kill('SIGKILL');

@@ -11,7 +11,7 @@ const WIDE = 1000;
 /** What stands on a terminal of 80 columns once the demo is over, at a pace that no model has. */
 export async function demoScreen(): Promise<{ readonly code: number; readonly lines: readonly string[] }> {
   const env = { PATH: process.env.PATH };
-  const recorded = recordedIo({ terminal: true, columns: COLUMNS, rows: ROWS, env });
+  const recorded = recordedIo({ terminal: true, columns: COLUMNS, rows: ROWS, env, program: 'npm start --' });
   const io: Io = { ...recorded, clock: createSystemClock() };
   const code = await main(['demo', '--rate', '100000'], io);
   // Wide enough for the path of any temporary folder: the view itself keeps to its columns.

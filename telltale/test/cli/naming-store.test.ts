@@ -4,15 +4,16 @@ import { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { commandsFor } from '../../src/cli/command-list.ts';
 import { main } from '../../src/cli/main.ts';
+import { programTyped } from '../../src/cli/program-typed.ts';
 import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
-import { namingStore, storeFlagIn } from '../../src/cli/session/naming-store.ts';
+import { asTyped, namingStore, storeFlagIn } from '../../src/cli/session/naming-store.ts';
 import { storeFlag } from '../../src/cli/session/store-location.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { testDatabase } from '../servers/shared-postgres.ts';
 import { agentFolder } from '../session/run-agent.ts';
 import { recordedIo } from './recorded-io.ts';
-import { telltale } from './spawned.ts';
+import { spawned, telltale } from './spawned.ts';
 
 const FLAG = ' --store b.db';
 
@@ -28,10 +29,15 @@ it('a hint names the store in every command that takes one, and in no other', as
   const wrong: string[] = [];
   let taking = 0;
   const look = (command: Command, words: string) => {
+    if (command.name().startsWith('__')) return;
     const takes = command.options.some(({ long }) => long === '--store');
     if (takes) taking++;
     const named = namingStore(`See: ${words}`, FLAG) === `See: ${words}${FLAG}`;
     if (named !== takes) wrong.push(words);
+    // Shells complete the commands of one program only: `telltale`.
+    const typed = words.replace('telltale', command.name() === 'completion' ? 'telltale' : 'npx telltale');
+    if (asTyped(`See: ${words}`, { program: 'npx telltale' }) !== `See: ${typed}`)
+      wrong.push(`typed ${words}`);
     for (const below of command.commands) look(below, `${words} ${below.name()}`);
   };
   for (const command of program.commands) look(command, `telltale ${command.name()}`);
@@ -75,6 +81,56 @@ it.each([
   expect(namingStore(namingStore(hint, FLAG), FLAG)).toBe(expected);
   expect(namingStore(hint, '')).toBe(hint);
 });
+
+const npm = 'npm/11.6.0 node/v24.11.0 linux x64 workspaces/false';
+it.each([
+  ['telltale', {}, '/usr/local/bin/telltale'],
+  // A global one on Windows, and one that the user has put on the PATH.
+  ['telltale', {}, 'C:\\Users\\ann\\npm\\node_modules\\telltale\\bin\\telltale.js'],
+  ['telltale', { npm_config_user_agent: npm }, '/usr/local/bin/telltale'],
+  ['telltale', {}, undefined],
+  ['npx telltale', { npm_config_user_agent: npm }, '/bot/node_modules/.bin/telltale'],
+  ['npx telltale', { NODE_RUN_SCRIPT_NAME: 'chat' }, '/bot/node_modules/.bin/telltale'],
+  ['pnpm exec telltale', { npm_config_user_agent: 'pnpm/10.1.0' }, '/bot/node_modules/.bin/telltale'],
+  ['npm start --', { TELLTALE_PROGRAM: 'npm start --', npm_config_user_agent: npm }, '/clone/telltale.js'],
+  ['telltale', { TELLTALE_PROGRAM: '\u001b[31m' }, '/clone/telltale.js'],
+])('%s is what was typed, by %j', (program, env, script) => {
+  expect(programTyped(env, script)).toBe(program);
+});
+
+it('what people are told to type begins as what they have typed', () => {
+  const clone = { program: 'npm start --' };
+  expect(asTyped('See: telltale logs ses_1. Or: telltale resume ses_1 --store c.db', clone, FLAG)).toBe(
+    'See: npm start -- logs ses_1 --store b.db. Or: npm start -- resume ses_1 --store c.db',
+  );
+  // What npm says first would stand in the pipe, too.
+  expect(asTyped('  $ telltale logs last --json | jq .type\n  $ telltale --help', clone)).toBe(
+    '  $ npm -s start -- logs last --json | jq .type\n  $ npm start -- --help',
+  );
+  for (const text of ['npx telltale logs last', 'this telltale knows 3', 'in /home/me/telltale dev'])
+    expect(asTyped(text, clone)).toBe(text);
+});
+
+it('a command is named as it was typed in an error, in help and in the last line of a run, and an agent does not see how', async () => {
+  const cwd = agentFolder('', {
+    'agent.yml': 'kind: Agent\nname: above\nmodel: scripted:turns.yml\nimport: { tools: [./look.yml] }\n',
+    'turns.yml': `turns: [ '<action id="a">{"name":"look"}</action>' ]\n`,
+    'look.yml': 'kind: Tool\nname: look\nimplementation: { module: ./look.mjs }\n',
+    'look.mjs': "export const run = () => `typed: ${process.env.TELLTALE_PROGRAM ?? 'nobody'}`;\n",
+  });
+  const child = spawned(['run', 'agent.yml', 'Go', '--store', 'b.db'], cwd, {
+    env: { TELLTALE_PROGRAM: 'npm start --' },
+  });
+  const { code, out, err } = await child.ended;
+  expect({ code, out }).toEqual({ code: 1, out: expect.stringContaining('typed: nobody') });
+  expect(err).toMatch(/See: npm start -- logs ses_\w+ --store b\.db\n/);
+  const io = recordedIo({ program: 'npm start --' });
+  expect(await main(['resmue', 'last'], io)).toBe(2);
+  expect(io.err()).toContain('\n  npm start -- resmue last\n               ^^^^^^\n');
+  expect(await main(['resume', '--help'], io)).toBe(0);
+  expect(io.out()).toContain('Usage: npm start -- resume [options] <session>\n');
+  expect(io.out()).toContain('  $ npm start -- resume last\n');
+}, 30_000);
 
 it.each([
   [['show', 'last'], ''],

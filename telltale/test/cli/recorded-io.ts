@@ -10,6 +10,8 @@ export interface RecordedIo extends Io {
 
 export interface RecordedIoOptions {
   readonly env?: Io['env'];
+  /** How the command was typed: `telltale`. */
+  readonly program?: string;
   readonly cwd?: string;
   readonly stdin?: string | Uint8Array;
   readonly terminal?: boolean;
@@ -57,6 +59,7 @@ export function recordedIo(options: RecordedIoOptions = {}): RecordedIo {
       },
     },
     env: options.env ?? {},
+    program: options.program ?? 'telltale',
     cwd: options.cwd ?? '/',
     signal: controller.signal,
     takeInterrupts(take) {

@@ -226,7 +226,11 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
       what: 'Do it?\n\n1. deploy {"to":"prod"}',
       plan,
     };
-    const lines = reviewLines({ ...SHOWN, ...asked } as ReviewDetails, { now: 0, flag: '' }).join('\n');
+    const lines = reviewLines({ ...SHOWN, ...asked } as ReviewDetails, {
+      now: 0,
+      flag: '',
+      program: 'telltale',
+    }).join('\n');
     expect(lines.split('deploy {"to":"prod"}')).toHaveLength(2); // once, in the question
     const permission = await shown('rev_e5');
     expect(permission).toContain('because     approval: always\n');

@@ -422,6 +422,6 @@ describe('what has to be resumed', () => {
     ['run_1', 'telltale workflow resume run_1'],
     ['run_1~ann', 'telltale workflow resume run_1'],
   ] as const)('%s: %s', async (id, command) => {
-    expect(await streamToResume(store, streams[id])).toBe(command);
+    expect(await streamToResume(store, streams[id], recordedIo())).toBe(command);
   });
 });

@@ -24,10 +24,17 @@ export interface Spawned {
 }
 
 /** The command line as a process of its own; ended with the test if it is still there. */
-export function spawned(argv: readonly string[], cwd: string, stdin: 'ignore' | 'pipe' = 'ignore'): Spawned {
+export function spawned(
+  argv: readonly string[],
+  cwd: string,
+  {
+    env = {},
+    stdin = 'ignore',
+  }: { readonly env?: NodeJS.ProcessEnv; readonly stdin?: 'ignore' | 'pipe' } = {},
+): Spawned {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...argv], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+    env: { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
   });
   let out = '';

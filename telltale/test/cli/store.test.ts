@@ -257,7 +257,7 @@ it('export and import are each other’s inverse, over files and pipes', async (
     out: expect.stringContaining('Would import 2 sessions and runs, 1 table row, 1 list entry'),
   });
   expect(existsSync(join(cwd, 'new.db'))).toBe(false);
-  const read = spawned(['store', 'import', '-', '--store', 'new.db'], cwd, 'pipe');
+  const read = spawned(['store', 'import', '-', '--store', 'new.db'], cwd, { stdin: 'pipe' });
   read.child.stdin?.end(piped.out);
   expect(await read.ended).toMatchObject({
     code: 0,

@@ -7,9 +7,10 @@ import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openLabStore } from './open-lab-store.ts';
 
-const guard = guardProcess();
+const program = 'telltale';
+const guard = guardProcess({ program });
 const cwd = process.cwd();
-process.exitCode = await main(process.argv.slice(2), processIo(cwd, guard), undefined, {
+process.exitCode = await main(process.argv.slice(2), processIo({ cwd, program }, guard), undefined, {
   ...sessionRuntimes,
   openStore: (location) => openLabStore(location, { clock: createSystemClock(), cwd }),
   async createRuntime(options) {

@@ -18,6 +18,12 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+test('npm start in a clone is named in what the command line prints', async () => {
+  const launcher = join(root, 'scripts', 'launch.js');
+  const { code, output } = await run(process.execPath, [launcher, 'start', 'resmue'], root);
+  expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining('\n  npm start -- resmue\n') });
+});
+
 describe('the tarball', () => {
   const ALLOWED =
     /^(bin\/[\w-]+\.js|bundle\/.+\.js|dist\/.+\.(js|d\.ts)|transcripts\/(?:coding|tour)\/(?:[\w-]+\/)*[\w.-]+\.(?:yml|m?js|json|csv|md)|web\/(?:index\.html|favicon\.svg|assets\/[\w.-]+\.(?:js|css))|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;

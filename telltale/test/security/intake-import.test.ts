@@ -123,7 +123,7 @@ it('a refused import names all the rows, with what is unprintable in them escape
 it('the data of relics is imported without trust, from a pipe too', async () => {
   const lines = [row('relic:notes', 'k', 1), { entry: { list: 'relic:log', n: 1, at: 1, value: 'x' } }];
   const cwd = temporaryProject();
-  const piped = spawned(['store', 'import', '-'], cwd, 'pipe');
+  const piped = spawned(['store', 'import', '-'], cwd, { stdin: 'pipe' });
   piped.child.stdin?.end(fileOf(lines));
   expect(await piped.ended).toMatchObject({
     code: 0,

@@ -7,6 +7,7 @@ import type { ArtifactDraft } from '../../targets/artifacts/artifacts.ts';
 import type { UnusedEdit } from '../../targets/artifacts/find-unused-edit.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { harmlessLine } from '../view/harmless.ts';
 
@@ -45,7 +46,7 @@ export async function tellUnusedEdits(
       const key = JSON.stringify([draft, unused.inForce.version]);
       if (told.has(key)) continue;
       told.add(key);
-      const line = editLine(fileOf(loaded, io.cwd), draft, unused, storeFlag(options.store));
+      const line = asTyped(editLine(fileOf(loaded, io.cwd), draft, unused), io, storeFlag(options.store));
       await io.stderr.write(`${paletteFor(io.stderr).yellow('!')} ${line}\n`);
     }
   }
@@ -66,17 +67,12 @@ function fileOf({ manifest, file }: LoadedManifest, cwd: string): string {
   return near.startsWith('..') ? path : near;
 }
 
-function editLine(
-  file: string,
-  { name }: ArtifactDraft,
-  { inForce, ofManifest }: UnusedEdit,
-  flag: string,
-): string {
+function editLine(file: string, { name }: ArtifactDraft, { inForce, ofManifest }: UnusedEdit): string {
   const { version, author } = inForce;
   const what = `${file} was edited, but version ${version} of the artifact "${name}", by ${author}, is in force.`;
   const then =
     ofManifest === undefined
       ? 'No version of it came from a file: give yours another name.'
-      : `To go by the file: telltale artifact rollback ${name} ${ofManifest}${flag}, then start again.`;
+      : `To go by the file: telltale artifact rollback ${name} ${ofManifest}, then start again.`;
   return `${harmlessLine(what)} ${then}`;
 }

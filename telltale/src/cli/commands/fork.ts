@@ -43,7 +43,7 @@ async function fork(
   options: Options,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { stdout } = context.io;
+  const { stdout, program } = context.io;
   const seq = wholeNumber('SEQ', text);
   return withStoredSessions(context, options, async (runtime) => {
     const { stream, head } = await findSession(runtime.store, asked);
@@ -52,7 +52,7 @@ async function fork(
     await stdout.write(
       options.json === true
         ? jsonText({ session, from: stream, seq }, 2)
-        : `${session}\nIt begins as ${stream} did, up to event ${seq}.\nResume with: telltale resume ${session}${storeFlag(options.store)}\n`,
+        : `${session}\nIt begins as ${stream} did, up to event ${seq}.\nResume with: ${program} resume ${session}${storeFlag(options.store)}\n`,
     );
     return EXIT.ok;
   });

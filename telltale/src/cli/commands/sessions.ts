@@ -2,7 +2,7 @@ import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { readStatuses } from '../session/read-statuses.ts';
 import { type ListedSession, sessionTrees } from '../session/session-trees.ts';
 import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
@@ -111,8 +111,9 @@ async function print(
 ): Promise<void> {
   if (found.length === 0)
     return io.stdout.write(
-      namingStore(
+      asTyped(
         `No sessions in ${shownLocation(storeLocation(store, io))}. Start one with: telltale run MANIFEST "what to do"\n`,
+        io,
         storeFlag(store),
       ),
     );

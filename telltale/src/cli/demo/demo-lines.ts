@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path';
 import type { Palette } from '../../manifest/palette.ts';
+import type { Io } from '../io.ts';
 import type { Followed } from '../run/follow-session.ts';
 import { wrap } from '../view/columns.ts';
 import { countText, spanText } from '../view/figures.ts';
 import type { ChangedFile } from './changed-files.ts';
 import type { Workspace } from './make-workspace.ts';
-import { TEMPLATE } from './template.ts';
 
 export interface DemoLines {
   readonly columns: number;
@@ -63,36 +63,32 @@ export function closingLines(
   ];
 }
 
-/** What to type next, as it has to be typed: in a clone, or where the package is installed. */
-export function nextLines({ folder, store }: Workspace, template: string = TEMPLATE): readonly string[] {
-  const command = commandFor(template);
+/** What to type next. */
+export function nextLines({ folder, store }: Workspace, { program }: Pick<Io, 'program'>): readonly string[] {
   const again = shellWord(join(dirname(folder), 'again'));
   return [
     '',
     'Next:',
     `  export TELLTALE_STORE=${shellWord(store)}`,
-    `  ${command} logs last      # every event of this run, and when it came`,
-    `  ${command} show last      # what the session is: a fold of that log`,
-    `  ${command} workflow       # the runs of workflows that it set off`,
-    `  ${command} replay last    # the run again, event by event`,
-    `  ${command} --help         # everything else`,
+    `  ${program} logs last      # every event of this run, and when it came`,
+    `  ${program} show last      # what the session is: a fold of that log`,
+    `  ${program} workflow       # the runs of workflows that it set off`,
+    `  ${program} replay last    # the run again, event by event`,
+    `  ${program} --help         # everything else`,
     '',
     'It can be stopped at any instant, kill -9 included, and goes on from there:',
-    `  ${command} demo --dir ${again}`,
-    `  ${command} resume last --store ${again}/demo.db`,
+    `  ${program} demo --dir ${again}`,
+    `  ${program} resume last --store ${again}/demo.db`,
     '',
     `This one's workspace stays until you remove it: rm -r ${shellWord(folder)}`,
   ];
 }
 
 /** How to go on with a demo that was stopped. */
-export const resumeLines = ({ store }: Workspace, template: string = TEMPLATE): readonly string[] => [
+export const resumeLines = ({ store }: Workspace, { program }: Pick<Io, 'program'>): readonly string[] => [
   'Stopped. All that happened is on the log; to go on from there:',
-  `  ${commandFor(template)} resume last --store ${shellWord(store)}`,
+  `  ${program} resume last --store ${shellWord(store)}`,
 ];
-
-const commandFor = (template: string): string =>
-  /[\\/]node_modules[\\/]/.test(template) ? 'npx telltale' : 'npm start --';
 
 const shellWord = (path: string): string =>
   /^[\w./:@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;

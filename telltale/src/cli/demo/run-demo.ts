@@ -45,7 +45,8 @@ export async function runDemo(
   let unshown: Unshown | undefined;
   try {
     return await workAndShow(options, context, ({ id, result }, flag) => {
-      const commands = { show: `telltale show ${id}${flag}`, resume: `telltale resume ${id}${flag}` };
+      const { program } = context.io;
+      const commands = { show: `${program} show ${id}${flag}`, resume: `${program} resume ${id}${flag}` };
       unshown = { kind: 'session', result, commands };
     });
   } catch (thrown) {
@@ -100,14 +101,14 @@ async function workAndShow(
 
   const { result } = followed;
   if (result.status === 'interrupted' && !isLost(result) && isShown && !followed.unread) {
-    await io.stderr.write(`${resumeLines(workspace).join('\n')}\n`);
+    await io.stderr.write(`${resumeLines(workspace, io).join('\n')}\n`);
     return EXIT.interrupted;
   }
   const code = await conclude(followed, io, { mode, storeFlag: flag });
   if (result.status === 'completed')
     await print([
       ...closingLines(followed, await changedFiles(files, workspace.folder), byWorkflow, isPaced, look),
-      ...nextLines(workspace),
+      ...nextLines(workspace, io),
     ]);
   return code;
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { filesMissing } from './demo-errors.ts';
 
 /** Where the package keeps the agent of the demo, its script, its tools and the project that it works on. */
-export const TEMPLATE = fileURLToPath(new URL('../../../transcripts/coding', import.meta.url));
+const TEMPLATE = fileURLToPath(new URL('../../../transcripts/coding', import.meta.url));
 
 export interface TemplateFile {
   /** Relative to the template, with forward slashes. */

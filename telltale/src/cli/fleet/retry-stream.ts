@@ -1,6 +1,6 @@
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { jsonText } from '../view/json-line.ts';
 import type { FleetOptions } from './show-fleet.ts';
@@ -12,12 +12,12 @@ export async function retryStream(
   options: FleetOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { stdout } = context.io;
+  const { io } = context;
   await withFleet(context, options, (fleet) => fleet.retry(stream));
-  await stdout.write(
+  await io.stdout.write(
     options.json === true
       ? jsonText({ stream, offered: true })
-      : `${stream} is offered to the workers again. ${namingStore('See what becomes of it: telltale fleet', storeFlag(options.store))}\n`,
+      : `${stream} is offered to the workers again. ${asTyped('See what becomes of it: telltale fleet', io, storeFlag(options.store))}\n`,
   );
   return EXIT.ok;
 }

@@ -4,7 +4,7 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { agoText, spanText, timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
@@ -57,7 +57,7 @@ const passed = ({ clock, signal }: Io): Promise<boolean> =>
 
 function shown(status: FleetStatus, { json, watch, store }: FleetOptions, io: Io): string {
   if (json === true) return jsonText(fleetJson(status), watch === true ? undefined : 2);
-  return namingStore(fleetText(status, io), storeFlag(store));
+  return asTyped(fleetText(status, io), io, storeFlag(store));
 }
 
 function fleetText(status: FleetStatus, io: Io): string {

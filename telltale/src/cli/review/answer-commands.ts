@@ -9,9 +9,9 @@ const MAX_NAMED = 10;
 /** The commands that answer a review, indented, each with what it says. */
 export function answerCommands(
   { review, kind, options = YES_OR_NO }: Pick<OpenReview, 'review' | 'kind' | 'options'>,
-  flag: string,
+  { flag, program }: { readonly flag: string; readonly program: string },
 ): readonly string[] {
-  const command = (what: string) => `  telltale reviews ${what}${flag}`;
+  const command = (what: string) => `  ${program} reviews ${what}${flag}`;
   if (kind === 'escalation' && options.includes('retry'))
     return [
       command(`answer ${review} 'what the agent is to do'`),

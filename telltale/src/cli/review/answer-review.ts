@@ -28,7 +28,7 @@ export async function answer(
   options: AnswerOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { stdout } = context.io;
+  const { stdout, program } = context.io;
   const by = signerFor(options.by);
   return withStoredSessions(context, options, async (sessions) => {
     const id = await findToAnswer(sessions, asked);
@@ -44,7 +44,7 @@ export async function answer(
     const info = await sessions.store.info(session);
     const resume =
       info === undefined
-        ? `telltale resume ${session}`
+        ? `${program} resume ${session}`
         : await streamToResume(sessions.store, info, context.io);
     const json = { review: id, kind, session, answer: came, choice: choice ?? null, by, outcome };
     const became = choice === undefined ? came : `answered: ${harmlessLine(choice)}`;

@@ -69,7 +69,11 @@ const questionOf = ({ kind, target, what, parameters = '' }: OpenReview): string
 
 const ANYBODY = '-';
 
-async function print(found: readonly OpenReview[], flag: string, { stdout, clock }: Io): Promise<void> {
+async function print(
+  found: readonly OpenReview[],
+  flag: string,
+  { stdout, clock, program }: Io,
+): Promise<void> {
   const paint = paletteFor(stdout);
   const rows = found.map((each) => [
     brief(each.review, MAX_CELL),
@@ -84,7 +88,7 @@ async function print(found: readonly OpenReview[], flag: string, { stdout, clock
     paint: (text, row) => (row === -1 ? paint.dim(text) : text),
   });
   const how = paint.dim(
-    `All of one, and how to answer it: telltale reviews show REVIEW${flag}. Then: approve REVIEW, reject REVIEW, or answer REVIEW TEXT`,
+    `All of one, and how to answer it: ${program} reviews show REVIEW${flag}. Then: approve REVIEW, reject REVIEW, or answer REVIEW TEXT`,
   );
   await stdout.write(`${[...lines, how].join('\n')}\n`);
 }

@@ -10,7 +10,7 @@ import { answerCommands } from './answer-commands.ts';
 /** All of a review for a person who has to decide, or wants to know what was decided. Every character is spelt out. */
 export function reviewLines(
   review: ReviewDetails,
-  { now, flag }: { readonly now: number; readonly flag: string },
+  { now, ...typed }: { readonly now: number; readonly flag: string; readonly program: string },
 ): readonly string[] {
   return [
     ...headLines(review, now),
@@ -24,7 +24,7 @@ export function reviewLines(
     ...planLines(review),
     ...changeLines(review),
     ...workLines(review),
-    ...(review.status === 'open' ? ['', 'Answer with', ...answerCommands(review, flag)] : []),
+    ...(review.status === 'open' ? ['', 'Answer with', ...answerCommands(review, typed)] : []),
   ];
 }
 

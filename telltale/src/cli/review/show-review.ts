@@ -18,10 +18,10 @@ export async function showReview(
   options: ShowOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { stdout, clock } = context.io;
+  const { stdout, clock, program } = context.io;
   return withStoredSessions(context, options, async (sessions) => {
     const review = await sessions.review(await findReview(sessions, asked));
-    const lines = () => reviewLines(review, { now: clock.now(), flag: storeFlag(options.store) });
+    const lines = () => reviewLines(review, { now: clock.now(), flag: storeFlag(options.store), program });
     await stdout.write(options.json === true ? jsonText(reviewJson(review), 2) : `${lines().join('\n')}\n`);
     return EXIT.ok;
   });

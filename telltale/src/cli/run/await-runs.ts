@@ -107,7 +107,7 @@ export async function awaitRuns(
   if (!isTold) return { isLeft };
   const paint = paletteFor(output);
   const columns = output.isTerminal ? (output.columns ?? DEFAULT_COLUMNS) - 1 : undefined;
-  const lines = states.map((state) => lineOf(state, { storeFlag, paint, columns }));
+  const lines = states.map((state) => lineOf(state, { program: io.program, storeFlag, paint, columns }));
   if (lines.length > 0) await output.write(`${lines.join('\n')}\n`);
   return { isLeft };
 }
@@ -132,6 +132,7 @@ async function workedElsewhere(store: Store, run: string, { signal, clock }: Io)
 }
 
 interface LineOptions {
+  readonly program: string;
   readonly storeFlag: string | undefined;
   readonly paint: Palette;
   /** Of the terminal; undefined where there is none. */
@@ -139,13 +140,13 @@ interface LineOptions {
 }
 
 /** What a run brought is cut to one row; what there is to do about it is whole. */
-function lineOf(state: RunState, { storeFlag, paint, columns }: LineOptions): string {
+function lineOf(state: RunState, { program, storeFlag, paint, columns }: LineOptions): string {
   const { id, workflow, status, output = null, error, waiting } = state;
   const name = harmlessLine(workflow);
   const resume =
     storeFlag === undefined
       ? 'it is gone with its store, which was in memory'
-      : `go on with: telltale workflow resume ${id}${storeFlag}`;
+      : `go on with: ${program} workflow resume ${id}${storeFlag}`;
   switch (status) {
     case 'completed': {
       const said = `⚙ ✓ ${name} completed: `;

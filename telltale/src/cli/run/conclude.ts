@@ -3,7 +3,7 @@ import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine, hiddenLines, spelledOutLine } from '../view/harmless.ts';
@@ -37,9 +37,10 @@ export interface ConcludeOptions {
 /** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
 export async function conclude(
   { result, turn, cutOff, unread, idle, cancelled }: Followed,
-  { stderr, clock }: Io,
+  io: Io,
   { mode, storeFlag, isShared = false, lead, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {
+  const { stderr, clock } = io;
   const code = isLost(result) ? EXIT.failed : EXITS[result.status];
   if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
   const { bold, cyan, dim, red, yellow } = paletteFor(stderr);
@@ -49,7 +50,7 @@ export async function conclude(
   });
   const { error, session } = result;
   const follow = (command: string, what: string) =>
-    storeFlag === undefined ? '' : `${what}: telltale ${command} ${session}${storeFlag}`;
+    storeFlag === undefined ? '' : `${what}: ${io.program} ${command} ${session}${storeFlag}`;
   const resume = follow(resumeWith, 'Resume with') || 'Its store was in memory: it cannot be resumed.';
   const lines: string[] = [];
   switch (result.status) {
@@ -58,7 +59,7 @@ export async function conclude(
     case 'interrupted':
       if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
       if (error?.hint !== undefined)
-        lines.push(`  ${cyan('→')} ${namingStore(harmlessLine(error.hint), storeFlag ?? '')}`);
+        lines.push(`  ${cyan('→')} ${asTyped(harmlessLine(error.hint), io, storeFlag)}`);
       if (!idle)
         lines.push(
           `${yellow('interrupted')}${inTurn(turn)}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
@@ -83,9 +84,9 @@ export async function conclude(
           ...hiddenLines(yellow, target, what),
           ...(storeFlag === undefined
             ? []
-            : [`  ${cyan('→')} telltale reviews approve ${review}${storeFlag}   (or: reject)`]),
+            : [`  ${cyan('→')} ${io.program} reviews approve ${review}${storeFlag}   (or: reject)`]),
         ]),
-        ...(lead === undefined ? [] : waitingLines(lead.id, lead, storeFlag, { cyan, yellow })),
+        ...(lead === undefined ? [] : waitingLines(lead.id, lead, storeFlag, { cyan, yellow }, io)),
         resume,
       );
       break;
@@ -94,10 +95,9 @@ export async function conclude(
       lines.push(
         `${red(bold(result.status))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
         dim(`  session ${session}${turn === 0 ? '' : `, turn ${turn}`}`),
-        ...remedyLines(
-          namingStore(harmlessLine(error?.hint ?? ''), storeFlag ?? ''),
-          follow('logs', 'See'),
-        ).map((line) => `  ${cyan('→')} ${line}`),
+        ...remedyLines(asTyped(harmlessLine(error?.hint ?? ''), io, storeFlag), follow('logs', 'See')).map(
+          (line) => `  ${cyan('→')} ${line}`,
+        ),
       );
       break;
   }

@@ -68,7 +68,7 @@ type Begin = (runtime: Runtime, view: RunView) => Promise<Begun | 'nothing said'
 
 function unshownOf({ session, chat }: Begun, { store }: WorkOptions, io: Io): Unshown {
   const { id, result } = session;
-  const about = (command: string) => `telltale ${command} ${id}${storeFlag(store)}`;
+  const about = (command: string) => `${io.program} ${command} ${id}${storeFlag(store)}`;
   const commands = { show: about('show'), resume: about(chat?.resumeWith ?? 'resume') };
   return { kind: 'session', result, commands: isInMemory(storeLocation(store, io)) ? undefined : commands };
 }

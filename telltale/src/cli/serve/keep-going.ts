@@ -8,7 +8,7 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { openEarly } from '../session/open-early.ts';
 import { isOfOneMachine, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
@@ -146,7 +146,7 @@ const tellError =
     const paint = paletteFor(io.stderr);
     const { code, message, hint = '', cause } = toRuntimeError(thrown);
     const told = code === 'store_unreachable' ? `${hint} It is tried again by itself.`.trim() : hint;
-    say(io)(`${paint.red('error:')} ${message}${told === '' ? '' : `\n  → ${namingStore(told, flag)}`}`);
+    say(io)(`${paint.red('error:')} ${message}${told === '' ? '' : `\n  → ${asTyped(told, io, flag)}`}`);
     // A mistake of ours: whoever is to mend it needs its place.
     if (code === 'internal' && cause !== undefined)
       say(io)(paint.dim(`  ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`));

@@ -1,7 +1,7 @@
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { isOfOneMachine, storeFlag, storeLocation } from '../session/store-location.ts';
 import { jsonText } from '../view/json-line.ts';
 import { servedAgents } from './agent-source.ts';
@@ -61,5 +61,5 @@ async function announce(
   if (options.json === true) return io.stdout.write(jsonText({ fleet, store }));
   const look = { paint: paletteFor(io.stderr), cwd: io.cwd };
   const text = workingText({ fleet, store, version }, catalog.list(), look);
-  await io.stderr.write(namingStore(text, storeFlag(options.store)));
+  await io.stderr.write(asTyped(text, io, storeFlag(options.store)));
 }

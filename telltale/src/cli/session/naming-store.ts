@@ -1,3 +1,4 @@
+import type { Io } from '../io.ts';
 import { storeFlag } from './store-location.ts';
 
 /** Every command that takes `--store`, with those of its subcommands that do. */
@@ -35,6 +36,19 @@ const NAMES = Object.entries(TAKING).map(([name, subcommands]) => {
   const not = others.length === 0 ? '' : String.raw`(?! (?:${others.join('|')})\b)`;
   return subcommands.length === 0 ? name : `${name}${not}(?: (?:${subcommands.join('|')}))?`;
 });
+/** The other commands. Completion is of one that is called `telltale`, and of no other. */
+const WITHOUT_STORE = [
+  'help',
+  'init',
+  'validate',
+  'inspect',
+  'schema',
+  'graph',
+  'parse',
+  'import',
+  'demo',
+  'doctor',
+];
 /** What may stand behind the names and belongs in front of the option, so that a command reads as people write it. */
 const ARGUMENTS = [
   String.raw`(?:ses|rev|run)_\w+(?:[.~][\w[\]-]+)*`,
@@ -64,6 +78,29 @@ export const namingStore = (hint: string, flag: string): string =>
     : hint.replace(COMMAND, (command, at: number) =>
         NAMED.test(hint.slice(at + command.length)) ? command : `${command}${flag}`,
       );
+
+/** The program's name in front of a command or an option. What stands behind `npx` is whole already. */
+const CALL = new RegExp(
+  String.raw`(?<!\b(?:npx|exec|yarn|bunx) )${PROGRAM}(?=--?[a-z]|(?:${[...Object.keys(TAKING), ...WITHOUT_STORE].join('|')})(?![\w/\\-]))`,
+  'g',
+);
+
+/**
+ * Text of ours for whoever typed the command: every command in it begins as that one did, and names the same store. Texts
+ * for a log, a model or an HTTP client keep `telltale`.
+ */
+export const asTyped = (text: string, { program }: Pick<Io, 'program'>, flag = ''): string => {
+  const named = namingStore(text, flag);
+  if (program === 'telltale') return named;
+  // npm prints two lines of its own first, which must not get into a pipe.
+  const silent = program.replace(/^npm /, 'npm -s ');
+  return named
+    .split('\n')
+    .map((line) => line.replace(CALL, () => `${IS_PIPED.test(line) ? silent : program} `))
+    .join('\n');
+};
+
+const IS_PIPED = / \| | > |\$\(/;
 
 /** ` --store X` of a command line, where it has one: of several the last, as when it is read. */
 export function storeFlagIn(argv: readonly string[]): string {

@@ -5,13 +5,13 @@ import type { Store, StreamInfo } from '../../store/store.ts';
 import type { Io } from '../io.ts';
 
 /**
- * The command that has a session or a run go on: what was called by another goes on with that one. Where its manifest
- * has changed, the command accepts that; nobody looks without `io`.
+ * The command that resumes a session or a run; one that another called is resumed with that one. Where its manifest has
+ * changed, the command accepts that.
  */
 export async function streamToResume(
   store: Pick<Store, 'info'>,
   info: Pick<StreamInfo, 'stream' | 'kind' | 'parent'>,
-  io?: Pick<Io, 'env' | 'cwd'>,
+  io: Pick<Io, 'env' | 'cwd' | 'program'>,
 ): Promise<string> {
   const parent = info.parent === undefined ? undefined : await store.info(info.parent);
   // A run that a trigger set off has a session for a parent, and goes on without it; one that leads it does not.
@@ -20,10 +20,8 @@ export async function streamToResume(
     (info.kind === 'session' || parent.kind === 'run' || info.stream === leadRun(parent.stream))
   )
     return streamToResume(store, parent, io);
-  const command = `telltale ${info.kind === 'run' ? 'workflow resume' : 'resume'} ${info.stream}`;
-  return io !== undefined && (await hasOtherManifest(store as Store, info, io))
-    ? `${command} --accept-changes`
-    : command;
+  const command = `${io.program} ${info.kind === 'run' ? 'workflow resume' : 'resume'} ${info.stream}`;
+  return (await hasOtherManifest(store as Store, info, io)) ? `${command} --accept-changes` : command;
 }
 
 /** False also where nobody can tell: whoever resumes it hears what is wrong. */

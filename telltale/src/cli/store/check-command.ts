@@ -4,7 +4,7 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
@@ -28,7 +28,7 @@ export function checkCommand(options: UpkeepOptions, context: CommandContext): P
     await io.stdout.write(
       options.json === true
         ? jsonText({ ok: isSound, store: store.location, ...report }, 2)
-        : namingStore(reportText(report, isSound, store.location, io), storeFlag(options.store)),
+        : asTyped(reportText(report, isSound, store.location, io), io, storeFlag(options.store)),
     );
     return isSound ? EXIT.ok : EXIT.failed;
   });

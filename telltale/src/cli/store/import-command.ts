@@ -79,7 +79,7 @@ function reportText(
   { streams, same, events, rows, entries, quarantined = 0 }: ImportReport,
   location: string,
   { dryRun, store }: ImportCommandOptions,
-  { stdout }: Pick<Io, 'stdout'>,
+  { stdout, program }: Pick<Io, 'stdout' | 'program'>,
 ): string {
   const parts = [
     countText(streams, 'session or run', 'sessions and runs'),
@@ -95,7 +95,7 @@ function reportText(
     const { yellow } = paletteFor(stdout);
     lines.push(
       yellow(
-        `${countText(quarantined, 'session or run has', 'sessions and runs have')} not ended and ${quarantined === 1 ? 'is' : 'are'} quarantined, since the file is not trusted: nothing resumes ${quarantined === 1 ? 'it' : 'them'} by itself. Read ${quarantined === 1 ? 'it' : 'one'} with telltale show SESSION${storeFlag(store)}, then: telltale resume SESSION${storeFlag(store)}`,
+        `${countText(quarantined, 'session or run has', 'sessions and runs have')} not ended and ${quarantined === 1 ? 'is' : 'are'} quarantined, since the file is not trusted: nothing resumes ${quarantined === 1 ? 'it' : 'them'} by itself. Read ${quarantined === 1 ? 'it' : 'one'} with ${program} show SESSION${storeFlag(store)}, then: ${program} resume SESSION${storeFlag(store)}`,
       ),
     );
   }

@@ -4,7 +4,7 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { countText, sizeText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
@@ -20,7 +20,7 @@ export function infoCommand(options: UpkeepOptions, context: CommandContext): Pr
     await io.stdout.write(
       options.json === true
         ? jsonText({ store: store.location, ...description, workers }, 2)
-        : namingStore(infoText(store.location, description, workers, io), storeFlag(options.store)),
+        : asTyped(infoText(store.location, description, workers, io), io, storeFlag(options.store)),
     );
     return EXIT.ok;
   });

@@ -26,7 +26,7 @@ const COLUMNS: readonly Column[] = [
 /** `telltale token list`. */
 export async function listTokens(options: TokenOptions, context: CommandContext): Promise<ExitCode> {
   const { io } = context;
-  const { stdout, clock } = io;
+  const { stdout, clock, program } = io;
   const location = storeLocation(options.store, io);
   const found = storeExists(location, io)
     ? await withSessions(context, { ...options, mustExist: true }, ({ store }) =>
@@ -40,7 +40,7 @@ export async function listTokens(options: TokenOptions, context: CommandContext)
   if (found.length === 0) {
     const flag = storeFlag(options.store);
     await stdout.write(
-      `There are no tokens in ${shownLocation(location)}. Make one: telltale token create NAME --role run${flag}\n`,
+      `There are no tokens in ${shownLocation(location)}. Make one: ${program} token create NAME --role run${flag}\n`,
     );
     return EXIT.ok;
   }
@@ -65,7 +65,7 @@ export async function listTokens(options: TokenOptions, context: CommandContext)
   if (strays.length > 0)
     lines.push(
       paint.yellow(
-        `${countText(strays.length, 'token is', 'tokens are')} valid and were not made by "telltale token create". Revoke what you do not know: telltale token revoke ${strays[0]?.name}${storeFlag(options.store)}`,
+        `${countText(strays.length, 'token is', 'tokens are')} valid and were not made by "telltale token create". Revoke what you do not know: ${program} token revoke ${strays[0]?.name}${storeFlag(options.store)}`,
       ),
     );
   await stdout.write(`${lines.join('\n')}\n`);

@@ -4,7 +4,7 @@ import { paletteFor } from '../colour.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import type { RunMode } from '../run/run-mode.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
@@ -31,16 +31,17 @@ export interface ConcludeRunOptions {
 /** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
 export async function concludeRun(
   { result, cutOff, unread }: FollowedRun,
-  { stderr, clock }: Pick<Io, 'stderr' | 'clock'>,
+  io: Pick<Io, 'stderr' | 'clock' | 'program'>,
   { mode, storeFlag, state }: ConcludeRunOptions,
 ): Promise<ExitCode> {
+  const { stderr, clock } = io;
   const { run, status, error, waiting } = result;
   const isLost = status === 'interrupted' && error !== undefined;
   const code = isLost ? EXIT.failed : EXITS[status];
   if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
   const { bold, cyan, dim, red, yellow } = paletteFor(stderr);
   const follow = (command: string, what: string) =>
-    storeFlag === undefined ? '' : `${what}: telltale workflow ${command} ${run}${storeFlag}`;
+    storeFlag === undefined ? '' : `${what}: ${io.program} workflow ${command} ${run}${storeFlag}`;
   const resume = follow('resume', 'Go on with') || 'Its store was in memory: it cannot be resumed.';
   const lines: string[] = [];
   switch (status) {
@@ -49,7 +50,7 @@ export async function concludeRun(
     case 'interrupted': {
       if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
       if (error?.hint !== undefined)
-        lines.push(`  ${cyan('→')} ${namingStore(harmlessLine(error.hint), storeFlag ?? '')}`);
+        lines.push(`  ${cyan('→')} ${asTyped(harmlessLine(error.hint), io, storeFlag)}`);
       const running = cutOff.map(({ step, startedAt = clock.now() }) =>
         harmlessLine(`${step} (${spanText(clock.now() - startedAt)})`),
       );
@@ -69,7 +70,7 @@ export async function concludeRun(
       const what = waiting === undefined ? 'something' : waitingText(waiting);
       lines.push(
         `${yellow('waiting')}: ${bold(`The run waits for ${harmlessLine(what)}.`)}`,
-        ...(state === undefined ? [] : waitingLines(run, state, storeFlag, { cyan, yellow })),
+        ...(state === undefined ? [] : waitingLines(run, state, storeFlag, { cyan, yellow }, io)),
         resume,
       );
       break;
@@ -78,10 +79,9 @@ export async function concludeRun(
       lines.push(
         `${red(bold('failed'))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
         dim(`  run ${run}`),
-        ...remedyLines(
-          namingStore(harmlessLine(error?.hint ?? ''), storeFlag ?? ''),
-          follow('show', 'See'),
-        ).map((line) => `  ${cyan('→')} ${line}`),
+        ...remedyLines(asTyped(harmlessLine(error?.hint ?? ''), io, storeFlag), follow('show', 'See')).map(
+          (line) => `  ${cyan('→')} ${line}`,
+        ),
       );
       break;
   }

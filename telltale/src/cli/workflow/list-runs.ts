@@ -3,7 +3,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { findStream } from '../session/find-session.ts';
-import { namingStore } from '../session/naming-store.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { readStatuses } from '../session/read-statuses.ts';
 import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
 import { streamJson } from '../session/stream-json.ts';
@@ -68,8 +68,9 @@ async function print(
 ): Promise<void> {
   if (found.length === 0)
     return io.stdout.write(
-      namingStore(
+      asTyped(
         `No workflow runs in ${shownLocation(storeLocation(store, io))}. Start one with: telltale workflow run MANIFEST WORKFLOW\n`,
+        io,
         storeFlag(store),
       ),
     );

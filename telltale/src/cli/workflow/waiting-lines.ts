@@ -1,5 +1,6 @@
 import type { ApprovalState, RunState } from '../../events/run-state.ts';
 import type { Palette } from '../../manifest/palette.ts';
+import type { Io } from '../io.ts';
 import { shellWord } from '../usage.ts';
 import { harmlessLine, hiddenLines, spelledOutLine } from '../view/harmless.ts';
 import { wantedSignals } from './wanted-signals.ts';
@@ -10,9 +11,10 @@ export function waitingLines(
   state: Pick<RunState, 'reviews' | 'steps'>,
   storeFlag: string | undefined,
   { cyan, yellow }: Pick<Palette, 'cyan' | 'yellow'>,
+  { program }: Pick<Io, 'program'>,
 ): readonly string[] {
   const commands = (lines: readonly string[]) =>
-    storeFlag === undefined ? [] : lines.map((line) => `  ${cyan('→')} telltale ${line}`);
+    storeFlag === undefined ? [] : lines.map((line) => `  ${cyan('→')} ${program} ${line}`);
   return [
     ...openReviews(state).flatMap(({ review, step, prompt, options }) => [
       `  ${spelledOutLine(step)} asks: ${spelledOutLine(prompt)} [${options.map(spelledOutLine).join(' / ')}]`,

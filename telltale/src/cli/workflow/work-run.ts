@@ -52,7 +52,7 @@ export async function workRun(
 }
 
 function unshownOf({ run }: BegunRun, { store }: WorkRunOptions, io: Io): Unshown {
-  const about = (command: string) => `telltale workflow ${command} ${run.id}${storeFlag(store)}`;
+  const about = (command: string) => `${io.program} workflow ${command} ${run.id}${storeFlag(store)}`;
   const commands = { show: about('show'), resume: about('resume') };
   const isGone = isInMemory(storeLocation(store, io));
   return { kind: 'run', result: run.result, commands: isGone ? undefined : commands };

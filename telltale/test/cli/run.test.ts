@@ -84,7 +84,7 @@ describe('telltale run', () => {
       'action.completed  a1 run_tests in 800 ms: 12 passed',
       'response          All **12** pass.',
       '✓ completed  1 turn · 900 + 120 tokens · $0.0031 · 1.1 s',
-      '1 action started while the model was speaking, 699 ms before the response ended; waiting for the end would have taken 1.8 s instead of 1.1 s.',
+      'Starting 1 action before the response ended saved 699 ms.',
       '',
     ]);
   });
@@ -515,7 +515,7 @@ describe('a run that takes long', () => {
     });
     const live = () => ({ events: SHORT_RUN.slice(0, 2), result: done });
     const { io, outcome } = begin(['run', 'a.yml', 'x', '-q'], { live }, { terminal: true });
-    while (!io.err().includes('Running, turn 1…')) {
+    while (!io.err().includes('Turn 1: waiting for the model…')) {
       await new Promise((resolve) => setImmediate(resolve));
       await io.clock.advance(200);
     }

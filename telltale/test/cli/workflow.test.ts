@@ -474,8 +474,8 @@ describe('a run beside sessions', () => {
     const io = recordedIo({ terminal: true });
     const view = createTerminalView(io, { debug: { invoke: true } });
     const usage = { input: 0, output: 0 };
-    const overlap = { early: 0, leadMs: 0, actualMs: 0, waitingMs: 0 };
-    await view.end({ session: SESSION, status: 'completed', turns: 1, usage, cost_usd: 0 }, overlap);
+    const times = { workedMs: 0, saved: { early: 0, savedMs: 0 } };
+    await view.end({ session: SESSION, status: 'completed', turns: 1, usage, cost_usd: 0 }, times);
     for (const event of WAITING_RUN) if (event.type === 'invoke') await view.note(event);
     expect(io.out().split('✓ completed')[1]).toContain(
       '⚖ step gate: condition: gate.may(3) = false (fallback, threw: no)',

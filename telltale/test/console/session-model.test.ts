@@ -10,7 +10,6 @@ import { createSessionModel } from '../../../console/src/pages/session/model/ses
 import { createStateTimeline } from '../../../console/src/pages/session/model/state-timeline.ts';
 import { itemsUntil, withLive } from '../../../console/src/pages/session/model/stream.ts';
 import { createTimeAxis, fitScale, GAP_PX } from '../../../console/src/pages/session/model/time-axis.ts';
-import { createSavingTimeline } from '../../../console/src/pages/session/model/turn-saving.ts';
 import { createWaterfall } from '../../../console/src/pages/session/model/waterfall.ts';
 import { whyStory } from '../../../console/src/pages/session/model/why-story.ts';
 import {
@@ -19,11 +18,12 @@ import {
   rowsUntil,
   TURN_HEIGHT,
 } from '../../../console/src/pages/session/waterfall/layout.ts';
-import { overlapOf } from '../../src/cli/view/overlap.ts';
 import type { Followed, LiveSnapshot } from '../../src/client/client.ts';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
 import type { LiveEvent } from '../../src/events/live-event.ts';
 import { fold } from '../../src/events/reduce.ts';
+import { timeSavedText } from '../../src/events/time-saved.ts';
+import { command } from '../cli/run-command.ts';
 import { arbitraryLog } from '../events/arbitrary-log.ts';
 import { generateLog } from './generate-log.ts';
 
@@ -305,24 +305,27 @@ describe('the waterfall', () => {
     expect(waterfall.turns[0]?.end).toMatchObject({ finish: 'interrupted', spokeUntil: 40 });
     expect(waterfall.gaps).toEqual([{ from: 40, to: 50_000, seq: 4, why: 'away' }]);
   });
-
-  it('saves what the command line says it does', () => {
-    const { waitingMs, actualMs, early } = overlapOf(SMALL);
-    const last = SMALL.at(-1) as SessionEvent;
-    const timeline = createSavingTimeline(waterfallOf(SMALL).turns);
-    const saving = timeline.at(last);
-    expect(saving).toMatchObject({ early, savedMs: waitingMs - actualMs, started: 36 });
-    expect(saving.overlapMs).toBeGreaterThan(0);
-    expect(timeline.at(last)).toEqual(saving);
-    expect(timeline.at(SMALL[40] as SessionEvent)).toEqual(
-      createSavingTimeline(waterfallOf(SMALL.slice(0, 41)).turns).at(SMALL[40] as SessionEvent),
-    );
-  });
 });
 
 const turnEnd = (ms: number): EventBody => ({
   ...{ type: 'turn.completed', usage: { input: 1, output: 1 }, cost_usd: 0, ms },
   ...{ first_token_ms: 1, finish: 'stop' },
+});
+
+describe('the time saved', () => {
+  it('is the same in the model of the page and on the command line, and nothing before it was saved', async () => {
+    const log = generateLog({ turns: 3, actions: 12 });
+    const model = modelOf(serverWith([...log], 1_000).source);
+    model.open();
+    await expect.poll(() => model.events.length).toBe(log.length);
+    const text = timeSavedText(model.timeSaved.at(log.length));
+    expect(text).toMatch(/^Starting \d+ actions before the response ended saved \d.*\.$/);
+    const live = () => ({ events: log, result: {} });
+    const { out } = await command(['run', 'a.yml', 'x'], { live });
+    expect(out.trimEnd().split('\n').at(-1)).toBe(text);
+    expect(timeSavedText(model.timeSaved.at(2))).toBeUndefined();
+    model.close();
+  });
 });
 
 describe('the rows of the waterfall', () => {

@@ -43,8 +43,8 @@ describe('the usage of a result', () => {
       tokens,
     );
     expect(stateJson(state, { status: 'completed' })).toMatchObject({ usage: result.usage });
-    const overlap = { early: 0, leadMs: 0, actualMs: 1, waitingMs: 1 };
-    expect(closingLines(result, overlap, plainPalette).join('\n')).toMatch(tokens);
+    const times = { workedMs: 1, saved: { early: 0, savedMs: 0 } };
+    expect(closingLines(result, times, plainPalette).join('\n')).toMatch(tokens);
   });
 
   it('says so of what a workflow, its step or a prompt used without figures, too', async () => {

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { timeSavedText } from '../../events/time-saved.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import type { Io } from '../io.ts';
 import type { Followed } from '../run/follow-session.ts';
@@ -12,9 +13,6 @@ export interface DemoLines {
   readonly paint: Palette;
 }
 
-/** Less is noise of the machine, not something that was gained. */
-const WORTH_MS = 50;
-
 export function openingLines({ folder }: Workspace, input: string, { columns, paint }: DemoLines) {
   return [
     paint.bold(`An agent at work: "${input}"`),
@@ -27,21 +25,18 @@ export function openingLines({ folder }: Workspace, input: string, { columns, pa
   ];
 }
 
-/** How it ended and what that took, against the same run with actions that wait for the end of each response. */
+/** How it ended, what that took, and the time saved. */
 export function closingLines(
-  { result, overlap }: Pick<Followed, 'result' | 'overlap'>,
+  { result, times }: Pick<Followed, 'result' | 'times'>,
   changed: readonly ChangedFile[],
   /** Which workflow changed a file, by its path. */
   byWorkflow: ReadonlyMap<string, string>,
   isPaced: boolean,
   { columns, paint }: DemoLines,
 ): readonly string[] {
-  const { actualMs, waitingMs, early, leadMs } = overlap;
-  const gained = waitingMs - actualMs >= WORTH_MS && early > 0;
-  const times = gained
-    ? `${spanText(actualMs)}; ${spanText(waitingMs)} if actions had waited for each response to end. ${countText(early, 'action')} started while the model spoke, the earliest ${spanText(leadMs)} before it was done.`
-    : `${spanText(actualMs)}.`;
-  const [first = '', ...rest] = wrap(`✓ ${countText(result.turns, 'turn')}, ${times}`, columns - 2);
+  const saved = timeSavedText(times.saved);
+  const took = `✓ ${countText(result.turns, 'turn')}, ${spanText(times.workedMs)}.`;
+  const [first = '', ...rest] = wrap(saved === undefined ? took : `${took} ${saved}`, columns - 2);
   const widest = Math.max(0, ...changed.map(({ path }) => path.length));
   return [
     '',

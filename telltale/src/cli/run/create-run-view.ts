@@ -9,6 +9,7 @@ import { eventJson, jsonText } from '../view/json-line.ts';
 import { createPlainLines } from '../view/plain-lines.ts';
 import { plainRunLine } from '../view/plain-run-lines.ts';
 import { resultText } from '../view/result-text.ts';
+import { createModelPhase } from '../view/run-progress.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 import { startSilentProgress } from './silent-progress.ts';
@@ -58,8 +59,7 @@ function plainView({ stdout }: Io, debug: Debug): RunView {
       const line = plainRunLine(event);
       if (line !== undefined) await stdout.write(`${line}\n`);
     },
-    end: (result, overlap) =>
-      stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
+    end: (result, times) => stdout.write(`${closingLines(result, times, paletteFor(stdout)).join('\n')}\n`),
     leave: async () => {},
     aside: (ask) => ask(),
   };
@@ -93,15 +93,19 @@ function quietView(io: Io): RunView {
 
 /** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
 function silentView(io: Io, print: (result: SessionResult) => string): RunView {
+  const model = createModelPhase();
   let turn = 0;
   let isBreakingOff = false;
-  const progress = startSilentProgress(io, () =>
-    isBreakingOff ? BREAKING_OFF : turn === 0 ? 'Starting…' : `Running, turn ${turn}…`,
-  );
+  const progress = startSilentProgress(io, () => {
+    if (isBreakingOff) return BREAKING_OFF;
+    if (turn === 0) return 'Starting…';
+    return `Turn ${turn}: ${model.text() ?? 'actions are running'}…`;
+  });
   return {
     ...progress,
     async show(event) {
       turn = event.turn;
+      model.follow(event);
       if (isOverWith(event)) isBreakingOff = false;
     },
     breaksOff() {

@@ -1,8 +1,10 @@
+import { createTimeSaved } from '../../events/time-saved.ts';
 import type { Session, SessionResult } from '../../session/runtime-types.ts';
 import type { Chat } from '../chat/create-chat.ts';
 import type { Io } from '../io.ts';
 import { type ActionView, createActionLog } from '../view/action-log.ts';
-import { createOverlapFold, type Overlap } from '../view/overlap.ts';
+import type { Times } from '../view/closing-lines.ts';
+import { createWorkedTime } from '../view/worked-time.ts';
 import type { RunView } from './run-view.ts';
 
 /** A workflow run that a trigger started. */
@@ -15,7 +17,7 @@ export interface Followed {
   readonly result: SessionResult;
   /** The turn in which its log ends; 0 before the first. Those of `result` are only those that ended well. */
   readonly turn: number;
-  readonly overlap: Overlap;
+  readonly times: Times;
   /** What was running when the session was interrupted here. */
   readonly cutOff: readonly ActionView[];
   /** Whether the reader of our output has gone away. */
@@ -43,7 +45,8 @@ export async function followSession(
   { view, seen, chat }: FollowOptions,
 ): Promise<Followed> {
   const actions = createActionLog();
-  const overlap = createOverlapFold();
+  const worked = createWorkedTime();
+  const saved = createTimeSaved();
   const runs = new Map<string, SetOff>();
   let cutOff: readonly ActionView[] = [];
   let turn = 0;
@@ -63,7 +66,8 @@ export async function followSession(
       if (event.type === 'session.cancelled') cancelled = `by ${event.by}: ${event.reason}`;
       else if (event.type === 'session.resumed') cancelled = undefined;
       if ('seq' in event) {
-        overlap.add(event);
+        worked.add(event);
+        saved.add(event);
         turn = event.turn;
       }
       if ('seq' in event && event.seq <= seen) view.recall(event);
@@ -84,10 +88,11 @@ export async function followSession(
     await stopped;
     const idle = chat?.idle ?? false;
     await chat?.end();
-    const compared = overlap.result(result.status === 'interrupted' ? clock.now() : undefined);
-    await view.end(result, compared);
+    const workedMs = worked.result(result.status === 'interrupted' ? clock.now() : undefined);
+    const times = { workedMs, saved: saved.at() };
+    await view.end(result, times);
     const unread = stdout.closed;
-    const shown = { overlap: compared, cutOff, unread, runs: [...runs.values()], idle };
+    const shown = { times, cutOff, unread, runs: [...runs.values()], idle };
     return { result, turn, ...shown, ...(cancelled === undefined ? {} : { cancelled }) };
   } finally {
     signal.removeEventListener('abort', stop);

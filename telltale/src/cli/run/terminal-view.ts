@@ -68,10 +68,10 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
       screen.lead(event);
       frames.changed();
     },
-    async end(result, overlap) {
+    async end(result, times) {
       hasEnded = true;
       await frames.leave();
-      await stdout.write(`\n${closingLines(result, overlap, paint, columns() - 1).join('\n')}\n`);
+      await stdout.write(`\n${closingLines(result, times, paint, columns() - 1).join('\n')}\n`);
     },
   };
 }

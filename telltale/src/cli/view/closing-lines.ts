@@ -1,8 +1,8 @@
+import { type TimeSaved, timeSavedText } from '../../events/time-saved.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { wrap } from './columns.ts';
 import { costText, countText, spanText, tokensText } from './figures.ts';
-import type { Overlap } from './overlap.ts';
 
 const SIGNS: Readonly<
   Record<SessionResult['status'], { readonly sign: string; readonly paint: keyof Palette }>
@@ -15,10 +15,17 @@ const SIGNS: Readonly<
   interrupted: { sign: '–', paint: 'yellow' },
 };
 
-/** The last lines of a run: how it ended, what it took, and what was saved by not waiting; wrapped if `columns` is given. */
+/** What a session took. */
+export interface Times {
+  /** Milliseconds in which it was worked on. */
+  readonly workedMs: number;
+  readonly saved: TimeSaved;
+}
+
+/** The last lines of a run: how it ended, what it took, and the time saved; wrapped if `columns` is given. */
 export function closingLines(
   result: SessionResult,
-  overlap: Overlap,
+  { workedMs, saved }: Times,
   paint: Palette,
   columns = Number.POSITIVE_INFINITY,
 ): readonly string[] {
@@ -27,20 +34,10 @@ export function closingLines(
     countText(result.turns, 'turn'),
     tokensText(result.usage),
     ...(result.cost_usd > 0 ? [costText(result.cost_usd)] : []),
-    spanText(overlap.actualMs),
+    spanText(workedMs),
   ];
   const lines = [`${paint[colour](`${sign} ${result.status}`)}  ${parts.join(' · ')}`];
-  const saved = overlapText(overlap);
-  if (saved !== undefined) lines.push(...wrap(saved, columns).map(paint.dim));
+  const told = timeSavedText(saved);
+  if (told !== undefined) lines.push(...wrap(told, columns).map(paint.dim));
   return lines;
-}
-
-/** Undefined where nothing was gained. */
-export function overlapText({ early, leadMs, actualMs, waitingMs }: Overlap): string | undefined {
-  if (early === 0 || leadMs < 1) return undefined;
-  const first = early === 1 ? '' : 'the first ';
-  const started = `${countText(early, 'action')} started while the model was speaking, ${first}${spanText(leadMs)} before the response ended`;
-  const [waiting, actual] = [spanText(waitingMs), spanText(actualMs)];
-  if (waitingMs - actualMs < 1 || waiting === actual) return `${started}.`;
-  return `${started}; waiting for the end would have taken ${waiting} instead of ${actual}.`;
 }

@@ -1,17 +1,11 @@
 import type { Usage } from '../../events/turn-event.ts';
 
+export { spanText } from '../../kernel/span-text.ts';
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-
-/** `812 ms`, `4.2 s`, `3 min 12 s`, `2 h 5 min`. */
-export function spanText(ms: number): string {
-  if (ms < SECOND) return `${Math.round(Math.max(0, ms))} ms`;
-  if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min ${Math.floor((ms % MINUTE) / SECOND)} s`;
-  return `${Math.floor(ms / HOUR)} h ${Math.floor((ms % HOUR) / MINUTE)} min`;
-}
 
 /** How long ago, roughly: `just now`, `3 min ago`, `5 h ago`, `2 days ago`. */
 export function agoText(ms: number): string {

@@ -14,10 +14,40 @@ export interface RunProgress {
   line(now: number, running: number, steps?: readonly string[]): string;
 }
 
+/** What shows that the model has begun to answer. */
+const FIRST_WORDS: ReadonlySet<string> = new Set([
+  ...['model.output', 'thought', 'thought.delta', 'text', 'response', 'response.delta'],
+  ...['action.declared', 'metadata.changed', 'metadata.rejected', 'fault'],
+]);
+
+/** Says what the model does: nothing, think about its first word, or speak. */
+export interface ModelPhase {
+  follow(event: ObservedEvent): void;
+  /** Undefined where no request is open. */
+  text(): string | undefined;
+}
+
+export function createModelPhase(): ModelPhase {
+  let phase: 'waiting' | 'speaking' | undefined;
+  return {
+    follow({ type }) {
+      if (type === 'turn.started') phase = 'waiting';
+      else if (type === 'turn.completed' || type === 'turn.failed') phase = undefined;
+      else if (phase === 'waiting' && FIRST_WORDS.has(type)) phase = 'speaking';
+    },
+    text: () =>
+      phase === undefined
+        ? undefined
+        : phase === 'waiting'
+          ? 'waiting for the model'
+          : 'the model is speaking',
+  };
+}
+
 export function createRunProgress(): RunProgress {
+  const model = createModelPhase();
   let startedAt: number | undefined;
   let turn = 0;
-  let isSpeaking = false;
   let nextTryAt: number | undefined;
   return {
     follow(event) {
@@ -26,15 +56,14 @@ export function createRunProgress(): RunProgress {
       if (event.type === 'session.waiting' && event.for === 'message') startedAt = undefined;
       if (event.type === 'turn.failed' && event.retry_in !== undefined) nextTryAt = event.at + event.retry_in;
       else if (event.type.startsWith('turn.') || event.type.startsWith('session.')) nextTryAt = undefined;
-      if (event.type === 'turn.started') {
-        turn = event.turn;
-        isSpeaking = true;
-      } else if (event.type === 'turn.completed' || event.type === 'turn.failed') isSpeaking = false;
+      if (event.type === 'turn.started') turn = event.turn;
+      model.follow(event);
     },
     line(now, running, steps = []) {
+      const phase = model.text();
       const parts = [
         turn === 0 ? 'starting' : `turn ${turn}`,
-        ...(isSpeaking ? ['the model is speaking'] : []),
+        ...(phase === undefined ? [] : [phase]),
         ...(nextTryAt === undefined ? [] : [nextTry(nextTryAt - now)]),
         ...(running > 0 ? [`${countText(running, 'action')} running`] : []),
         ...(steps.length === 1 ? [`step ${steps[0]}`] : []),

@@ -44,7 +44,7 @@ describe('a log', () => {
       '    5     +0.300  action.declared     a1 run_tests path=src/x.ts flags=["-v"]',
       '    6     +0.301  action.started      a1 run_tests',
       '    7     +0.400  metadata.changed    status IDLE → CODING',
-      '    8     +0.500  fault               stray_close: There was a </b>.',
+      '    8     +0.500  fault               stray_close, the model is told: There was a </b>.',
       '    9     +1.000  turn.completed      900 + 120 tokens, 1.0 s, $0.0031',
       '   10     +1.101  action.completed    a1 run_tests in 800 ms: 12 passed',
       '   11     +1.102  response            All **12** pass.',
@@ -183,7 +183,7 @@ describe('a run in a pipe', () => {
       '                  Then mend.',
       'action.declared   a1 run_tests path=src/x.ts flags=["-v"]',
       'metadata.changed  status IDLE → CODING',
-      'fault             stray_close: There was a </b>.',
+      'fault             The model closed a tag that was not open. [stray_close]',
       'turn.completed    900 + 120 tokens, 1.0 s, $0.0031',
       'action.completed  a1 run_tests in 800 ms: 12 passed',
       'response          All **12** pass.',
@@ -199,8 +199,28 @@ describe('a run in a pipe', () => {
   });
 });
 
+describe('a message for the model', () => {
+  const events = eventList([
+    [0, { type: 'message.received', from: 'runtime', text: 'Call complete_step.' }],
+    [1, { type: 'fault', code: 'step_open', message: 'End it with complete_step.' }],
+    [2, { type: 'task.answered', task: 't', nth: 1, by: 'runtime', text: 'Complete it again.' }],
+  ]);
+
+  it('is not printed to people by a run', () => {
+    const lines = events.flatMap(createPlainLines());
+    expect(lines).toHaveLength(3);
+    expect(lines.join('\n')).not.toMatch(/complete_step|Complete it/);
+  });
+
+  it('is shown by logs as what the model was told', () => {
+    const lines = events.map(createEventLines({ columns: 100, paint }));
+    for (const line of lines) expect(line).toContain('the model is told: ');
+    expect(lines[1]).toContain('step_open, the model is told: End it with complete_step.');
+  });
+});
+
 describe('the last lines of a run', () => {
-  const overlap = { early: 0, leadMs: 0, actualMs: 64_000, waitingMs: 64_000 };
+  const times = { workedMs: 64_000, saved: { early: 0, savedMs: 0 } };
   const result = {
     session: SESSION,
     turns: 1,
@@ -208,10 +228,10 @@ describe('the last lines of a run', () => {
     cost_usd: 0,
   };
   it('say how it ended and what it took', () => {
-    expect(closingLines({ ...result, status: 'completed' }, overlap, paint)).toEqual([
+    expect(closingLines({ ...result, status: 'completed' }, times, paint)).toEqual([
       '✓ completed  1 turn · about 1,200 + 1 token · 1 min 4 s',
     ]);
-    expect(closingLines({ ...result, status: 'failed', cost_usd: 1.5 }, overlap, paint)[0]).toContain(
+    expect(closingLines({ ...result, status: 'failed', cost_usd: 1.5 }, times, paint)[0]).toContain(
       '✗ failed  1 turn · about 1,200 + 1 token · $1.50',
     );
   });
@@ -337,7 +357,7 @@ describe('a chain of causes', () => {
     const [parent] = eventList([[0, started()]], 'ses_parent');
     const events = [child, parent].filter((event) => event !== undefined);
     expect(causeLines({ events }, { columns: 100, paint })).toEqual([
-      '1 fault  c: m',
+      '1 fault  c, the model is told: m',
       '  └ because ses_parent 1 session.started  fixer with scripted:turns.yml: Fix the test',
       '    └ from outside: a person or a program',
     ]);

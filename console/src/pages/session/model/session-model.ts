@@ -1,12 +1,12 @@
 import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
 import type { SessionState } from '../../../../../telltale/src/events/state.ts';
+import { createTimeSaved, type TimeSavedFold } from '../../../../../telltale/src/events/time-saved.ts';
 import { createFieldHistory, type FieldHistory } from './field-history.ts';
 import { hearLive, type LiveSpeech, SILENCE, settleLive } from './live-speech.ts';
 import { createMetricsTimeline, type MetricsTimeline } from './metrics-timeline.ts';
 import { createSessionLog, type LogSource, type LogStatus } from './session-log.ts';
 import { createStateTimeline } from './state-timeline.ts';
 import { createStream, type Stream } from './stream.ts';
-import { createSavingTimeline, type SavingTimeline } from './turn-saving.ts';
 import { createWaterfall, type Waterfall } from './waterfall.ts';
 
 /** What the page shows of a session: folds of its log, and what has come of speech that is not on it yet. */
@@ -16,7 +16,7 @@ export interface SessionModel {
   readonly stream: Stream;
   readonly history: FieldHistory;
   readonly metrics: MetricsTimeline;
-  readonly saving: SavingTimeline;
+  readonly timeSaved: Pick<TimeSavedFold, 'at'>;
   /** The state after an event. Read it at once: the next call changes it. */
   stateAt(seq: number): SessionState;
   live(): LiveSpeech;
@@ -43,6 +43,7 @@ export function createSessionModel({ source, id, schedule, now }: SessionModelEd
   const waterfall = createWaterfall();
   const stream = createStream(waterfall);
   const history = createFieldHistory();
+  const timeSaved = createTimeSaved();
   const listeners = new Set<() => void>();
   let live: LiveSpeech = SILENCE;
   let status: LogStatus = { kind: 'loading' };
@@ -65,6 +66,7 @@ export function createSessionModel({ source, id, schedule, now }: SessionModelEd
     waterfall.add(event);
     stream.add(event);
     history.add(event);
+    timeSaved.add(event);
     live = settleLive(live, event);
   };
 
@@ -91,9 +93,8 @@ export function createSessionModel({ source, id, schedule, now }: SessionModelEd
   );
 
   return {
-    ...{ events, waterfall, stream, history },
+    ...{ events, waterfall, stream, history, timeSaved },
     metrics: createMetricsTimeline(events),
-    saving: createSavingTimeline(waterfall.turns),
     stateAt: timeline.at,
     live: () => live,
     status: () => status,

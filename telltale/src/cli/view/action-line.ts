@@ -9,7 +9,7 @@ export function actionLine(view: ActionView, columns: number, now: number, paint
   const mark = MARKS[view.state];
   const name = clip(`${brief(view.action.id, columns)} ${brief(view.action.name, columns)}`, columns - 2);
   const parts = [
-    { text: briefFields(view.action.parameters, Math.floor(columns * GIVEN_SHARE)), colour: 'dim' },
+    { text: briefFields(view.input, Math.floor(columns * GIVEN_SHARE)), colour: 'dim' },
     { text: timeText(view, isOver(view), now) },
     {
       text: noteText(view, columns),

@@ -1,7 +1,7 @@
 import { type DeclaredAction, isShown } from '../../events/action.ts';
 import type { ObservedEvent } from '../../events/event.ts';
-import type { Json } from '../../kernel/json.ts';
-import type { NameOf } from './describe-event.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { knownParameters, type NameOf } from './describe-event.ts';
 
 /** Of an action that was interrupted. */
 export const EFFECT_UNKNOWN = 'whether it took effect is not known';
@@ -17,6 +17,8 @@ export const skippedNote = ({
 /** How an action stands, as far as a view shows it. */
 export interface ActionView {
   readonly action: DeclaredAction;
+  /** What it is called with, as far as it is known. */
+  input: JsonObject;
   state:
     | 'waiting'
     | 'running'
@@ -60,14 +62,18 @@ export function createActionLog(): ActionLog {
     take(event) {
       switch (event.type) {
         case 'action.declared': {
-          const view: ActionView = { action: event.action, state: 'waiting', attempt: 0 };
+          const { action } = event;
+          const view: ActionView = { action, input: knownParameters(action), state: 'waiting', attempt: 0 };
           actions.set(event.action.id, view);
           open.set(event.action.id, view);
           return isShown(event.action) ? view : undefined;
         }
         case 'action.started': {
-          const startedAt = actions.get(event.id)?.startedAt ?? event.at;
-          return change(event.id, { state: 'running', startedAt, attempt: event.attempt });
+          const known = actions.get(event.id);
+          const startedAt = known?.startedAt ?? event.at;
+          const input = { ...known?.input, ...event.input };
+          const { attempt } = event;
+          return change(event.id, { state: 'running', startedAt, attempt, input });
         }
         case 'action.progress':
           return change(event.id, { note: event.data });

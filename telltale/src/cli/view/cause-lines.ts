@@ -3,7 +3,7 @@ import type { CauseChain } from '../../session/log/cause-chain.ts';
 import { isRunEvent, streamOf } from '../../session/log/stream-event.ts';
 import { brief } from './brief.ts';
 import { clip } from './columns.ts';
-import { describeEvent } from './describe-event.ts';
+import { describeLogged } from './describe-event.ts';
 import { describeRunEvent } from './describe-run-event.ts';
 
 /** Steps to the right, at the most: a long chain stays on the screen. */
@@ -22,7 +22,9 @@ export function causeLines(
     const where = isElsewhere ? `${brief(streamOf(event), columns)} ` : '';
     const head = `${where}${event.seq} ${event.type}`;
     const room = Math.max(1, columns - before.length - head.length - 3);
-    const text = isRunEvent(event) ? describeRunEvent(event, room) : describeEvent(event, room);
+    const text = isRunEvent(event)
+      ? describeRunEvent(event, room)
+      : describeLogged(event, room, () => undefined);
     return `${paint.dim(before)}${paint.bold(head)}  ${text}`.trimEnd();
   });
   const last = `${indent(events.length)}└ ${

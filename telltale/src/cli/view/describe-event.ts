@@ -1,5 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { resolveReferences } from '../../conditions/references/resolve-references.ts';
+import type { DeclaredAction } from '../../events/action.ts';
 import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import { TURN_CUT_SHORT } from '../../events/fold-turns.ts';
+import { faultForPeople, REMINDED, stuckForPeople, turnFailureForPeople } from '../../events/for-people.ts';
 import type { HookRecord } from '../../events/hook-record.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
 import { identityText } from '../../kernel/identity.ts';
@@ -28,6 +32,29 @@ export function describeEvent(
   return clip(printable(said(event, room, actionNames(nameOf))).trim(), room);
 }
 
+/** The same as it stands on the log: what was written for the model is shown as what the model was told. */
+export function describeLogged(event: ObservedEvent, columns: number, nameOf: NameOf): string {
+  const room = Math.max(1, columns);
+  const told = toldToModel(event, room);
+  return told === undefined ? describeEvent(event, columns, nameOf) : clip(printable(told).trim(), room);
+}
+
+/** Undefined where an event is not a message for the model. */
+function toldToModel(event: ObservedEvent, room: number): string | undefined {
+  switch (event.type) {
+    case 'fault':
+      return `${safe(event.code)}, the model is told: ${safe(event.message)}`;
+    case 'message.received':
+      return event.from === 'runtime' ? `the model is told: ${brief(event.text, room)}` : undefined;
+    case 'task.answered':
+      return event.by === 'runtime' && event.text !== undefined
+        ? `the model is told: ${brief(event.text, room)}`
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
 function said(event: ObservedEvent, room: number, called: (id: string) => string): string {
   switch (event.type) {
     case 'session.started':
@@ -48,7 +75,8 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'turn.completed':
       return turnEnd(event);
     case 'turn.failed': {
-      const text = errorText(event.error);
+      const text = safe(turnFailureForPeople(event.error));
+      if (event.error.code === TURN_CUT_SHORT) return text;
       if (event.retry_in === undefined) return text;
       const next = event.retry_in === 0 ? 'at once' : `in ${spanText(event.retry_in)}`;
       return `${text.replace(/\.$/, '')}; next try ${next}`;
@@ -64,7 +92,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'response':
       return `${event.final ? '' : '(not final) '}${brief(event.text, room)}`;
     case 'message.received':
-      return `from ${event.from}: ${brief(event.text, room)}`;
+      return event.from === 'runtime' ? REMINDED : `from ${event.from}: ${brief(event.text, room)}`;
     case 'audit':
       return `${who(event.who)}: ${safe(event.what)}`;
     case 'review.requested':
@@ -80,7 +108,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'action.completed':
       return `${called(event.id)} in ${spanText(event.ms)}: ${brief(event.output, room)}`;
     case 'action.failed':
-      return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}${remedy(event.error)}`;
+      return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}${isForModel(event.error) ? '' : remedy(event.error)}`;
     case 'action.skipped':
       return `${called(event.id)}: ${safe(event.reason)}${event.because === undefined ? '' : ` (${safe(event.because)})`}`;
     case 'action.retrying':
@@ -100,7 +128,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'variable.changed':
       return `$${safe(event.name)} ${brief(event.from, room)} → ${brief(event.to, room)} (${event.class}, by ${who(event.by)})`;
     case 'fault':
-      return `${safe(event.code)}: ${safe(event.message)}`;
+      return safe(faultForPeople(event));
     case 'if.decided':
       return event.problem === undefined
         ? `${safe(event.test)} is ${event.held}`
@@ -136,10 +164,11 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'task.claimed':
       return `${called(event.action)} says: ${brief(event.notes, room)}`;
     case 'task.stuck':
-      return `${event.nth === undefined ? '' : 'still, '}${brief(event.why, room)}`;
+      return `${event.nth === undefined ? '' : 'still, '}${brief(stuckForPeople(event.why), room)}`;
     case 'task.turn':
       return 'the turn is judged';
     case 'task.answered':
+      if (event.by === 'runtime' && event.text !== undefined) return 'the step is not completed yet';
       return `by ${who(event.by)}${event.text === undefined ? ': go on' : `: ${brief(event.text, room)}`}`;
     case 'task.over':
       return stepOf(event.task);
@@ -194,6 +223,17 @@ export function seenText({ seen }: Pick<EventOf<'trigger.fired'>, 'seen'>, colum
   return [...told, briefFields(rest, columns)].filter((part) => part !== '').join(', ');
 }
 
+/** Parameters as far as they are known before the start: with the item of a `<foreach>` in place of `$item`. */
+export function knownParameters({ parameters, locals, literal }: DeclaredAction): JsonObject {
+  if (locals === undefined || literal === true) return parameters;
+  const known = (name: string) => (Object.hasOwn(locals, name) ? locals[name] : undefined);
+  const resolved = resolveReferences(parameters, { whole: known, inserted: known });
+  return resolved.ok ? (resolved.value.value as JsonObject) : parameters;
+}
+
+/** The hint of a step that is not completed tells the model how to complete it. */
+const isForModel = ({ code }: ErrorJson): boolean => code === 'claim_refused' || code === 'step_undone';
+
 /** What to do, or else the place: a tool's own error says where it was thrown in its cause. */
 export function remedy({ hint, cause }: ErrorJson): string {
   const said = hint ?? cause?.hint;
@@ -213,7 +253,7 @@ function declared({ action }: EventOf<'action.declared'>, room: number): string 
   const mode = action.mode === 'async' ? '' : ` ${action.mode}`;
   const kind = action.kind === 'tool' ? '' : `${action.kind} `;
   const after = action.depends_on === undefined ? '' : ` after ${safe(action.depends_on.join(', '))}`;
-  return `${safe(action.id)} ${kind}${safe(action.name)}${mode}${after} ${briefFields(action.parameters, room)}`;
+  return `${safe(action.id)} ${kind}${safe(action.name)}${mode}${after} ${briefFields(knownParameters(action), room)}`;
 }
 
 /** `where: artifact.method(args) = result`, and why the fallback counts where it does. */

@@ -2,7 +2,7 @@ import type { Palette } from '../../manifest/palette.ts';
 import { isRunEvent, type StreamEvent } from '../../session/log/stream-event.ts';
 import { createActionLog } from './action-log.ts';
 import { padded } from './columns.ts';
-import { describeEvent } from './describe-event.ts';
+import { describeLogged } from './describe-event.ts';
 import { describeRunEvent } from './describe-run-event.ts';
 
 /** Turns a log into lines, event by event: seq, seconds since it began, type, what it says. */
@@ -32,7 +32,7 @@ export function createEventLines({ columns, paint }: EventLinesOptions): EventLi
     const room = columns - SEQ - time.length - type.length - 5;
     const text = isRunEvent(event)
       ? describeRunEvent(event, room)
-      : describeEvent(event, Math.max(1, room), actions.nameOf);
+      : describeLogged(event, Math.max(1, room), actions.nameOf);
     const colour = colourOf(event);
     return `${paint.dim(`${seq}${time}`)}  ${colour === undefined ? type : paint[colour](type)}  ${text}`.trimEnd();
   };

@@ -1,5 +1,5 @@
 import type { ObservedEvent } from '../../events/event.ts';
-import { TURN_BROKEN_OFF } from '../../events/fold-turns.ts';
+import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../events/fold-turns.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief } from './brief.ts';
 import { clip } from './columns.ts';
@@ -23,6 +23,7 @@ export function noteLine(
         ),
       );
     case 'message.received':
+      if (event.from === 'runtime') return paint.dim(told('! '));
       return event.from === 'user' ? undefined : paint.bold(told('» '));
     case 'metadata.changed':
       if (Object.keys(event.changes).length === 0) return undefined;
@@ -32,6 +33,7 @@ export function noteLine(
       return paint.dim(paint.yellow(told('! ')));
     case 'turn.failed':
       if (event.error.code === TURN_BROKEN_OFF) return paint.yellow('! broken off');
+      if (event.error.code === TURN_CUT_SHORT) return paint.yellow(told('! '));
       return paint.yellow(told('! turn broke off: '));
     case 'turn.started':
       return event.turn > 1 ? paint.dim(`── turn ${event.turn}`) : undefined;

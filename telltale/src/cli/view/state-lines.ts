@@ -9,7 +9,7 @@ import type { StreamInfo } from '../../store/store.ts';
 import { actionLine } from './action-line.ts';
 import { type ActionView, EFFECT_UNKNOWN, skippedNote } from './action-log.ts';
 import { brief } from './brief.ts';
-import { errorText } from './describe-event.ts';
+import { errorText, knownParameters } from './describe-event.ts';
 import { feedLines } from './feed-lines.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine, harmlessLines } from './harmless.ts';
@@ -110,6 +110,7 @@ function actionLines(state: SessionState, columns: number, paint: Palette): read
     const note = noteOf(known);
     const view: ActionView = {
       action,
+      input: known.input ?? knownParameters(action),
       state: isUndone ? 'cancelled' : status,
       attempt: attempts,
       ...(ms === undefined ? {} : { ms }),

@@ -111,7 +111,7 @@ describe('the live view', () => {
     // The clock may be ahead of the event that ends the wait.
     expect(bottom(20_110)).toContain('turn 1 · next try now · 20.1 s');
     screen.show(again!);
-    expect(bottom(20_150)).toContain('turn 2 · the model is speaking · 20.1 s');
+    expect(bottom(20_150)).toContain('turn 2 · waiting for the model · 20.1 s');
     screen.show(left!);
     expect(bottom(20_250)).toContain('turn 2 · 20.2 s');
   });
@@ -123,7 +123,7 @@ describe('the live view', () => {
       '  Then mend.',
       '  ✓ a1 run_tests  path=src/x.ts flags=["-v"]  800 ms  12 passed',
       '  ● status IDLE → CODING',
-      '  ! stray_close: There was a </b>.',
+      '  ! The model closed a tag that was not open. [stray_close]',
       '',
       '  All **12** pass.',
       '',
@@ -144,6 +144,41 @@ describe('the live view', () => {
       '  ✓ a1 run_tests  1.5 s  {"passed":12}',
       '  after it',
       '[status]',
+    ]);
+  });
+
+  it('shows what a foreach action is called with, before and after it has started', () => {
+    const parameters = { path: '$item', note: 'reads {{item}} after $list' };
+    const [declaration, start] = eventList([
+      [0, declared('read[0]', { name: 'read', parameters, locals: { item: 'src/a.ts' } })],
+      [5, { type: 'action.started', id: 'read[0]', attempt: 1, input: { path: '/w/src/a.ts' } }],
+    ]) as [ObservedEvent, ObservedEvent];
+    const { after } = watch([declaration, start], { columns: 160 });
+    expect(after[0]?.[0]).toContain('read[0] read  path=src/a.ts note="reads src/a.ts after $list"');
+    expect(after[1]?.[0]).toContain('path=/w/src/a.ts');
+  });
+
+  it('says in words for people what was written for the model', () => {
+    const cut = { code: 'interrupted', message: 'You were cut short: the runtime was restarted.' };
+    const { end } = watch(
+      eventList([
+        [0, { type: 'turn.failed', error: { ...cut, retryable: true }, retry_in: 0 }],
+        [1, { type: 'fault', code: 'step_open', message: 'End it with complete_step.' }],
+        [1, { type: 'fault', code: 'a_new_one', message: 'You wrote it wrong.' }],
+        [2, { type: 'message.received', from: 'runtime', text: 'Call complete_step.' }],
+        [2, { type: 'message.received', from: 'steer', text: 'Use tabs.' }],
+        [3, { type: 'task.stuck', task: 't', why: 'You have called tool "x" with the same input 3 times.' }],
+        [4, { type: 'task.answered', task: 't', nth: 1, by: 'runtime', text: 'Call complete_step again.' }],
+      ]),
+    );
+    expect(end.filter((line) => line !== '')).toEqual([
+      '  ! The turn was interrupted. The next one continues it.',
+      '  ! The model gave a final answer while a step is still open. [step_open]',
+      '  ! The model made a mistake and was told so. [a_new_one]',
+      '  ! The model was reminded how to go on.',
+      '  » from steer: Use tabs.',
+      '  ! stuck: The agent called tool "x" with the same input 3 times.',
+      '  ↺ the step is not completed yet',
     ]);
   });
 
@@ -339,6 +374,11 @@ describe('the status line', () => {
 
   it('says what goes on, and moves', () => {
     expect(status([], 0)).toBe('⠋ starting');
+    expect(status(SHORT_RUN.slice(0, 2), BEGAN + 900)).toMatch(
+      /^\S turn 1 · waiting for the model · 900 ms$/,
+    );
+    const first = [...SHORT_RUN.slice(0, 2), thoughtDelta('Hm')];
+    expect(status(first, BEGAN + 900)).toMatch(/^\S turn 1 · the model is speaking · 900 ms$/);
     expect(status(SHORT_RUN.slice(0, 7), BEGAN + 4200)).toMatch(
       /^\S turn 1 · the model is speaking · 1 action running · 4.2 s$/,
     );

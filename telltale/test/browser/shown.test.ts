@@ -26,7 +26,22 @@ const builder = agent('builder', {
     '<response final="true">Built.</response>',
   ],
 });
+const REPORT = `<thought>I look first,
+and then I write.</thought>
+<response>## Report
+
+These lines are broken
+where the model liked, with <b>markup</b>.
+
+- [docs](https://docs.example/) and [bad](javascript:alert(1))
+
+![pixel](https://evil.example/pixel.png)
+
+\`\`\`ts
+const answer = 42;
+\`\`\`</response>`;
 const FILES = {
+  ...agent('writer', { turns: [REPORT] }),
   ...builder,
   'builder.agent.yml': (builder['builder.agent.yml'] ?? '')
     .replace('"./tools/*.yml"', '"builtin:shell"')
@@ -175,6 +190,23 @@ it(
     }
   },
 );
+
+it('what a model wrote is shown as Markdown, with colored code and links that are safe', LONG, async () => {
+  const { id } = await stage.client.startSession({ agent: 'writer', input: 'Report.' });
+  const { page } = await browsing.open(stage.at(`/sessions/${id}`));
+  const conversation = page.getByRole('log', { name: 'Conversation' });
+  await conversation.getByRole('heading', { name: 'Report' }).waitFor();
+  const text = await conversation.innerText();
+  expect(text).toContain('I look first, and then I write.');
+  expect(text).toContain('These lines are broken where the model liked, with <b>markup</b>.');
+  const links = conversation.getByRole('listitem').getByRole('link');
+  expect(await links.allInnerTexts()).toEqual(['docs']);
+  expect(await links.getAttribute('rel')).toContain('noopener');
+  expect(await conversation.locator('img, b').count()).toBe(0);
+  const code = conversation.getByRole('region', { name: 'Code in ts' });
+  await code.locator('.text-stall').getByText('const', { exact: true }).waitFor();
+  expect(await code.innerText()).toContain('const answer = 42;');
+});
 
 it('the workers of a fleet are shown with their load and what waits', LONG, async () => {
   const { page } = await browsing.open('about:blank');

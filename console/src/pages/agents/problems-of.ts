@@ -25,4 +25,4 @@ export const problemsElsewhere = (
 ): readonly ManifestProblem[] =>
   problems.filter((problem) => !files.some(({ path }) => sameFile(problem.file, path)));
 
-export const linesOf = (text: string): readonly string[] => text.replace(/\n$/, '').split('\n');
+const linesOf = (text: string): readonly string[] => text.replace(/\n$/, '').split('\n');

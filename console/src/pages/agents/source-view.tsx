@@ -2,8 +2,8 @@ import { useState } from 'react';
 import type { ManifestProblem } from '../../../../telltale/src/client/api.ts';
 import { Button } from '../../ui/button.tsx';
 import { cx } from '../../ui/class-names.ts';
+import { languageOf, useSourceLines } from '../../ui/source-code.tsx';
 import { ProblemNote } from './problem-note.tsx';
-import { linesOf } from './problems-of.ts';
 
 /** Lines that are shown before somebody asks for more; as many as the last problem needs, at least. */
 const FIRST_LINES = 600;
@@ -15,7 +15,7 @@ export interface SourceViewProps {
 }
 
 export function SourceView({ file, problems }: SourceViewProps) {
-  const lines = linesOf(file.text);
+  const lines = useSourceLines(file.text.replace(/\n$/, ''), languageOf(file.path));
   const [wanted, setWanted] = useState(FIRST_LINES);
   const shown = Math.max(wanted, ...problems.keys());
   return (

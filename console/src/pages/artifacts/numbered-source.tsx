@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
 import { Button } from '../../ui/button.tsx';
 import { InvisibleWarning } from '../../ui/invisible-warning.tsx';
+import { useSourceLines } from '../../ui/source-code.tsx';
 
 /** Lines that are shown before somebody asks for more. */
 const FIRST = 500;
@@ -10,7 +10,7 @@ const STEP = 2_000;
 /** A source with its lines' numbers. Text nodes only. */
 export function NumberedSource({ text }: { readonly text: string }) {
   const [shown, setShown] = useState(FIRST);
-  const lines = text.replace(/\n$/, '').split('\n');
+  const lines = useSourceLines(text.replace(/\n$/, ''), 'javascript');
   return (
     <section
       aria-label="Source"
@@ -25,7 +25,7 @@ export function NumberedSource({ text }: { readonly text: string }) {
           <span className="w-12 shrink-0 pr-3 text-right text-ink-faint tabular-nums select-none">
             {at + 1}
           </span>
-          <code className="pr-4 whitespace-pre">{line === '' ? ' ' : visibleText(line)}</code>
+          <code className="pr-4 whitespace-pre">{line === '' ? ' ' : line}</code>
         </div>
       ))}
       {lines.length > shown ? (

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { cx } from '../../../ui/class-names.ts';
+import { Markdown } from '../../../ui/markdown.tsx';
 
 /** Characters that are shown where nobody says how many. */
 const FIRST = 1_600;
@@ -8,17 +9,20 @@ export interface LongTextProps {
   readonly text: string;
   /** Characters that are shown at first. */
   readonly first?: number;
+  /** Shows it as Markdown: what a model wrote for people. Without it, it is shown as it was typed. */
+  readonly markdown?: boolean;
   readonly className?: string;
 }
 
-/** Text of a person or a model. A text node, always: nothing in it is read as markup. */
-export function LongText({ text, first = FIRST, className }: LongTextProps) {
+/** Text of a person or a model. Nothing in it is ever read as HTML. */
+export function LongText({ text, first = FIRST, markdown = false, className }: LongTextProps) {
   const [isWhole, setWhole] = useState(false);
   const said = text.trim();
   const isLong = said.length > first;
+  const shown = isLong && !isWhole ? `${said.slice(0, first)}…` : said;
   return (
-    <div className={cx('text-body break-words whitespace-pre-wrap', className)}>
-      {isLong && !isWhole ? `${said.slice(0, first)}…` : said}
+    <div className={cx('text-body break-words', !markdown && 'whitespace-pre-wrap', className)}>
+      {markdown ? <Markdown text={shown} /> : shown}
       {isLong ? (
         <button
           type="button"

@@ -31,7 +31,7 @@ export function ResponseItem({ seq, text, final }: ResponseItemProps) {
           {WORDS[String(final) as keyof typeof WORDS]}
           {final === 'open' ? <span className="animate-breathe text-accent">…</span> : null}
         </p>
-        <LongText text={text} />
+        <LongText text={text} markdown />
         {awaited.length > 0 ? (
           <p className="mt-1 text-small text-wait">Waits for {awaited.join(', ')}</p>
         ) : null}

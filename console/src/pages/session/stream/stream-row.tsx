@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
+import { Markdown } from '../../../ui/markdown.tsx';
 import type { StreamItem } from '../model/stream-items.ts';
 import { ActionItem } from './action-item.tsx';
 import { ItemFrame } from './item-frame.tsx';
@@ -23,7 +24,7 @@ export function StreamRow({ item }: { readonly item: StreamItem }): ReactNode {
     case 'text':
       return (
         <ItemFrame seq={item.seq} label="Text beside the tags">
-          <p className="text-body break-words whitespace-pre-wrap text-ink-faint">{item.text.trim()}</p>
+          <Markdown text={item.text.trim()} className="text-body text-ink-faint" />
         </ItemFrame>
       );
     case 'response':
@@ -47,13 +48,7 @@ export function StreamRow({ item }: { readonly item: StreamItem }): ReactNode {
     case 'run-end':
       return <RunItem seq={item.seq} row={item.row} isEnd />;
     case 'review':
-      return (
-        <NoteItem
-          seq={item.seq}
-          tone="wait"
-          text={visibleText(`A person is asked about ${item.target}: ${item.what}`)}
-        />
-      );
+      return <NoteItem seq={item.seq} tone="wait" text={visibleText(`Waiting for approval: ${item.what}`)} />;
     case 'note':
     case 'end':
       return (

@@ -18,7 +18,7 @@ export const ThoughtItem = ({ seq, depth, text, open }: ThoughtItemProps) => (
       <p className="text-micro font-medium text-ink-faint">
         Thought{open ? <span className="ml-1 animate-breathe text-accent">…</span> : null}
       </p>
-      <LongText text={text} className="text-ink-soft italic" />
+      <LongText text={text} markdown className="text-ink-soft italic" />
     </div>
   </ItemFrame>
 );

@@ -2,6 +2,8 @@ import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
 import type { SessionEvent } from '../../../telltale/src/events/event.ts';
 import type { RunEvent } from '../../../telltale/src/events/run-event.ts';
 import { toRuntimeError } from '../../../telltale/src/kernel/runtime-error.ts';
+import { visibleText } from '../../../telltale/src/kernel/visible-text.ts';
+import { questionOf } from '../pages/reviews/review-words.ts';
 import { type AgentList, createAgentList } from './agent-list.ts';
 import { type Connection, isRefusal, type Who } from './connection.ts';
 import { createTicker } from './create-ticker.ts';
@@ -50,9 +52,11 @@ export function createConsoleData({
   const sessions = createSessionLists(client, settled);
   const runs = createRunLists(client, settled);
   const toasts = createToasts();
-  const reviews = createReviewInbox(client, ({ agent, what, review, session }) => {
-    // Its own page and the inbox show it already, and a word about it would lie over the answer.
-    if (!isInView(session)) toasts.say('info', `${agent} asks: ${what}`, `/reviews/${review}`);
+  const reviews = createReviewInbox(client, (asked) => {
+    const { review, session } = asked;
+    // Its own page and the inbox show it already, and a toast would cover the buttons.
+    if (!isInView(session))
+      toasts.say('info', `Waiting for you: ${visibleText(questionOf(asked).title)}`, `/reviews/${review}`);
   });
   const agents = createAgentList(client);
 

@@ -62,6 +62,10 @@ describe('reviews', () => {
     await page.getByRole('list', { name: 'Waiting' }).getByRole('link').click();
     const detail = page.getByRole('article');
     await detail.getByText('production').waitFor();
+    await detail.getByRole('heading', { name: 'May asker call the tool deploy?' }).waitFor();
+    expect(await detail.innerText()).toMatch(
+      /The tool deploy needs approval each time.*Approve\s+It runs exactly as shown.*Reject\s+It does not run\. asker is told/s,
+    );
     await detail.getByRole('button', { name: 'Approve' }).click();
     await detail.getByRole('status').getByText('Approved by ana').waitFor();
     await ended(approved);

@@ -10,6 +10,7 @@ import { healthOf } from '../../../console/src/pages/agents/health-of.ts';
 import { problemsElsewhere, problemsOf } from '../../../console/src/pages/agents/problems-of.ts';
 import { answersOf, withWords } from '../../../console/src/pages/reviews/answers-of.ts';
 import { nextReview } from '../../../console/src/pages/reviews/next-review.ts';
+import { questionOf, reasonOf } from '../../../console/src/pages/reviews/review-words.ts';
 import { sessionRows } from '../../../console/src/pages/sessions/session-rows.ts';
 import { statusField } from '../../../console/src/pages/sessions/status-field.ts';
 import { declaredVariables, readVariables } from '../../../console/src/pages/start/start-variables.ts';
@@ -176,9 +177,12 @@ describe('starting', () => {
   });
 });
 
+/** A review, as far as its words and answers need it. */
+const asked = { of: 'session', agent: 'coder', action: 'd', target: 'tool "deploy"', because: '' } as const;
+
 describe('answers', () => {
   test('a question without options is answered by yes or no, with a key each', () => {
-    const answers = answersOf({ kind: 'permission' });
+    const answers = answersOf({ ...asked, kind: 'permission', what: 'call tool "deploy"' });
     expect(answers.map(({ key, answer }) => [key, answer.answer])).toEqual([
       ['a', 'approved'],
       ['r', 'rejected'],
@@ -187,18 +191,66 @@ describe('answers', () => {
   });
 
   test('the options of a question are its answers, and no key gives one by accident', () => {
-    const answers = answersOf({ kind: 'approval', options: ['everybody', 'a tenth'] });
+    const answers = answersOf({
+      ...asked,
+      kind: 'approval',
+      what: 'Who?',
+      options: ['everybody', 'a tenth'],
+    });
     expect(answers.map(({ answer, key }) => [answer.choice, key])).toEqual([
       ['everybody', undefined],
       ['a tenth', undefined],
     ]);
+    expect(new Set(answers.map(({ effect }) => effect)).size).toBe(1);
   });
 
   test('an agent that is stuck is not let pass, and tries again only with words', () => {
-    const [retry, fail] = answersOf({ kind: 'escalation', options: ['retry', 'fail'] });
+    const [retry, fail] = answersOf({
+      ...{ ...asked, kind: 'escalation', what: 'It is stuck.', options: ['retry', 'fail'] },
+    });
     expect(withWords(retry!, '  ')).toBeUndefined();
     expect(withWords(retry!, 'Mend the tests.')).toEqual({ text: 'Mend the tests.' });
     expect(withWords(fail!, '')).toEqual({ choice: 'fail' });
+  });
+});
+
+describe('the words of reviews', () => {
+  const permission = (what: string, because: string) => ({
+    ...asked,
+    kind: 'permission' as const,
+    what,
+    because,
+  });
+
+  test.each([
+    [permission('call tool "deploy"', ''), 'May coder call the tool deploy?', undefined],
+    [permission('rm -r build', 'permissions: { shell }'), 'May coder run this command?', 'rm -r build'],
+    [permission('GET https://a.example/', 'x'), 'May coder send this request?', 'GET https://a.example/'],
+    [permission('write "../notes.md"', 'x'), 'May coder write "../notes.md"?', undefined],
+    [
+      permission('call tool "deploy"\nGET https://a.example/', 'a; b'),
+      'May coder do this?',
+      expect.any(String),
+    ],
+    [permission('change "agent.yml", which is loaded\n\n- a\n+ b', 'x'), expect.any(String), '- a\n+ b'],
+    [{ ...asked, kind: 'approval' as const, what: 'Ship it?', workflow: 'w' }, 'Ship it?', undefined],
+  ])('asks what a person would ask, and shows word for word what runs (%#)', (review, title, exact) => {
+    expect(questionOf(review)).toEqual({ title, ...(exact === undefined ? {} : { exact }) });
+  });
+
+  test('says why it asks and what each answer leads to, for a session and for a run', () => {
+    expect(
+      reasonOf(permission('', 'approval: always of tool "deploy"; permissions: { network: { ask } }')),
+    ).toBe(
+      'The tool deploy needs approval each time (approval: always). The agent may not reach this host without approval (permissions.network.ask).',
+    );
+    expect(reasonOf({ kind: 'confirm', because: 'the step "ship" begins once a person confirms it' })).toBe(
+      'The step "ship" begins once a person confirms it.',
+    );
+    const effects = (of: 'session' | 'run') =>
+      answersOf({ ...asked, of, kind: 'permission', what: '' }).map(({ effect }) => effect);
+    expect(effects('session')[1]).toContain('coder is told so');
+    expect(effects('run')[1]).toContain('the step "d" fails');
   });
 });
 

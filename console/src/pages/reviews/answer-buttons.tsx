@@ -16,13 +16,14 @@ export const AnswerButtons = ({ answers, words, busy, blocked, onAnswer }: Answe
     <legend className="sr-only">Answer</legend>
     {answers.map((one) => {
       const answer = withWords(one, words);
-      const missing = answer === undefined ? 'Write first what it is to do.' : undefined;
+      const missing = answer === undefined ? 'Write your instructions first.' : undefined;
       return (
         <Button
           key={one.label}
           kind={one.kind}
           {...(one.icon === undefined ? {} : { icon: one.icon })}
           {...(one.key === undefined ? {} : { 'aria-keyshortcuts': one.key })}
+          title={one.effect}
           busy={busy}
           blocked={blocked ?? missing}
           onClick={() => {
@@ -35,3 +36,20 @@ export const AnswerButtons = ({ answers, words, busy, blocked, onAnswer }: Answe
     })}
   </fieldset>
 );
+
+/** What each answer leads to, above the buttons. */
+export const AnswerEffects = ({ answers }: Pick<AnswerButtonsProps, 'answers'>) => {
+  // Options of a step's own all lead on: the buttons say enough.
+  if (new Set(answers.map(({ effect }) => effect)).size === 1)
+    return <p className="text-small text-ink-soft">{answers[0]?.effect}</p>;
+  return (
+    <dl className="grid gap-x-3 gap-y-0.5 text-small sm:grid-cols-[auto_minmax(0,1fr)]">
+      {answers.map(({ label, effect }) => (
+        <div key={label} className="contents">
+          <dt className="font-medium break-words">{visibleText(label)}</dt>
+          <dd className="mb-1 break-words text-ink-soft sm:mb-0">{visibleText(effect)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+};

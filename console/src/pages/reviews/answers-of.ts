@@ -5,6 +5,8 @@ import type { IconName } from '../../ui/icon-shapes.ts';
 /** One way to answer a review. */
 export interface PossibleAnswer {
   readonly label: string;
+  /** What happens then, in a sentence. */
+  readonly effect: string;
   readonly kind: ButtonKind;
   readonly icon?: IconName;
   /** The key that gives it. */
@@ -14,30 +16,78 @@ export interface PossibleAnswer {
   readonly needsWords?: true;
 }
 
+export type Answerable = Pick<ReviewInfo, 'kind' | 'options' | 'of' | 'agent' | 'action' | 'what'>;
+
 const YES = { label: 'Approve', kind: 'primary', icon: 'check', key: 'a' } as const;
 const NO = { label: 'Reject', kind: 'danger', icon: 'cross', key: 'r' } as const;
 
+const YES_OR_NO: readonly string[] = ['approve', 'reject'];
+const CONTINUES = 'The workflow continues with this answer.';
+
+type Consequences = readonly [yes: string, no: string];
+
+/** What yes and no lead to. */
+function consequences({ kind, of, agent, action, what, options = YES_OR_NO }: Answerable): Consequences {
+  const step = `the step "${action}"`;
+  switch (kind) {
+    case 'permission':
+      return of === 'session'
+        ? [
+            'It runs exactly as shown, once.',
+            `It does not run. ${agent} is told so, with your note, and continues without it.`,
+          ]
+        : [
+            'It runs exactly as shown, and the workflow continues.',
+            `It does not run, and ${step} fails with your note as the reason.`,
+          ];
+    case 'confirm':
+      return ['The step starts.', `The step does not start, and ${step} fails with your note as the reason.`];
+    case 'plan':
+      return [
+        'The plan runs exactly as shown.',
+        what.includes('planned once more')
+          ? 'The plan does not run. With a note, the agent plans again; without one, the step fails.'
+          : 'The plan does not run, and the step fails.',
+      ];
+    default:
+      // With options of its own, a refusal is an answer like any other.
+      return options.every((option) => YES_OR_NO.includes(option))
+        ? ['The workflow continues.', `${capital(step)} fails with your note as the reason.`]
+        : [CONTINUES, CONTINUES];
+  }
+}
+
+const capital = (text: string): string => text.replace(/^./u, (first) => first.toUpperCase());
+
 /** What the options of an escalation mean: let the work pass, have it done again, or give the step up. */
 const SETTLED: Readonly<Record<string, PossibleAnswer>> = {
-  pass: { ...YES, label: 'Pass as it is', answer: { choice: 'pass' } },
-  retry: {
-    ...{ label: 'Try again with these words', kind: 'plain', icon: 'message' },
-    ...{ answer: {}, needsWords: true },
+  pass: {
+    ...{ ...YES, label: 'Accept the step', answer: { choice: 'pass' } },
+    effect: 'The step counts as done, and the run continues.',
   },
-  fail: { ...NO, label: 'Let the step fail', answer: { choice: 'fail' } },
+  retry: {
+    ...{ label: 'Try again', kind: 'plain', icon: 'message', answer: {}, needsWords: true },
+    effect: 'The agent tries again with your instructions.',
+  },
+  fail: {
+    ...{ ...NO, label: 'Fail the step', answer: { choice: 'fail' } },
+    effect: 'The step fails with your note as the reason.',
+  },
 };
 
 /** The answers that a review can be given; yes and no where it has no options of its own. */
-export function answersOf({
-  kind,
-  options = ['approve', 'reject'],
-}: Pick<ReviewInfo, 'kind' | 'options'>): readonly PossibleAnswer[] {
+export function answersOf(review: Answerable): readonly PossibleAnswer[] {
+  const { kind, options = YES_OR_NO } = review;
+  const [yes, no] = consequences(review);
   return options.map((choice, at) => {
     const settled = kind === 'escalation' ? SETTLED[choice] : undefined;
     if (settled !== undefined) return settled;
-    if (choice === 'approve') return { ...YES, answer: { answer: 'approved' } };
-    if (choice === 'reject') return { ...NO, answer: { answer: 'rejected' } };
-    return { label: choice, kind: at === 0 ? 'primary' : 'plain', answer: { choice } };
+    if (choice === 'approve') return { ...YES, effect: yes, answer: { answer: 'approved' } };
+    if (choice === 'reject') return { ...NO, effect: no, answer: { answer: 'rejected' } };
+    return {
+      ...{ label: choice, kind: at === 0 ? 'primary' : 'plain', answer: { choice } },
+      effect: CONTINUES,
+    };
   });
 }
 

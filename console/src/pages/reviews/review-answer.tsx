@@ -7,9 +7,17 @@ import { useData } from '../../data/use-data.ts';
 import { useKeys } from '../../shell/use-keys.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Field } from '../../ui/field.tsx';
-import { AnswerButtons } from './answer-buttons.tsx';
+import { AnswerButtons, AnswerEffects } from './answer-buttons.tsx';
 import { answersOf, withWords } from './answers-of.ts';
 import { cameLate, resolutionWords } from './review-words.ts';
+
+/** Who reads the note. */
+const noteHint = ({ kind, of }: ReviewInfo): string =>
+  kind === 'escalation'
+    ? '"Try again" needs them. They are kept with your answer on the log.'
+    : of === 'session'
+      ? 'The agent reads your note, and the log keeps it.'
+      : 'The note is kept with your answer on the log.';
 
 export interface ReviewAnswerProps {
   readonly review: ReviewInfo;
@@ -32,7 +40,7 @@ export function ReviewAnswer({ review, onLate }: ReviewAnswerProps) {
     } catch (thrown) {
       const { code, message } = toRuntimeError(thrown);
       if (!cameLate(code)) throw thrown;
-      toasts.say('info', `Your answer came second and does not count. ${message}`);
+      toasts.say('info', `Your answer came second, so it does not count. ${message}`);
       onLate();
     }
   });
@@ -53,12 +61,8 @@ export function ReviewAnswer({ review, onLate }: ReviewAnswerProps) {
   });
   return (
     <div className="flex shrink-0 flex-col gap-3 border-t border-line bg-raised p-4">
-      {call.error === undefined ? null : <ErrorState title="The answer was not taken." error={call.error} />}
-      <Field
-        label={escalated ? 'What the agent is told' : 'Note'}
-        optional
-        hint={escalated ? 'With these words it tries again.' : 'The agent reads it; it stays on the log.'}
-      >
+      {call.error === undefined ? null : <ErrorState title="Your answer was not saved." error={call.error} />}
+      <Field label={escalated ? 'Instructions for the agent' : 'Note'} optional hint={noteHint(review)}>
         {(tie) => (
           <textarea
             {...tie}
@@ -72,6 +76,7 @@ export function ReviewAnswer({ review, onLate }: ReviewAnswerProps) {
           />
         )}
       </Field>
+      <AnswerEffects answers={answers} />
       <AnswerButtons answers={answers} words={note} busy={call.busy} blocked={blocked} onAnswer={send} />
     </div>
   );

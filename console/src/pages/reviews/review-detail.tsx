@@ -4,6 +4,7 @@ import { useReadable } from '../../data/readable.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 import { useData } from '../../data/use-data.ts';
 import { useLoaded } from '../../data/use-loaded.ts';
+import { Code } from '../../ui/code.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { InvisibleWarning } from '../../ui/invisible-warning.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -11,7 +12,7 @@ import { ReviewAnswer } from './review-answer.tsx';
 import { ReviewFacts } from './review-facts.tsx';
 import { ReviewOutcome } from './review-outcome.tsx';
 import { ReviewParameters } from './review-parameters.tsx';
-import { KIND_WORDS } from './review-words.ts';
+import { askerOf, KIND_LABELS, questionOf } from './review-words.ts';
 
 /** All that the model or a tool may have written of what is shown here. */
 const shownOf = (review: ReviewDetailsInfo) => {
@@ -34,6 +35,7 @@ export function ReviewDetail({ review }: { readonly review: string }) {
       <ErrorState title="The review could not be read." error={details.error} onRetry={details.reload} />
     );
   const info = details.value;
+  const { title, exact } = questionOf(info);
   const { answer, by, choice, note, answeredAt } = info;
   const told: Resolution | undefined =
     answer === undefined
@@ -46,7 +48,7 @@ export function ReviewDetail({ review }: { readonly review: string }) {
   const resolution = view.answered.find((one) => one.review === review)?.resolution ?? told;
   return (
     <article
-      aria-label={visibleText(info.what)}
+      aria-label={visibleText(title)}
       tabIndex={-1}
       ref={(element) => {
         // On a narrow screen the list is gone, and the focus with it.
@@ -56,10 +58,11 @@ export function ReviewDetail({ review }: { readonly review: string }) {
     >
       <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4 md:p-5">
         <div>
-          <p className="text-small font-medium text-ink-faint">{KIND_WORDS[info.kind]}</p>
-          <p className="mt-0.5 text-title font-semibold break-words whitespace-pre-wrap">
-            {visibleText(info.what)}
+          <p className="text-small font-medium text-ink-faint">
+            {KIND_LABELS[info.kind]} · {askerOf(info)}
           </p>
+          <h2 className="mt-0.5 text-title font-semibold break-words">{visibleText(title)}</h2>
+          {exact === undefined ? null : <Code text={exact} className="mt-2" />}
         </div>
         <InvisibleWarning of={shownOf(info)} />
         <ReviewFacts review={info} />

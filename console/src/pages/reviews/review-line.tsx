@@ -6,7 +6,7 @@ import type { Resolution } from '../../data/review-inbox.ts';
 import { cx } from '../../ui/class-names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
-import { KIND_LABELS, resolutionWords } from './review-words.ts';
+import { KIND_LABELS, questionOf, resolutionWords } from './review-words.ts';
 
 export interface ReviewLineProps {
   readonly review: ReviewInfo;
@@ -38,7 +38,9 @@ export const ReviewLine = ({ review, resolution, chosen }: ReviewLineProps) => (
         </span>
         <RelativeTime at={resolution?.at ?? review.at} />
       </span>
-      <span className="mt-0.5 line-clamp-2 font-medium break-words">{visibleText(review.what)}</span>
+      <span className="mt-0.5 line-clamp-2 font-medium break-words">
+        {visibleText(questionOf(review).title)}
+      </span>
     </Link>
   </li>
 );

@@ -13,7 +13,7 @@ export const ReviewList = ({ open, answered, chosen }: ReviewListProps) => (
   <div className="flex min-h-0 flex-1 flex-col rounded-lg border border-line bg-surface">
     <div className="min-h-0 flex-1 overflow-y-auto">
       {open.length === 0 ? (
-        <p className="p-4 text-ink-soft">Nothing waits for you any more.</p>
+        <p className="p-4 text-ink-soft">No more reviews are waiting for you.</p>
       ) : (
         <ul aria-label="Waiting" className="divide-y divide-line">
           {open.map((review) => (

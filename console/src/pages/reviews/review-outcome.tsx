@@ -26,7 +26,7 @@ export function ReviewOutcome({ resolution }: { readonly resolution: Resolution 
         {resolution.note === undefined ? null : (
           <p className="mt-0.5 break-words whitespace-pre-wrap">{resolution.note}</p>
         )}
-        <p className="text-small text-ink-soft">{formatDateTime(resolution.at)}. A decision counts once.</p>
+        <p className="text-small text-ink-soft">{formatDateTime(resolution.at)}. The decision is final.</p>
       </div>
     </div>
   );

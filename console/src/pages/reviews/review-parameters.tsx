@@ -12,7 +12,7 @@ export const ReviewParameters = ({ review }: { readonly review: ReviewDetailsInf
       <p className="flex gap-2 rounded-md bg-wait-soft px-3 py-2">
         <Icon name="alert" className="mt-0.5 text-wait" />
         <span>
-          It was approved before, and is asked again because something is different now:{' '}
+          You are asked again because something changed after the first approval:{' '}
           {visibleText(review.replaces.changed.join(', '))}.
         </span>
       </p>
@@ -26,12 +26,14 @@ export const ReviewParameters = ({ review }: { readonly review: ReviewDetailsInf
     )}
     {review.input !== undefined ? (
       <section>
-        <h2 className="mb-1 text-small font-semibold text-ink-faint">Parameters, exactly as they will run</h2>
+        <h2 className="mb-1 text-small font-semibold text-ink-faint">
+          Parameters, exactly as they would run
+        </h2>
         <JsonView value={review.input} label="Parameters" />
       </section>
     ) : review.parameters !== undefined ? (
       <section>
-        <h2 className="mb-1 text-small font-semibold text-ink-faint">Parameters (cut)</h2>
+        <h2 className="mb-1 text-small font-semibold text-ink-faint">Parameters (shortened)</h2>
         <Code text={review.parameters} />
       </section>
     ) : null}

@@ -2,22 +2,86 @@ import type { ReviewInfo } from '../../../../telltale/src/client/api.ts';
 import type { ReviewKind } from '../../../../telltale/src/events/review-kind.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 
-/** What is asked, by kind. */
-export const KIND_WORDS: Readonly<Record<ReviewKind, string>> = {
-  permission: 'May this be done?',
-  approval: 'A question',
-  confirm: 'May this step begin?',
-  plan: 'May this plan be executed?',
-  escalation: 'What now?',
-};
-
+/** What kind of answer is needed. */
 export const KIND_LABELS: Readonly<Record<ReviewKind, string>> = {
   permission: 'Permission',
-  approval: 'Approval',
-  confirm: 'Confirm',
+  approval: 'Question',
+  confirm: 'Start of a step',
   plan: 'Plan',
-  escalation: 'Escalation',
+  escalation: 'Decision',
 };
+
+type Asked = Pick<ReviewInfo, 'kind' | 'what' | 'target' | 'because' | 'agent' | 'workflow'>;
+
+/** `release_agent`, or the workflow that asks. */
+export const askerOf = ({ agent, workflow }: Pick<ReviewInfo, 'agent' | 'workflow'>): string =>
+  workflow === undefined ? agent : `The workflow ${workflow} of ${agent}`;
+
+export interface ReviewQuestion {
+  readonly title: string;
+  /** What the title does not say, to be shown word for word: a command, a request, a plan. */
+  readonly exact?: string;
+}
+
+/** `tool deploy`, of `tool "deploy"`. */
+const nameOf = (target: string): string => target.replace(/^(\w+) "([^"]*)"$/, '$1 $2');
+
+/** The question as a person would ask it. A workflow's question is in its author's own words. */
+export function questionOf(review: Asked): ReviewQuestion {
+  const { kind, what, target, because, agent, workflow } = review;
+  const [first = '', ...others] = what.trim().split('\n');
+  const rest = others.join('\n').trim();
+  const more = rest === '' ? {} : { exact: rest };
+  if (kind !== 'permission') return { title: first, ...more };
+  const who = workflow ?? agent;
+  if (what === `call ${target}`) return { title: `May ${who} call the ${nameOf(target)}?` };
+  if (because.split('; ').length > 1) return { title: `May ${who} do this?`, exact: what };
+  if (because === 'permissions: { shell }') return { title: `May ${who} run this command?`, exact: what };
+  if (/^[A-Z]+ \w+:/.test(first)) return { title: `May ${who} send this request?`, exact: what };
+  return { title: `May ${who} ${first}?`, ...more };
+}
+
+/** What demands an answer, by the words of the log. */
+const REASONS: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [
+    /^approval: always of (.+)$/,
+    (name) => `The ${nameOf(name)} needs approval each time (approval: always).`,
+  ],
+  [
+    /^approval: strict of (.+)$/,
+    (name) => `The ${nameOf(name)} needs approval each time and for each file it runs (approval: strict).`,
+  ],
+  [
+    /^permissions: \{ shell \}$/,
+    () => 'The agent may not run this command without approval (permissions.shell).',
+  ],
+  [
+    /^permissions: \{ paths: \{ ask \} \}$/,
+    () => 'The agent may not use this path without approval (permissions.paths.ask).',
+  ],
+  [
+    /^permissions: \{ network: \{ ask \} \}$/,
+    () => 'The agent may not reach this host without approval (permissions.network.ask).',
+  ],
+  [
+    /^permissions: \{ manifests \}$/,
+    () =>
+      'Telltale loads this file as configuration or code, so changes need approval (permissions.manifests).',
+  ],
+];
+
+/** Why a person is asked, in sentences. */
+export const reasonOf = ({ because, kind }: Pick<ReviewInfo, 'because' | 'kind'>): string =>
+  (kind === 'permission' ? because.split('; ') : [because]).map(sentence).join(' ');
+
+function sentence(because: string): string {
+  for (const [pattern, say] of REASONS) {
+    const found = pattern.exec(because);
+    if (found !== null) return say(found[1] ?? '');
+  }
+  const text = because.replace(/^./u, (first) => first.toUpperCase());
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
 
 const ANSWERS: Readonly<Record<string, string>> = {
   approved: 'Approved',

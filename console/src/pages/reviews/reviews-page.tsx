@@ -47,9 +47,9 @@ export function ReviewsPage({ review: chosen }: { readonly review: string | unde
     return (
       <Page title="Reviews">
         {view.error === undefined ? (
-          <EmptyState icon="reviews" title="Nothing waits for you.">
-            When an agent or a workflow needs a person, to allow an action, answer a question or settle a
-            disagreement, it appears here by itself, with what exactly would be done.
+          <EmptyState icon="reviews" title="Nothing is waiting for you.">
+            When an agent or a workflow needs a person to approve an action, answer a question or settle a
+            disagreement, the review appears here with exactly what would happen.
           </EmptyState>
         ) : (
           <ErrorState title="The reviews could not be read." error={view.error} onRetry={reviews.refresh} />

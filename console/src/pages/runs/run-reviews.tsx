@@ -6,10 +6,8 @@ import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
 import { Code } from '../../ui/code.tsx';
 import { InvisibleWarning } from '../../ui/invisible-warning.tsx';
-import { AnswerButtons } from '../reviews/answer-buttons.tsx';
-import { answersOf } from '../reviews/answers-of.ts';
 import { ReviewCard } from '../reviews/review-card.tsx';
-import { KIND_LABELS, resolutionWords } from '../reviews/review-words.ts';
+import { resolutionWords } from '../reviews/review-words.ts';
 import { useRunView } from './run-view.ts';
 
 /** What the run asks of a person now, to be answered here. */
@@ -38,43 +36,25 @@ function RunReview({ review }: { readonly review: ReviewInfo }) {
     const details = await call.run(answer);
     if (details === undefined) return;
     reviews.answered(details);
-    toasts.say('done', `${resolutionWords({ answer: 'Answered', ...details })}: the run goes on.`);
+    toasts.say('done', `${resolutionWords({ answer: 'Answered', ...details })}. The run continues.`);
   };
-  const isEscalation = review.kind === 'escalation';
   return (
     <ReviewCard
       review={review}
-      facts={`${KIND_LABELS[review.kind]} · ${review.because}`}
-      field={
-        isEscalation
-          ? { label: 'What the agent is told', placeholder: 'What the agent is told' }
-          : { label: 'Note', placeholder: 'Note (optional)' }
-      }
       words={words}
       onWords={setWords}
-      answers={
-        <AnswerButtons
-          answers={answersOf(review)}
-          words={words}
-          busy={call.busy}
-          blocked={blocked}
-          onAnswer={(answer) => void send(answer)}
-        />
-      }
-      parameters={
-        <>
-          <InvisibleWarning
-            of={[review.what, review.because, review.parameters ?? '', review.options ?? []]}
-          />
-          {review.parameters === undefined ? null : (
-            <details className="mt-2 text-small">
-              <summary className="font-medium text-ink-soft">Parameters</summary>
-              <Code text={review.parameters} className="mt-1" />
-            </details>
-          )}
-        </>
-      }
+      busy={call.busy}
+      blocked={blocked}
+      onAnswer={(answer) => void send(answer)}
       error={call.error}
-    />
+    >
+      <InvisibleWarning of={[review.what, review.because, review.parameters ?? '', review.options ?? []]} />
+      {review.parameters === undefined ? null : (
+        <details className="mt-2 text-small">
+          <summary className="font-medium text-ink-soft">Parameters</summary>
+          <Code text={review.parameters} className="mt-1" />
+        </details>
+      )}
+    </ReviewCard>
   );
 }

@@ -18,7 +18,7 @@ export function SessionWaits({ session }: { readonly session: SessionSummary }) 
           className="relative z-10 mt-1 inline-flex items-center gap-1 font-medium text-wait hover:underline lg:mt-0"
         >
           <Icon name="person" size={14} />
-          {reviews.length === 1 ? 'Waits for you' : `${reviews.length} reviews wait`}
+          {reviews.length === 1 ? 'Waiting for you' : `${reviews.length} reviews waiting`}
         </Link>
       )}
       {runs.length === 0 || !goesOn ? null : (

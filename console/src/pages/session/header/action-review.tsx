@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import type { AnswerReview } from '../../../../../telltale/src/client/api.ts';
 import type { Review } from '../../../../../telltale/src/events/state.ts';
 import { useBlocked } from '../../../data/use-blocked.ts';
 import { useCall } from '../../../data/use-call.ts';
@@ -7,62 +8,45 @@ import { Button } from '../../../ui/button.tsx';
 import { InvisibleWarning } from '../../../ui/invisible-warning.tsx';
 import { JsonView } from '../../../ui/json-view.tsx';
 import { ReviewCard } from '../../reviews/review-card.tsx';
+import { useSessionView } from '../session-view.ts';
 
 /** A question about an action, to be answered here. What is approved is what is done: the parameters are all there. */
 export function ActionReview({ review }: { readonly review: Review }) {
+  const { id, model } = useSessionView();
   const { toasts, reviews } = useData();
   const blocked = useBlocked('run');
   const [note, setNote] = useState('');
   const [isOpen, setOpen] = useState(false);
-  const answer = useCall((client, options, said: 'approved' | 'rejected', why: string) =>
-    client.answerReview(review.review, { answer: said, ...(why === '' ? {} : { note: why }) }, options),
+  const call = useCall((client, options, answer: AnswerReview) =>
+    client.answerReview(review.review, answer, options),
   );
-  const onAnswer = async (said: 'approved' | 'rejected') => {
-    const details = await answer.run(said, note.trim());
+  const { agent } = model.stateAt(model.events.length);
+  const send = async (answer: AnswerReview) => {
+    const details = await call.run(answer);
     if (details === undefined) return;
     reviews.answered(details);
     toasts.say(
       'done',
-      said === 'approved' ? 'Approved: the action goes on.' : 'Rejected: the agent is told.',
+      answer.answer === 'approved'
+        ? 'Approved: the action runs now.'
+        : `Rejected: ${agent} is told and continues without it.`,
     );
   };
-  const answers = [
-    { said: 'rejected', label: 'Reject', kind: 'danger', icon: 'cross' },
-    { said: 'approved', label: 'Approve', kind: 'primary', icon: 'check' },
-  ] as const;
   return (
     <ReviewCard
-      review={review}
-      facts={`${review.target} · action ${review.action} · ${review.because}`}
-      field={{ label: 'Note', placeholder: 'Note (optional)' }}
+      review={{ ...review, kind: 'permission', of: 'session', session: id, agent }}
       words={note}
       onWords={setNote}
-      answers={
-        <div className="flex gap-2">
-          <Button size="small" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen}>
-            Parameters
-          </Button>
-          {answers.map(({ said, label, ...look }) => (
-            <Button
-              key={said}
-              size="small"
-              {...look}
-              busy={answer.busy}
-              blocked={blocked}
-              onClick={() => void onAnswer(said)}
-            >
-              {label}
-            </Button>
-          ))}
-        </div>
-      }
-      parameters={
-        <>
-          {isOpen ? <JsonView value={review.input} label="Parameters" className="mt-2 max-h-60" /> : null}
-          <InvisibleWarning of={[review.what, review.target, review.because, review.input]} />
-        </>
-      }
-      error={answer.error}
-    />
+      busy={call.busy}
+      blocked={blocked}
+      onAnswer={(answer) => void send(answer)}
+      error={call.error}
+    >
+      <InvisibleWarning of={[review.what, review.target, review.because, review.input]} />
+      <Button size="small" className="mt-2" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen}>
+        Parameters
+      </Button>
+      {isOpen ? <JsonView value={review.input} label="Parameters" className="mt-2 max-h-60" /> : null}
+    </ReviewCard>
   );
 }

@@ -78,6 +78,6 @@ export function compactedFeeds(
 const noRoomAgain = (tokens: number): ErrorJson => ({
   code: FEED_NO_ROOM,
   message: `Its ${tokens} tokens have no room behind the summary.`,
-  hint: 'Read it with read_context_feed.',
+  hint: 'Read it: call "context_feed" with "operation": "read".',
   retryable: true,
 });

@@ -21,7 +21,7 @@ export const noValueYet = (): ErrorJson => ({ code: FEED_LATE, message: 'No valu
 export const feedNoRoom = (tokens: number, maxTokens: number): ErrorJson => ({
   code: FEED_NO_ROOM,
   message: `Its ${tokens} tokens have no room beside the other feeds of this turn (${maxTokens} in all).`,
-  hint: 'Read it with read_context_feed, or give it a smaller "max_tokens".',
+  hint: 'Read it ("context_feed" with "operation": "read"), or give it a smaller "max_tokens".',
   retryable: true,
 });
 
@@ -36,7 +36,7 @@ export const feedUnknown = (asked: string, known: readonly string[], by?: string
 
 export const feedExists = (id: string) =>
   new RuntimeError('feed_exists', `There is a feed "${id}" already.`, {
-    hint: 'Change it with update_context_feed, or choose another id.',
+    hint: 'Change it ("context_feed" with "operation": "update"), or choose another id.',
   });
 
 export const feedInUse = (id: string, users: readonly string[]) =>

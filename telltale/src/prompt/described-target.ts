@@ -24,6 +24,7 @@ export interface DescribedTarget {
 }
 
 export interface DescribedOperation {
+  /** Empty where the name and the parameters say it all. */
   readonly description: string;
   /** JSON Schemas by name. */
   readonly parameters: Readonly<Record<string, JsonObject>>;

@@ -23,7 +23,8 @@ export function targetLines(target: DescribedTarget, name = target.name): string
   const lines = Object.entries(operations).map(([operation, each]) => {
     const noted = operationNotes(each, common, known);
     const isDefault = operation === byDefault ? ' (default)' : '';
-    return `  - ${operation}${noted === '{}' ? '' : ` ${noted}`}${isDefault}: ${oneLine(each.description)}`;
+    const about = oneLine(each.description);
+    return `  - ${operation}${noted === '{}' ? '' : ` ${noted}`}${isDefault}${about === '' ? '' : `: ${about}`}`;
   });
   const shared = common.length === 0 ? '' : `, and each takes ${membersOf(all(operations), common, [])}`;
   return [`${head}: ${sentence(told)} "operation" is one of these${shared}:`, ...lines].join('\n');

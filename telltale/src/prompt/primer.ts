@@ -195,12 +195,12 @@ function feedList({ context_feeds: feeds }: AgentManifest): string {
       feed.inject === 'reference'
         ? `not shown; loaded where $${feed.id} names it`
         : feed.type === 'periodic'
-          ? `updated every ${(feed.interval?.ms ?? 0) / 1000} s`
-          : 'updated each turn';
+          ? `every ${(feed.interval?.ms ?? 0) / 1000} s`
+          : 'each turn';
     return [`- ${feed.id}: ${when}`];
   });
   if (lines.length === 0) return '';
-  return `# Context feeds\n\nMessages show their values in <context_feed> blocks. A feed that is not shown again has not changed. $ID stands for its value, as $id does for a result.\n\n${lines.join('\n')}`;
+  return `# Context feeds\n\nMessages show their values in <context_feed> blocks, again only when they change. $ID stands for a value, as $id does for a result.\n\n${lines.join('\n')}`;
 }
 
 const compact = (value: Json) => JSON.stringify(value);

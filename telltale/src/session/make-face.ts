@@ -8,7 +8,9 @@ import type { PartLimits } from '../prompt/part-limits.ts';
 import { systemParts } from '../prompt/primer.ts';
 import { isTaughtTarget } from '../prompt/taught.ts';
 import { createCallNames } from '../protocol/calls/call-names.ts';
+import { feedOperationOf } from '../protocol/calls/feed-calls.ts';
 import type { AgentTargets } from '../targets/create-targets.ts';
+import { contextFeedTarget } from './internal/feeds/context-feed.ts';
 import type { InternalAction } from './internal/internal-actions.ts';
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
 
@@ -36,21 +38,29 @@ export function makeFace(
     manifest.dialect === 'step'
       ? internal.filter((action) => !completesStep({ kind: 'internal', name: action.name }))
       : internal;
+  const actions = callable.map((action) => ({
+    ...action,
+    parameters: action.shownParameters ?? action.parameters,
+    isTaught: feedOperationOf(action.name) === undefined && action.isTaught(targets),
+  }));
+  const feedActions = callable.filter(({ name }) => feedOperationOf(name) !== undefined);
+  const offered = [
+    ...actions,
+    ...(feedActions.length === 0
+      ? []
+      : [{ ...contextFeedTarget(feedActions, manifest, targets), isTaught: true }]),
+  ];
   const names = createCallNames([
     ...targets,
-    ...callable.map(({ name }) => ({ kind: 'internal' as const, name })),
+    ...offered.map(({ name }) => ({ kind: 'internal' as const, name })),
   ]);
   const nativeOf = (index: number) => (manifest.dialect === 'tags' ? undefined : names.natives[index]);
   const taught = targets
     .map((target, index) => ({ ...target, native: nativeOf(index) }))
     .filter((target) => isTaughtTarget(manifest, target));
-  const taughtInternal = callable
-    .map((action, index) => ({
-      ...action,
-      parameters: action.shownParameters ?? action.parameters,
-      native: nativeOf(targets.length + index),
-    }))
-    .filter(({ isTaught }) => isTaught(targets));
+  const taughtInternal = offered
+    .map((action, index) => ({ ...action, native: nativeOf(targets.length + index) }))
+    .filter(({ isTaught }) => isTaught);
   const calls = prepareCalls(manifest, allTargets(taught, taughtInternal), names, led);
   const make = ({ seal, environment }: Beginning) => {
     const told = systemParts(manifest, {

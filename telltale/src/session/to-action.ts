@@ -1,12 +1,19 @@
 import type { DeclaredAction } from '../events/action.ts';
 import type { ActionKind } from '../kernel/action-envelope.ts';
-import { isJsonObject, type JsonObject } from '../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
 import { suggest } from '../kernel/nearest.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withLists } from '../kernel/with-lists.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import { type Ambiguous, meantTarget } from '../protocol/calls/meant-target.ts';
+import { showValue } from '../manifest/schema/show-value.ts';
+import {
+  CONTEXT_FEED,
+  type FeedOperation,
+  feedActionOf,
+  feedOperationOf,
+} from '../protocol/calls/feed-calls.ts';
+import { type Ambiguous, type CallTarget, meantTarget } from '../protocol/calls/meant-target.ts';
 import type { ActionIntent } from '../protocol/intents.ts';
 import { isLoop } from '../scheduler/loops.ts';
 import { KIND_LABELS } from '../targets/unknown-target.ts';
@@ -24,6 +31,7 @@ export interface CallableTarget {
   readonly parameters: JsonObject;
 }
 
+type Meaning = Pick<DeclaredAction, 'kind' | 'name' | 'parameters'>;
 type Template = AgentManifest['action_templates'][string];
 type Defaults = Partial<Omit<DeclaredAction, 'id' | 'parameters'>> & { readonly parameters?: JsonObject };
 
@@ -32,17 +40,32 @@ export function createToAction(
   targets: readonly CallableTarget[] = [],
 ): ToAction {
   const known = new Map(targets.map((target) => [keyOf(target.kind, target.name), target]));
-  const has = (kind: ActionKind, name: string) => known.has(keyOf(kind, name));
-  /** The action with the target that it means, and with lists where that wants them. */
+  const feedOperations = targets.flatMap(({ kind, name }) =>
+    kind === 'internal' ? (feedOperationOf(name) ?? []) : [],
+  );
+  const has = (kind: ActionKind, name: string) =>
+    known.has(keyOf(kind, name)) ||
+    (kind === 'internal' && name === CONTEXT_FEED && feedOperations.length > 0);
+  /** What a call means: a target, what that is called with, and lists where it wants them. */
+  const meaningOf = (id: string, asked: CallTarget, given: JsonObject): Result<Meaning> => {
+    const target = meantTarget(asked, has);
+    if ('kinds' in target) return err(ambiguous(id, target));
+    const { kind, name } = target;
+    const isFeedCall = kind === 'internal' && name === CONTEXT_FEED;
+    const call = isFeedCall ? feedActionOf(given) : { name, parameters: given };
+    if (call === undefined) return err(feedOperationUnknown(id, given.operation, feedOperations));
+    const schema = known.get(keyOf(kind, call.name))?.parameters;
+    const parameters = schema === undefined ? call.parameters : withLists(schema, call.parameters);
+    return ok({ kind, name: call.name, parameters });
+  };
+  /** The action with what it means. */
   const settled = (action: DeclaredAction): Result<DeclaredAction> => {
     if (isLoop(action) || undoesByLoop(action)) return err(loopByHand(action.id));
-    const target = meantTarget(action, has);
-    if ('kinds' in target) return err(ambiguous(action.id, target));
+    const meant = meaningOf(action.id, action, action.parameters);
+    if (!meant.ok) return meant;
     const undo = action.compensate === undefined ? undefined : settledUndo(action.id, action.compensate);
     if (undo?.ok === false) return undo;
-    const { kind, name } = target;
-    const schema = known.get(keyOf(kind, name))?.parameters;
-    const parameters = schema === undefined ? action.parameters : withLists(schema, action.parameters);
+    const { kind, name, parameters } = meant.value;
     const isSame = kind === action.kind && name === action.name && parameters === action.parameters;
     if (isSame && undo?.value === action.compensate) return ok(action);
     return ok({
@@ -57,19 +80,18 @@ export function createToAction(
     const { name, type, parameters, compensate } = undo;
     if (typeof name !== 'string') return ok(undo);
     const asked = type === 'context_feed' ? 'internal' : ((type ?? 'tool') as ActionKind);
-    const target = meantTarget({ kind: asked, name }, has);
-    if ('kinds' in target) return err(ambiguous(id, target));
+    const meant = meaningOf(id, { kind: asked, name }, isJsonObject(parameters) ? parameters : {});
+    if (!meant.ok) return meant;
     const inner = isJsonObject(compensate) ? settledUndo(id, compensate) : undefined;
     if (inner?.ok === false) return inner;
-    const schema = known.get(keyOf(target.kind, target.name))?.parameters;
-    const given =
-      schema === undefined || !isJsonObject(parameters) ? parameters : withLists(schema, parameters);
-    if (target.kind === asked && target.name === name && given === parameters && inner?.value === compensate)
+    const { kind, ...target } = meant.value;
+    const given = isJsonObject(parameters) ? target.parameters : parameters;
+    if (kind === asked && target.name === name && given === parameters && inner?.value === compensate)
       return ok(undo);
     return ok({
       ...undo,
       name: target.name,
-      ...(target.kind === asked ? {} : { type: target.kind }),
+      ...(kind === asked ? {} : { type: kind }),
       ...(given === undefined ? {} : { parameters: given }),
       ...(inner === undefined ? {} : { compensate: inner.value }),
     });
@@ -213,6 +235,15 @@ const ambiguous = (id: string, { name, kinds }: Ambiguous) =>
     'bad_action',
     `The action "${id}" did not run: no tool is called "${name}", and it may be ${kinds.map((kind) => `the ${KIND_LABELS[kind]}`).join(' or ')} of that name.`,
     { hint: `Write ${kinds.map((kind) => `type="${kind}"`).join(' or ')}.` },
+  );
+
+const feedOperationUnknown = (id: string, operation: Json | undefined, known: readonly FeedOperation[]) =>
+  new RuntimeError(
+    'bad_action',
+    operation === undefined || operation === null
+      ? `The action "${id}" did not run: "${CONTEXT_FEED}" needs an "operation".`
+      : `The action "${id}" did not run: "${CONTEXT_FEED}" has no operation ${showValue(operation)}.`,
+    { hint: suggest(typeof operation === 'string' ? operation : '', known, 'Operations') },
   );
 
 const nameMissing = (id: string, template: string) =>

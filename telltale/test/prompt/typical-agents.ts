@@ -12,8 +12,8 @@ import { createMemoryStore } from '../../src/testing/memory-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 
 export const FOLDER = fileURLToPath(new URL('typical-agents', import.meta.url));
-/** The six kinds of agents that prompts are written for, by the names of their files. */
-export const TYPICAL = ['coding', 'research', 'support', 'guided', 'orchestrator', 'data'] as const;
+/** The seven kinds of agents that prompts are written for, by the names of their files. */
+export const TYPICAL = ['coding', 'research', 'support', 'guided', 'orchestrator', 'data', 'watch'] as const;
 export const DIALECTS = ['tags', 'tools', 'step'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 

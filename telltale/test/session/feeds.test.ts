@@ -484,34 +484,6 @@ context_feeds: [{ id: api, cache_ttl: 60, source: ${source} }]
     expect(new Set(ran.of('action.failed').map(({ error }) => error.code))).toEqual(new Set(['feed_limit']));
   }, 60_000);
 
-  it('is not offered what its manifest does not allow, nor where it has no feeds', async () => {
-    const offered = async (manifest: string) => {
-      const model = scripted([final('x')]);
-      const systems: string[] = [];
-      const spy = {
-        ...model,
-        stream: (request: Parameters<typeof model.stream>[0], sink: Parameters<typeof model.stream>[1]) => {
-          systems.push(request.system);
-          return model.stream(request, sink);
-        },
-      };
-      await runAgent({ manifest, turns: [], model: spy });
-      return [...(systems[0] ?? '').matchAll(/"(\w+_context_feeds?)"/g)].map(([, name]) => name);
-    };
-    const feeds = 'context_feeds: [{ id: clock, source: { type: internal, action: system_clock } }]\n';
-    expect(await offered('')).toEqual([]);
-    expect(await offered('internal_actions: { allowed_actions: [add_context_feed] }\n')).toEqual([
-      'add_context_feed',
-    ]);
-    expect(await offered(feeds)).toHaveLength(5);
-    expect(
-      await offered(
-        `${feeds}internal_actions: { blocked_actions: [add_context_feed, remove_context_feed] }\n`,
-      ),
-    ).toEqual(['update_context_feed', 'list_context_feeds', 'read_context_feed']);
-    expect(await offered(`${feeds}internal_actions: { enabled: false }\n`)).toEqual([]);
-  });
-
   it('has them again when the session is resumed, and what was cached still counts', async () => {
     const folder = agentFolder(
       `${MANIFEST}`.replace(

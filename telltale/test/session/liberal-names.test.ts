@@ -180,6 +180,7 @@ it.each(['tools', 'step'] as const)(
       dialect === 'tools'
         ? call('functions.echo', { text: 'x' }) + call('store', PUT)
         : call('functions.step', { tool_calls: [{ name: 'store', input: PUT }] }),
+      ...(dialect === 'tools' ? [] : [call('step', { tool_calls: [{ name: 'store', input: PUT }] })]),
       speak(dialect, DONE),
     ];
     const { createScriptedModel } = await import('../../src/models/scripted/scripted-model.ts');
@@ -197,7 +198,7 @@ it.each(['tools', 'step'] as const)(
         },
       },
     });
-    expect(shown).toEqual(dialect === 'tools' ? ['echo', 'relic_store'] : ['step']);
+    expect(shown).toEqual(dialect === 'tools' ? ['echo', 'relic_store'] : ['step', 'step']);
   },
 );
 

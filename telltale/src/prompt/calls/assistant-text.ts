@@ -9,6 +9,9 @@ import {
 } from '../../kernel/call-frames.ts';
 import { isJsonObject } from '../../kernel/json.ts';
 import type { ProviderPart } from '../../kernel/provider-part.ts';
+import { asFeedCall } from '../../protocol/calls/feed-calls.ts';
+import type { CallTarget } from '../../protocol/calls/meant-target.ts';
+import type { ActionIntent } from '../../protocol/intents.ts';
 import { strictJson } from '../../protocol/json/parse-value.ts';
 import { readObject } from '../../protocol/json/read-object.ts';
 import type { CallStyle } from './call-style.ts';
@@ -75,27 +78,49 @@ function shownCalls(output: string, calls: Iterator<TurnCalls['calls'][number]>,
 function asItRan(frame: string, meant: TurnCalls['calls'][number] | undefined, style: CallStyle): string {
   const [call] = readTurnParts(frame);
   if (call?.type !== 'call') return frame;
-  const name = nameItRanBy(call.name, meant, style);
-  const input = inputItRanWith(call.input, style.maxBody);
+  const action = meant?.events.find((event) => event.type === 'action');
+  const { name, input } = asOffered(
+    {
+      name: nameItRanBy(call.name, action, style),
+      input: inputItRanWith(call.input, style.maxBody),
+    },
+    action,
+    style,
+  );
   return name === call.name && input === call.input ? frame : frameOf({ ...call, name, input });
 }
 
-/** A name that no tool has may have been read as that of one. */
-function nameItRanBy(
-  name: string,
-  meant: TurnCalls['calls'][number] | undefined,
-  { names }: CallStyle,
-): string {
-  const plain = names.plain(name);
-  if (plain !== name || names.natives.includes(name)) return plain;
-  const action = meant?.events.find((event) => event.type === 'action');
-  if (action === undefined) return name;
-  const isMeant = (native: string) => {
-    const target = names.find(native);
-    return target !== undefined && target.kind === action.kind && target.name === action.name;
+/** Logs of earlier versions have actions on feeds by names of their own, and a model may still call them so. */
+function asOffered(
+  call: { readonly name: string; readonly input: string },
+  action: ActionIntent | undefined,
+  style: CallStyle,
+): typeof call {
+  if (style.dialect !== 'tools' || action?.kind !== 'internal' || action.name === undefined) return call;
+  const offered = asFeedCall({ name: action.name, parameters: {} });
+  if (offered.name === action.name) return call;
+  const input = strictJson(/\S/.test(call.input) ? call.input : '{}');
+  if (!isJsonObject(input)) return call;
+  return {
+    name: nativeOf({ kind: 'internal', name: offered.name }, style) ?? call.name,
+    input: JSON.stringify({ ...offered.parameters, ...input }),
   };
-  return names.natives.find(isMeant) ?? name;
 }
+
+/** A name that no tool has may have been read as that of one. */
+function nameItRanBy(name: string, action: ActionIntent | undefined, style: CallStyle): string {
+  const { names, dialect } = style;
+  const plain = names.plain(name);
+  // A step is no call of the target that it calls.
+  if (plain !== name || names.natives.includes(name) || dialect === 'step') return plain;
+  return (action === undefined ? undefined : nativeOf(action, style)) ?? name;
+}
+
+const nativeOf = ({ kind, name }: Partial<CallTarget>, { names }: CallStyle): string | undefined =>
+  names.natives.find((native) => {
+    const target = names.find(native);
+    return target !== undefined && target.kind === kind && target.name === name;
+  });
 
 function inputItRanWith(input: ToolCall['input'], maxBody: number): string {
   if (input.length > maxBody)

@@ -24,6 +24,8 @@ const CALL_ELEMENTS = new Set([
   'function',
   'use_mcp_tool',
 ]);
+/** What the runtime writes into prompts: an answer may quote it, whatever is called the same. */
+const RUNTIME_BLOCKS = new Set(['result', 'context_feed']);
 const NAME_CHILDREN = ['tool_name', 'name', 'function_name'];
 const INPUT_CHILDREN = ['parameters', 'arguments', 'input', 'args', 'tool_input'];
 
@@ -49,7 +51,7 @@ export function readElementCall(source: Source, at: number): Found | undefined {
     if (!isCallName(attributeName)) return undefined;
     return emptyCall(source, attributeName, fields, from, selfClosing === '/' ? '' : closer, 'tags');
   }
-  const known = source.isKnown(element);
+  const known = source.isKnown(element) && !RUNTIME_BLOCKS.has(element);
   if (!known && !CALL_ELEMENTS.has(element)) return undefined;
   const name = known ? element : attributeName;
   if (selfClosing === '/') return isCallName(name) ? emptyCall(source, name, {}, from, '', 'xml') : undefined;

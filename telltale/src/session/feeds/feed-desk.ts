@@ -35,7 +35,8 @@ export function createFeedDesk({ keeper, read, mayAdd, isTaken }: FeedDeskEdges)
     return feed;
   };
   return {
-    async add(written) {
+    async add(given) {
+      const written = periodicIfTimed(given);
       const feed = await checked(written);
       const taken = isTaken(feed.id);
       if (taken !== undefined) throw nameTaken(feed.id, taken);
@@ -48,7 +49,7 @@ export function createFeedDesk({ keeper, read, mayAdd, isTaken }: FeedDeskEdges)
       const id = String(changes.id);
       const before = keeper.definition(id);
       if (before === undefined) throw feedUnknown(id, keeper.list());
-      const written = changedDefinition(before, changes);
+      const written = changedDefinition(before, periodicIfTimed(changes));
       if (!isSame(before, written)) keeper.update(id, await checked(written), written, MODEL);
       return { id, feed: written };
     },
@@ -68,6 +69,10 @@ export function createFeedDesk({ keeper, read, mayAdd, isTaken }: FeedDeskEdges)
     },
   };
 }
+
+/** Only a periodic feed has an interval, so a model need not say both. */
+const periodicIfTimed = (written: JsonObject): JsonObject =>
+  written.interval === undefined || written.type !== undefined ? written : { ...written, type: 'periodic' };
 
 const viewJson = ({ intervalMs, ageMs, error, ...view }: FeedView): JsonObject => ({
   ...view,

@@ -1,6 +1,7 @@
 import type { DeclaredAction } from '../../events/action.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { asFeedCall, CONTEXT_FEED, feedOperationOf } from '../../protocol/calls/feed-calls.ts';
 import { isId } from '../../protocol/envelope/action-id.ts';
 import { createIdBook, takeAutomaticId, takeId } from '../../protocol/envelope/id-book.ts';
 import { type ForeignCall, findForeignCalls } from '../../protocol/foreign-calls.ts';
@@ -66,7 +67,9 @@ async function callsIn(
 ): Promise<CallsInText | undefined> {
   if (!mayHoldCalls(text)) return undefined;
   const { works, calls: native } = context;
-  const names = [...works.callable().map(({ name }) => name), ...(native?.style.names.natives ?? []), ...OWN];
+  const callable = works.callable().map(({ name }) => name);
+  const isFeedName = callable.some((name) => feedOperationOf(name) !== undefined);
+  const names = [...callable, ...(native?.style.names.natives ?? (isFeedName ? [CONTEXT_FEED] : [])), ...OWN];
   const { calls, alone, unreadable } = findForeignCalls(text, { names: new Set(names) });
   if (calls.length === 0) {
     if (!unreadable) return undefined;
@@ -90,7 +93,7 @@ async function callsIn(
   const run = meant.map(({ call: { parameters, fields }, action }) => ({
     ...(typeof fields?.id === 'string' ? { id: fields.id } : {}),
     name: action?.name ?? '',
-    parameters,
+    parameters: action?.parameters ?? parameters,
   }));
   return { run, message: `${RUN}\n${forms.join('\n')}` };
 }
@@ -166,8 +169,10 @@ const sentence = (message: string): string => message.replace(/\.$/, '').replace
 /** How the session's dialect makes this call. */
 function formOf(
   { manifest, calls }: SessionContext,
-  { kind, name, parameters }: Pick<DeclaredAction, 'name' | 'parameters'> & Partial<DeclaredAction>,
+  action: Pick<DeclaredAction, 'name' | 'parameters'> & Partial<DeclaredAction>,
 ): string {
+  const { kind } = action;
+  const { name, parameters } = kind === 'internal' ? asFeedCall(action) : action;
   const input = JSON.stringify(parameters).replaceAll('<', '\\u003c'); // no value in it can end the tag
   const shown = input.length <= MAX_SHOWN_PARAMETERS ? input : '{ the same parameters }';
   if (manifest.dialect === 'tags') {

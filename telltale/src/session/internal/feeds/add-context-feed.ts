@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Definition } from '../definition.ts';
-import { DEFINITION_PROPERTIES, SHOWN_DEFINITION } from './definition-properties.ts';
+import { DEFINITION_PROPERTIES } from './definition-properties.ts';
 import { offeredWithFeeds } from './has-feeds.ts';
 
 export const addContextFeed: Definition = {
@@ -15,11 +15,6 @@ export const addContextFeed: Definition = {
     },
     required: ['id', 'source'],
     additionalProperties: false,
-  },
-  shownParameters: {
-    type: 'object',
-    properties: { id: { type: 'string' }, ...SHOWN_DEFINITION },
-    required: ['id', 'source'],
   },
   useless: offeredWithFeeds('add_context_feed'),
   run: async (input, { feeds }) => (await feeds()).add(input as JsonObject),

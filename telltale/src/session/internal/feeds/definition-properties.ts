@@ -3,7 +3,10 @@ import type { JsonObject } from '../../../kernel/json.ts';
 /** What a model may say of a feed; the manifest's own schema has the last word. */
 export const DEFINITION_PROPERTIES: JsonObject = {
   type: { enum: ['on_demand', 'periodic'] },
-  interval: { type: ['number', 'string'], description: 'Seconds, or "5m".' },
+  interval: {
+    type: ['number', 'string'],
+    description: 'Seconds, or "5m": loaded that often, as "type": "periodic".',
+  },
   source: {
     type: 'object',
     description:
@@ -23,25 +26,4 @@ export const DEFINITION_PROPERTIES: JsonObject = {
     description: 'When you see it; reference: only where $ID names it.',
   },
   on_error: { enum: ['omit', 'stale', 'show'] },
-};
-
-/**
- * What the prompt tells of a definition, once for all actions on feeds: the fields that a model needs. The others can be
- * given, too.
- */
-export const SHOWN_DEFINITION: JsonObject = {
-  source: {
-    type: 'object',
-    description:
-      '{"type": "tool" | "relic" | "agent" | "file" | "repo" | "http", "name": "…", "params": {}} or {"type": "internal", "action": "system_clock" | "history" | "metrics" | "session_stats"}',
-  },
-  interval: { type: 'number', description: 'Seconds, for "type": "periodic".' },
-  type: { enum: ['on_demand', 'periodic'] },
-};
-
-/** The same where add_context_feed has told of them. */
-export const SHOWN_CHANGES: JsonObject = {
-  source: { type: 'object' },
-  interval: { type: 'number' },
-  type: { type: 'string' },
 };

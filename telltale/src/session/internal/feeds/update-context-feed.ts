@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Definition } from '../definition.ts';
-import { DEFINITION_PROPERTIES, SHOWN_CHANGES } from './definition-properties.ts';
+import { DEFINITION_PROPERTIES } from './definition-properties.ts';
 import { offeredWithFeeds } from './has-feeds.ts';
 
 export const updateContextFeed: Definition = {
@@ -12,11 +12,6 @@ export const updateContextFeed: Definition = {
     properties: { id: { type: 'string', description: 'Its id.' }, ...DEFINITION_PROPERTIES },
     required: ['id'],
     additionalProperties: false,
-  },
-  shownParameters: {
-    type: 'object',
-    properties: { id: { type: 'string' }, ...SHOWN_CHANGES },
-    required: ['id'],
   },
   useless: offeredWithFeeds('update_context_feed'),
   run: async (input, { feeds }) => (await feeds()).update(input as JsonObject),

@@ -51,15 +51,15 @@ function make(nonce: (name: string) => string): Task {
 const WATCH: Act = {
   key: 'watch',
   kind: 'internal',
-  name: 'add_context_feed',
-  parameters: { id: 'level', source: { type: 'file', name: 'level.txt' } },
+  name: 'context_feed',
+  parameters: { operation: 'add', id: 'level', source: { type: 'file', name: 'level.txt' } },
 };
 
 const LOOK: Act = {
   key: 'look',
   kind: 'internal',
-  name: 'read_context_feed',
-  parameters: { id: 'level', refresh: true },
+  name: 'context_feed',
+  parameters: { operation: 'read', id: 'level', refresh: true },
 };
 
 const open = (level: string): Act => ({

@@ -1,44 +1,36 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { browserPath } from '../servers/needs-browser.ts';
-import { tool } from '../session/run-agent.ts';
-import { agent, call } from './agents.ts';
+import { agent, call, openGate, TOOLS } from './agents.ts';
 import { inPage } from './in-page.ts';
 import { openStage, type Stage } from './open-stage.ts';
-import { until } from './until.ts';
 import { useBrowser } from './use-browser.ts';
 
-/** Turns of a moment, and a tool that takes many times as long: the waterfall opens close enough for a turn to be read. */
-const NAPPER = {
-  ...tool('nap', 'await new Promise((next) => setTimeout(next, 1_500)); return "awake";'),
-  ...agent('napper', {
-    turns: [`<thought>A nap.</thought>${call('n1', 'nap')}`, '<response>Awake.</response>'],
-  }),
-};
+/** Many short turns, each with many actions, and a tool that waits for the test. */
+const WALKER = agent('walker', {
+  turns: [
+    ...Array.from({ length: 3 }, (_, turn) =>
+      Array.from({ length: 12 }, (_each, at) => call(`t${turn}a${at}`, 'echo', { at })).join('\n'),
+    ),
+    call('gate', 'gate', { name: 'walked' }),
+    '<response>Here.</response>',
+  ],
+});
 
 const browsing = useBrowser();
-/** Sessions that are looked at before none is found whose turns took a moment: the first of a process are slow. */
-const MAX_TRIES = 6;
 let stage: Stage;
 beforeAll(async () => {
-  if (browserPath === undefined) return;
-  stage = await openStage({ files: NAPPER });
-  await napped();
+  if (browserPath !== undefined) stage = await openStage({ files: { ...TOOLS, ...WALKER } });
 });
 afterAll(async () => {
   await stage?.close();
 });
 
-async function napped(): Promise<string> {
-  const { id } = await stage.client.startSession({ agent: 'napper', input: 'Sleep.' });
-  await until(async () => (await stage.client.session(id)).status === 'completed');
-  return id;
-}
-
-/** How far the axis has been moved, and how far it can be. */
-const scrolled = inPage<unknown, readonly [number, number]>(`(list) => {
+/** How far a list has been moved to the right and down, and how far it can be. */
+const scrolled = inPage<unknown, Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>>(`(list) => {
   let at = list;
   while (getComputedStyle(at).overflowX !== 'auto') at = at.parentElement;
-  return [at.scrollLeft, at.scrollWidth - at.clientWidth];
+  const { scrollLeft: left, scrollTop: top } = at;
+  return { left, top, right: at.scrollWidth - at.clientWidth, bottom: at.scrollHeight - at.clientHeight };
 }`);
 const scrollTo = inPage<unknown, void>(`(list, left) => {
   let at = list;
@@ -46,31 +38,33 @@ const scrollTo = inPage<unknown, void>(`(list, left) => {
   at.scrollLeft = left;
 }`);
 
-/** The waterfall of a new session, and how to look at it. */
-async function opened() {
-  const { page } = await browsing.open(stage.at(`/sessions/${await napped()}`));
+it('the waterfall opens with all of the session in view, follows it while it runs, and stays where somebody moves it', async () => {
+  const { id } = await stage.client.startSession({ agent: 'walker', input: 'Walk.' });
+  const { page } = await browsing.open(stage.at(`/sessions/${id}`));
   const rows = page.getByRole('listbox', { name: /over time/ });
-  const first = rows.getByRole('option').first();
-  await first.waitFor();
-  // Whoever points at it has it drawn again.
-  const look = async () => {
-    await first.hover();
-    await rows.getByRole('option').last().hover();
-    return rows.evaluate(scrolled);
-  };
-  return { rows, look };
-}
+  const look = () => rows.evaluate(scrolled);
+  // While it runs: all of the time, and the newest row.
+  await rows.getByRole('option', { name: /^gate, gate/ }).waitFor();
+  const live = await look();
+  expect(live.right).toBeLessThanOrEqual(1);
+  expect(live.bottom).toBeGreaterThan(100);
+  expect(live.bottom - live.top).toBeLessThanOrEqual(1);
+  openGate(stage.folder, 'walked');
+  await page
+    .getByRole('definition')
+    .filter({ hasText: /^Completed$/ })
+    .waitFor();
 
-it('the waterfall of a session that is over does not go to its end, and stays where somebody moves it', async () => {
-  let { rows, look } = await opened();
-  let [left, most] = await look();
-  for (let tries = 1; most <= 500 && tries < MAX_TRIES; tries++) {
-    ({ rows, look } = await opened());
-    [left, most] = await look();
-  }
-  expect(most).toBeGreaterThan(500);
-  expect(left).toBeLessThan(most / 4);
-  await rows.evaluate(scrollTo, most / 2);
-  const [moved] = await look();
-  expect(Math.round(moved)).toBe(Math.round(most / 2));
+  // Once it is over: all of the time, from its beginning.
+  await page.reload();
+  await rows.getByRole('option', { name: /^echo, t0a0/ }).waitFor();
+  expect(await look()).toMatchObject({ left: 0, top: 0 });
+  expect((await look()).right).toBeLessThanOrEqual(1);
+  const zoomIn = page.getByRole('button', { name: 'Zoom in (+)' });
+  for (let times = 0; times < 4; times++) await zoomIn.click();
+  const { right } = await look();
+  expect(right).toBeGreaterThan(500);
+  await rows.evaluate(scrollTo, Math.round(right / 2));
+  await rows.getByRole('option').first().hover();
+  expect(Math.round((await look()).left)).toBe(Math.round(right / 2));
 });

@@ -15,19 +15,17 @@ export interface Zoom {
 }
 
 export interface ZoomFrame {
-  /** The scale to begin with, where it is closer than all of it. */
-  readonly natural: number;
   readonly scroller: RefObject<HTMLElement | null>;
   /** What the axis has of the viewport. */
   readonly width: number;
   readonly gutter: number;
 }
 
-/** The scale of the axis: its natural one, until somebody goes closer or farther. */
-export function useZoom(span: AxisSpan, { scroller, width, gutter, natural }: ZoomFrame): Zoom {
-  const [scale, setScale] = useState<number | 'fit'>();
+/** The scale of the axis: all of the session fits, also while it grows, until somebody zooms in. */
+export function useZoom(span: AxisSpan, { scroller, width, gutter }: ZoomFrame): Zoom {
+  const [scale, setScale] = useState<number | 'fit'>('fit');
   const fitted = fitScale(span, width);
-  const pxPerMs = scale === 'fit' ? fitted : Math.max(fitted, scale ?? natural);
+  const pxPerMs = scale === 'fit' ? fitted : Math.max(fitted, scale);
   const axis = createTimeAxis(span, pxPerMs);
   /** The time that has to stay where it is on the screen. */
   const kept = useRef<{ at: number; place: number } | undefined>(undefined);

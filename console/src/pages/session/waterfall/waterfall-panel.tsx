@@ -2,12 +2,10 @@ import { useCallback, useRef, useState } from 'react';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { IconButton } from '../../../ui/icon-button.tsx';
 import { Panel } from '../../../ui/panel.tsx';
-import { fitScale } from '../model/time-axis.ts';
 import { useSessionView } from '../session-view.ts';
 import { useMedia } from '../use-media.ts';
 import { END_ROOM, rowsUntil } from './layout.ts';
 import { Legend } from './legend.tsx';
-import { naturalScale } from './natural-scale.ts';
 import { SavingLine } from './saving-line.tsx';
 import { useSize } from './use-size.ts';
 import { useZoom } from './use-zoom.ts';
@@ -35,9 +33,7 @@ export function WaterfallPanel({ className }: { readonly className?: string }) {
     end: Math.max(isLive ? moment.at : waterfall.end, waterfall.start + 1),
     gaps: waterfall.gaps,
   };
-  const room = Math.max(60, width - gutter - END_ROOM);
-  const natural = naturalScale(waterfall.turns, fitScale(span, room), room);
-  const zoom = useZoom(span, { scroller, gutter, natural, width: room });
+  const zoom = useZoom(span, { scroller, gutter, width: Math.max(60, width - gutter - END_ROOM) });
   const count = rowsUntil(waterfall.rows, moment.seq);
   return (
     <Panel

@@ -171,6 +171,7 @@ it(
     try {
       const { page, forgive } = await browsing.open(changed.at('/runs/run_pay'));
       forgive(/409/);
+      await page.getByText('No graph: the agent is not loaded here.').waitFor();
       await page.getByRole('button', { name: 'Resume run_pay' }).click();
       await page.getByRole('button', { name: 'Show the changes' }).click();
       const dialog = page.getByRole('dialog', { name: 'The workflow has changed' });

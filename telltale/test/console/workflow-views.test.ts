@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ordinal } from '../../../console/src/format/format-number.ts';
 import { decisionsOf } from '../../../console/src/pages/runs/model/decisions.ts';
+import { missingGraph, missingSteps } from '../../../console/src/pages/runs/model/missing-graph.ts';
 import { createRunModel } from '../../../console/src/pages/runs/model/run-model.ts';
 import { stateVisits } from '../../../console/src/pages/runs/model/state-visits.ts';
 import { stepStories } from '../../../console/src/pages/runs/model/step-stories.ts';
@@ -288,6 +289,16 @@ describe('the position of a run', () => {
       g1: { status: 'running', times: 1 },
     });
     expect([...taken]).toEqual([0, 1, 2]);
+  });
+
+  test('says why a run has no graph, and which of its steps a changed workflow no longer has', () => {
+    const run = foldRun(log(started, begin('read'), begin('each[0]/build'), begin('pack~2')));
+    const agents = (name: string, usable = true) => [{ name, usable }];
+    const { agent } = run.manifest;
+    expect(missingGraph(run, agents(`not ${agent}`)).text).toContain(`has not loaded the agent "${agent}"`);
+    expect(missingGraph(run, agents(agent, false)).title).toBe('No graph: the manifest has errors.');
+    expect(missingGraph(run, agents(agent)).text).toContain(`has no workflow "${run.workflow}" any more`);
+    expect(missingSteps(steps, run)).toEqual(['pack']);
   });
 
   test('a step that asks a person waits, and one that never ended in a run that failed has failed', () => {

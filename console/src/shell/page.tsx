@@ -13,13 +13,11 @@ export interface PageProps {
   readonly children: ReactNode;
   /** It fills the window, and its parts scroll by themselves. */
   readonly fill?: boolean;
-  /** Text is easier to read in a column. */
-  readonly narrow?: boolean;
 }
 
 /** A page's frame: sets the window's title, and moves the focus to the heading for who came here by keyboard or ear. */
 export function Page(props: PageProps) {
-  const { title, heading, crumbs, actions, children, fill = false, narrow = false } = props;
+  const { title, heading, crumbs, actions, children, fill = false } = props;
   useTitle(title);
   const element = useRef<HTMLHeadingElement>(null);
   const moved = useContext(ArrivalContext);
@@ -30,9 +28,9 @@ export function Page(props: PageProps) {
   return (
     <div
       className={cx(
-        'mx-auto flex w-full flex-col gap-4 p-4 md:p-6',
+        // One width for all pages: nothing jumps from page to page. Text and forms are narrower inside of it.
+        'mx-auto flex w-full max-w-[110rem] flex-col gap-4 p-4 md:p-6',
         fill ? 'h-full min-h-0' : 'min-h-full',
-        narrow ? 'max-w-3xl' : 'max-w-[110rem]',
       )}
     >
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2">

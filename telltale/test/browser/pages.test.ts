@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { browserPath } from '../servers/needs-browser.ts';
 import { ASKER, SLOW, TOOLS, WORKER } from './agents.ts';
+import { inPage } from './in-page.ts';
 import { loadFigures, loadText } from './load-figures.ts';
 import { openStage, type Stage } from './open-stage.ts';
 import { tooWide } from './too-wide.ts';
@@ -140,8 +141,19 @@ if (IMAGES !== undefined)
     }
   });
 
+/** Where the content of a page begins and ends, across: the same on all pages. */
+const edges = inPage<void, string>(`() => {
+  const { left, right } = document.querySelector('#main > div').getBoundingClientRect();
+  return [left, right, document.querySelector('h1').getBoundingClientRect().left].join(' to ');
+}`);
+
 /** Looks at a page in every dress: takes its pictures, and tells what is wrong with it. */
-async function inspect(page: Page, name: string, path: string): Promise<readonly string[]> {
+async function inspect(
+  page: Page,
+  name: string,
+  path: string,
+  widths: Set<string>,
+): Promise<readonly string[]> {
   const found: string[] = [];
   await page.goto(stage.at(path));
   await page.evaluate(axe.source);
@@ -151,6 +163,7 @@ async function inspect(page: Page, name: string, path: string): Promise<readonly
       await page.setViewportSize(viewport);
       await settled(page);
       await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}-${width}.png`) });
+      if (width === 'wide') widths.add(await page.evaluate(edges));
       for (const out of await tooWide(page)) found.push(`${name}: wider than ${viewport.width} px: ${out}`);
       // Each colour scheme once, and each width once.
       if ((colorScheme === 'dark') === (width === 'wide'))
@@ -167,16 +180,18 @@ it('every page is free of serious barriers, in light and dark, and fits a teleph
   mkdirSync(SHOTS, { recursive: true });
   const pages = [...(await allPages())];
   const found: string[] = [];
+  const widths = new Set<string>();
   /** Two at a time: a page takes a core. */
   const visit = async () => {
     const { page, forgive } = await browsing.open(stage.at('/sessions'), { reducedMotion: 'reduce' });
     forgive(/404.*\/memory\/stats/); // how the page learns that an agent has no memory
     for (let next = pages.shift(); next !== undefined; next = pages.shift())
-      found.push(...(await inspect(page, ...next)));
+      found.push(...(await inspect(page, ...next, widths)));
   };
   await Promise.all([visit(), visit()]);
   console.log(`pictures of every page: ${relative(process.cwd(), SHOTS)}`);
   expect(found).toEqual([]);
+  expect([...widths]).toHaveLength(1);
 });
 
 it('the first page comes with little, packed, and is kept', async () => {

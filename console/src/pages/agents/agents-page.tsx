@@ -12,11 +12,11 @@ export function AgentsPage() {
   const caller = useReadable(who);
   useFreshAgents();
   return (
-    <Page title="Agents" actions={<ReloadAgents />} narrow>
+    <Page title="Agents" actions={<ReloadAgents />}>
       <p className="text-ink-soft">
         {caller.kind === 'known' && caller.who.dev
-          ? 'Manifests are read again when they change. A broken edit leaves the version before it in force.'
-          : 'What the server was started with. Manifests that change count after a reload.'}
+          ? 'Manifests reload when they change. If an edit has errors, the last good version stays in use.'
+          : 'The agents this server was started with. Changed manifests count after a reload.'}
       </p>
       <AgentChoices onStart={(agent) => navigate(`/start/${encodeURIComponent(agent)}`)} />
     </Page>

@@ -41,6 +41,7 @@ export function ReviewCard({ review, words, onWords, error, children, ...answeri
             </Link>
           </span>
         </p>
+        {exact === undefined ? null : <Code text={exact} className="max-h-40 w-full overflow-y-auto" />}
         <label htmlFor={id} className="sr-only">
           {label}
         </label>
@@ -53,7 +54,6 @@ export function ReviewCard({ review, words, onWords, error, children, ...answeri
         />
         <AnswerButtons answers={answers} words={words} {...answering} />
       </div>
-      {exact === undefined ? null : <Code text={exact} className="mt-2 max-h-40 overflow-y-auto" />}
       {children}
       <details className="mt-2 text-small">
         <summary className="font-medium text-ink-soft">What each answer does</summary>

@@ -6,7 +6,7 @@ import { AgentChoices } from '../start/agent-choices.tsx';
 export function FirstSession() {
   const [, navigate] = useLocation();
   return (
-    <div className="mx-auto flex w-full max-w-3xl flex-col gap-6 py-4">
+    <div className="flex w-full max-w-3xl flex-col gap-6 py-4">
       <div className="flex flex-col gap-2">
         <h2 className="text-display font-semibold tracking-tight">Start an agent, and watch it work.</h2>
         <p className="max-w-2xl text-lead text-ink-soft">

@@ -28,7 +28,7 @@ export function AgentChoices({ onStart }: { readonly onStart: (agent: string) =>
       </EmptyState>
     );
   return (
-    <ul className="flex flex-col gap-3" aria-label="Agents">
+    <ul className="grid items-start gap-3 lg:grid-cols-2 2xl:grid-cols-3" aria-label="Agents">
       {list.value.map((agent) => (
         <li
           key={agent.name}

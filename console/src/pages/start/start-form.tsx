@@ -46,7 +46,7 @@ export function StartForm({ agent }: { readonly agent: string }) {
   return (
     <form
       onSubmit={submit}
-      className="flex flex-col gap-5 rounded-lg border border-line bg-surface p-4 md:p-5"
+      className="flex w-full max-w-3xl flex-col gap-5 rounded-lg border border-line bg-surface p-4 md:p-5"
     >
       <StartAgent agent={details.value} />
       <TextArea

@@ -17,7 +17,7 @@ export function StartPage({ agent }: { readonly agent: string | undefined }) {
     </Link>
   );
   return (
-    <Page title={name === undefined ? 'Start a session' : `Start ${name}`} crumbs={crumbs} narrow>
+    <Page title={name === undefined ? 'Start a session' : `Start ${name}`} crumbs={crumbs}>
       {name === undefined ? (
         <AgentChoices onStart={(chosen) => navigate(`/start/${encodeURIComponent(chosen)}`)} />
       ) : (

@@ -11,7 +11,7 @@ import {
   type StageResult,
   strict as strictly,
 } from './check/stage-result.ts';
-import { type CheckContext, createScratch, STAGES } from './check/stages.ts';
+import { type CheckContext, createScratch, ROUNDS, STAGES, type Stage } from './check/stages.ts';
 import { compilePackage } from './launch/build.js';
 import { createProgress } from './launch/progress.js';
 import { runCaptured } from './launch/run-captured.js';
@@ -20,13 +20,37 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const progress = createProgress(process.stdout);
 const nameWidth = Math.max(...STAGES.map(({ name }) => name.length));
 
+/** The stages that are running, by name, and what each of them does. */
+const running = new Map<string, string>();
+
+function showProgress(): void {
+  if (running.size === 1) for (const [stage, what] of running) progress.start(`${stage}: ${what}`);
+  else if (running.size > 1) progress.start([...running.keys()].join(', '));
+}
+
+/** Programs are installed while the first round runs. */
+const serverProgress: typeof progress = {
+  start(text) {
+    running.set('servers', text);
+    showProgress();
+  },
+  end(line) {
+    running.delete('servers');
+    progress.end(line);
+    showProgress();
+  },
+};
+
 async function timed(stage: string, what: string, work: () => Promise<StageResult>): Promise<StageReport> {
   const started = performance.now();
-  progress.start(`${stage}: ${what}`);
+  running.set(stage, what);
+  showProgress();
   const result = await work();
   const report = { ...result, stage, tookMs: performance.now() - started };
+  running.delete(stage);
   progress.end(stageLine(report));
   if (report.failures.length > 0) console.log(`\n${report.output.trimEnd()}\n`);
+  showProgress();
   return report;
 }
 
@@ -51,10 +75,19 @@ async function check(names: readonly string[], strict: boolean, context: CheckCo
   }
   if (chosen.some(({ takesFilters }) => takesFilters))
     console.log(`– the seed of random tests is ${context.seed}`);
-  for (const { name, what, needsServers = false, run } of chosen) {
-    if (needsServers) await setUpServers(progress);
-    const judged = async () => (strict ? strictly(await run(context)) : run(context));
-    reports.push(await timed(name, what, judged));
+  const servers = chosen.some(({ needsServers }) => needsServers) ? setUpServers(serverProgress) : undefined;
+  const runStage = ({ name, what, run }: Stage) =>
+    timed(name, what, async () => (strict ? strictly(await run(context)) : run(context)));
+  for (const [round, lanes] of ROUNDS.entries()) {
+    if (round > 0) await servers;
+    const inLanes = await Promise.all(
+      lanes.map(async (lane) => {
+        const inLane: StageReport[] = [];
+        for (const stage of chosen) if (lane.includes(stage.name)) inLane.push(await runStage(stage));
+        return inLane;
+      }),
+    );
+    reports.push(...inLanes.flat());
   }
   console.log(closingLines(reports).join('\n'));
   return reports.some(({ failures }) => failures.length > 0) ? 1 : 0;

@@ -26,7 +26,7 @@ export function createScratch(): string {
   return scratch;
 }
 
-interface Stage {
+export interface Stage {
   readonly name: string;
   readonly what: string;
   /** Whether it reads `telltale/dist`, or runs tests that may. */
@@ -94,6 +94,15 @@ export const STAGES: readonly Stage[] = [
     what: 'the package as its users get it',
     run: (context) => runTests(context, 'packaging'),
   },
+];
+
+/**
+ * The lanes of a round run at the same time, the stages of a lane one after the other. Most stages keep one core busy, and
+ * unit tests often wait for processes, so that two lanes use what two cores have.
+ */
+export const ROUNDS: readonly (readonly (readonly string[])[])[] = [
+  [['format', 'unused'], ['types']],
+  [['unit'], ['rooms', 'examples', 'packaging']],
 ];
 
 async function runExamples(context: CheckContext): Promise<StageResult> {

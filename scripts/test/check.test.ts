@@ -5,6 +5,7 @@ import { readArguments } from '../check/check-arguments.ts';
 import { unpairedExamples } from '../check/examples.ts';
 import { seedOf } from '../check/seed.ts';
 import { closingLines, oneCheck, strict, together } from '../check/stage-result.ts';
+import { ROUNDS, STAGES } from '../check/stages.ts';
 import { vitestArguments } from '../check/vitest-arguments.ts';
 import { readVitestReport } from '../check/vitest-report.ts';
 
@@ -199,4 +200,8 @@ test('an example without a test, and a test without an example, are found', () =
     'examples/alone has no test: write telltale/test/examples/alone.test.ts',
     'telltale/test/examples/lost.test.ts tests an example that is not there',
   ]);
+});
+
+test('every stage runs in one lane of one round', () => {
+  expect(ROUNDS.flat(2).sort()).toEqual(STAGES.map(({ name }) => name).sort());
 });

@@ -34,6 +34,9 @@ export const SYSTEM_MOUNTS: readonly string[] = [
   ...['--proc', '/proc', '--remount-ro', '/proc'],
 ];
 
+/** The sandbox has its own of these. A bind of the real one, as a folder above a project in `/dev/shm`, would cover it. */
+const isSystem = (folder: string) => SYSTEM_MOUNTS.includes(folder);
+
 /** The options of bubblewrap for a view; later ones lie over earlier ones. Pure. */
 export function mountArguments(view: View): readonly string[] {
   const { roots, hidden, readable, closed, steady, masks, pinned = [], network } = view;
@@ -44,7 +47,7 @@ export function mountArguments(view: View): readonly string[] {
   const folders = outermostFirst(masks.flatMap(({ path, type }) => (type === 'folder' ? [path] : [])));
   const files = masks.flatMap(({ path, type }) => (type === 'file' ? [path] : []));
   const guarded = [...closed, ...steady.map(({ path }) => path), ...masks.map(({ path }) => path)];
-  const held = guarded.flatMap((path) => foldersAbove(path, roots));
+  const held = guarded.flatMap((path) => foldersAbove(path, roots)).filter((folder) => !isSystem(folder));
   const inClosed = (path: string) => closed.some((each) => isInside(path, each));
   const modes = new Map<string, '--bind-try' | '--ro-bind-try'>();
   for (const path of [...held, ...steady.flatMap(({ open }) => open)])

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { findSandbox } from '../../../src/targets/process/find-sandbox.ts';
 import type { Need, TargetCall } from '../../../src/targets/target.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
@@ -181,10 +182,16 @@ inSandbox('in the sandbox', () => {
   });
 
   test('where all paths are allowed there are devices, and still no other processes', async () => {
-    const { sh } = await given('paths: allow');
-    const { stdout, stderr } = await sh('echo x > /dev/null; ls -d /proc/[0-9]* | wc -l');
-    expect(stderr).toBe('');
-    expect(Number(stdout)).toBeLessThan(20);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    for (const folder of [tmpdir(), '/dev/shm'].filter((each) => existsSync(each))) {
+      vi.stubEnv('TMPDIR', folder);
+      const { sh } = await given('paths: allow');
+      const { stdout, stderr } = await sh('echo x > /dev/null; ls -d /proc/[0-9]* | wc -l');
+      expect(stderr, folder).toBe('');
+      expect(Number(stdout), folder).toBeLessThan(20);
+    }
   });
 
   test('no server is reached unless a host is permitted', async () => {

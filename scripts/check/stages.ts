@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { bundleConsole, bundlePackage, compile } from '../launch/build.js';
@@ -18,12 +18,41 @@ export interface CheckContext {
   readonly filters: readonly string[];
 }
 
+/** Linux keeps files in here in memory. */
+const MEMORY_FOLDER = '/dev/shm';
+const SCRATCH_BYTES = 4 * 2 ** 30;
+
 /** A temporary folder that is deleted when this process ends. */
 export function createScratch(): string {
-  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-check-')));
+  const scratch = realpathSync(mkdtempSync(join(scratchParent(), 'telltale-check-')));
   chmodSync(scratch, 0o711); // PostgreSQL does not run as root: as another user it has to get to its data
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
   return scratch;
+}
+
+/**
+ * Stores sync every commit, and tests commit many thousand times: in memory that costs nothing, on a disk it is a large part of
+ * the time. `TMPDIR` decides where it is set.
+ */
+function scratchParent(): string {
+  if (process.platform !== 'linux' || process.env.TMPDIR !== undefined) return tmpdir();
+  return isRoomy(MEMORY_FOLDER) ? MEMORY_FOLDER : tmpdir();
+}
+
+/** Whether a folder in memory has the space that tests need, and programs may run from it. */
+function isRoomy(folder: string): boolean {
+  try {
+    const mount = readFileSync('/proc/mounts', 'utf8')
+      .split('\n')
+      .map((line) => line.split(' '))
+      .find(([, path]) => path === folder);
+    const isMemory = mount?.[2] === 'tmpfs' && !mount[3]?.split(',').includes('noexec');
+    const { bavail, bsize } = statfsSync(folder);
+    return isMemory && bavail * bsize >= SCRATCH_BYTES;
+  } catch {
+    // There is no such folder, or it can't be read: the usual one will do.
+    return false;
+  }
 }
 
 export interface Stage {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runCaptured } from './run-captured.js';
 import { SetupFailure } from './setup-failure.js';
@@ -26,11 +26,25 @@ export async function compilePackage(root, node) {
 }
 
 /**
- * Bundles what was compiled into `telltale/bundle`, where that is newer than what is there.
+ * Copies the pages of the docs into `telltale/docs`, where projects and their coding assistants find them.
+ * @param {string} root
+ */
+function copyDocs(root) {
+  const [from, to] = [join(root, 'docs'), join(root, 'telltale', 'docs')];
+  if (changedAt(from) <= changedAt(to)) return;
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(to);
+  for (const name of readdirSync(from))
+    if (name.endsWith('.md')) copyFileSync(join(from, name), join(to, name));
+}
+
+/**
+ * Copies the docs, and bundles what was compiled into `telltale/bundle`, each where it is newer than what is there.
  * @param {string} root
  * @param {string} node
  */
 export async function bundlePackage(root, node) {
+  copyDocs(root);
   const built = changedAt(join(root, 'telltale', 'bundle', 'cli', 'start.js'));
   const sources = [join('telltale', 'dist', '.tsbuildinfo'), join('scripts', 'bundle'), 'package-lock.json'];
   if (sources.every((source) => changedAt(join(root, source)) <= built)) return { code: 0, output: '' };

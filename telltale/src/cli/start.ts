@@ -1,5 +1,6 @@
 import { Console } from 'node:console';
 import process from 'node:process';
+import { withEnvFile } from './env-file.ts';
 import { EXIT } from './exit-code.ts';
 import { guardProcess } from './guard-process.ts';
 import { main } from './main.ts';
@@ -21,7 +22,10 @@ export async function start(argv: readonly string[]): Promise<number> {
       process.stderr.write(NO_FOLDER);
       return EXIT.failed;
     }
-    return await main(argv, processIo({ cwd, program }, guard));
+    const io = processIo({ cwd, program }, guard);
+    // A new project is not in this folder, so the keys of this folder's .env are not its keys.
+    const env = argv[0] === 'init' ? io.env : withEnvFile(io.env, cwd);
+    return await main(argv, { ...io, env });
   } finally {
     guard.finished();
   }

@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-/** The package's version: two folders up from here, both in `src/` and in `dist/`. */
+/** Two folders up from here, in `src/`, in `dist/` and in the bundle. */
+const MANIFEST = new URL('../../package.json', import.meta.url);
+
+/** The package's version. */
 export function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { readonly version: string }).version;
+  return (JSON.parse(readFileSync(MANIFEST, 'utf8')) as { readonly version: string }).version;
 }
+
+/** The folder of this package, with links resolved. */
+export const packageFolder = (): string => dirname(fileURLToPath(MANIFEST));

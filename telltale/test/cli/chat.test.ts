@@ -66,6 +66,16 @@ describe('telltale chat', () => {
     });
   });
 
+  it('goes on when its script has no more turns, also after it was resumed', async () => {
+    const cwd = project([says('One.')]);
+    const ended = (turn: number) =>
+      expect.stringContaining(`has 1 turn; it was asked for turn ${turn}. Write the turns that are missing`);
+    const { code, out } = await piped(cwd, 'a\nb\nc\n', ['--quiet']);
+    expect({ code, out: out.split('\n') }).toEqual({ code: 0, out: ['One.', ended(2), ended(3), ''] });
+    const resumed = await piped(cwd, 'd\n', ['--resume', 'last', '--quiet']);
+    expect(resumed).toEqual({ code: 0, out: ended(4), err: '' });
+  });
+
   it('prints what it came to as JSON, and every event as it comes', async () => {
     const cwd = project([says('One.'), says('Two.')]);
     const { out } = await piped(cwd, 'a\nb\n', ['--json']);

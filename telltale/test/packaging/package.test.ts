@@ -26,7 +26,7 @@ test('npm start in a clone is named in what the command line prints', async () =
 
 describe('the tarball', () => {
   const ALLOWED =
-    /^(bin\/[\w-]+\.js|bundle\/.+\.js|dist\/.+\.(js|d\.ts)|transcripts\/(?:coding|tour)\/(?:[\w-]+\/)*[\w.-]+\.(?:yml|m?js|json|csv|md)|web\/(?:index\.html|favicon\.svg|assets\/[\w.-]+\.(?:js|css))|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+    /^(bin\/[\w-]+\.js|bundle\/.+\.js|dist\/.+\.(js|d\.ts)|transcripts\/(?:coding|tour)\/(?:[\w-]+\/)*[\w.-]+\.(?:yml|m?js|json|csv|md)|docs\/[\w-]+\.md|web\/(?:index\.html|favicon\.svg|assets\/[\w.-]+\.(?:js|css))|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
 
   test('holds what users need and nothing else', () => {
     expect(packed.files.filter((file) => !ALLOWED.test(file))).toEqual([]);
@@ -37,6 +37,7 @@ describe('the tarball', () => {
         'package.json',
         'bin/telltale.js',
         'dist/index.js',
+        'docs/manifests.md',
         'transcripts/tour/agent.yml',
         'web/index.html',
         'dist/index.d.ts',

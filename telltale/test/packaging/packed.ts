@@ -41,10 +41,10 @@ export interface Packed {
   readonly files: readonly string[];
 }
 
-/** `npm pack` into `folder`, with its own build. */
-export async function pack(folder: string): Promise<Packed> {
-  succeed(await run('npm', ['pack', '--pack-destination', folder], join(root, 'telltale')));
-  const name = readdirSync(folder).find((file) => file.endsWith('.tgz'));
+/** `npm pack` of a package of this repository into `folder`, with its own build. */
+export async function pack(folder: string, of = 'telltale'): Promise<Packed> {
+  succeed(await run('npm', ['pack', '--pack-destination', folder], join(root, of)));
+  const name = readdirSync(folder).find((file) => file.startsWith(`${of}-`) && file.endsWith('.tgz'));
   if (name === undefined) throw new Error(`npm pack left no tarball in ${folder}.`);
   const tarball = join(folder, name);
   const { output } = succeed(await run('tar', ['-tf', tarball], folder));
@@ -52,12 +52,14 @@ export async function pack(folder: string): Promise<Packed> {
   return { tarball, files: files.map((line) => line.replace(/^package\//, '').trim()).sort() };
 }
 
-/** An empty project in `folder` that has installed the tarball as its users would. */
-export async function createConsumer(folder: string, { tarball }: Packed): Promise<string> {
+/** An empty project in `folder` that has installed the tarballs as their users would. */
+export async function createConsumer(folder: string, ...packages: readonly Packed[]): Promise<string> {
   const consumer = join(folder, 'a consumer');
   mkdirSync(consumer);
   writeFileSync(join(consumer, 'package.json'), '{"name":"consumer","private":true,"type":"module"}');
-  succeed(await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], consumer));
+  const tarballs = packages.map(({ tarball }) => tarball);
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', ...tarballs];
+  succeed(await run('npm', install, consumer));
   return consumer;
 }
 

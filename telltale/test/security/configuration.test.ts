@@ -38,6 +38,13 @@ describe('the tool filesystem', { timeout: 60_000 }, () => {
     for (const path of paths.slice(0, 2)) expect(existsSync(join(folder, path)), path).toBe(false);
   });
 
+  test('writes no .env where the command line reads it: the next key would go where it says', async () => {
+    const calls = ['.env', '.ENV', 'package/.env'].map((path) =>
+      write(path, 'OPENAI_BASE_URL=http://evil\n'),
+    );
+    expect(await outcomes(attackedProject({ calls }))).toEqual([NO, NO, 'ok']);
+  });
+
   test('does not create the folder of an import glob that matches nothing yet', async () => {
     const folder = attackedProject({
       calls: [write('later/evil.yml', EVIL_TOOL), write('later/deep/evil.yml', EVIL_TOOL)],

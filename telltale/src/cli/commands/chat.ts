@@ -1,5 +1,6 @@
 import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
 import { chatAgain } from '../chat/chat-again.ts';
+import { chatModel } from '../chat/chat-model.ts';
 import { createChat } from '../chat/create-chat.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
@@ -76,8 +77,9 @@ async function chat(
         return 'nothing said';
       }
       const resumeWith = chatAgain(agent.path, io);
+      const scripted = await chatModel(agent, options.model, io);
       return {
-        session: runtime.start(agent, { ...given, chat: true, input }),
+        session: runtime.start(agent, { ...given, ...scripted, chat: true, input }),
         seen: 0,
         chat: { lead, resumeWith },
       };

@@ -1,82 +1,122 @@
+import process from 'node:process';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { ChosenModel } from '../init/choose-model.ts';
 import { shellWord, usage } from '../usage.ts';
-import { packageVersion } from '../version.ts';
+import { packageFolder, packageVersion } from '../version.ts';
 import { jsonText } from '../view/json-line.ts';
 
 interface Options {
   readonly name?: string;
+  readonly provider?: string;
   readonly model?: string;
+  readonly yaml?: true;
   readonly yes?: true;
   readonly json?: true;
 }
 
 const EXAMPLES = `
-Asks on a terminal; --yes, --json and a pipe take the defaults. The project runs and passes its test
-as it is: a transcript stands in for the model. A folder that is not empty is refused;
-what "npm install" and "git init" leave does not count, and a package.json keeps all it says.
+On a terminal it asks for the provider and lists those whose key is set first. With --yes, with --json
+and in a pipe it takes the first provider whose key is set. Without any key, a script stands in for the
+model, so the project runs anyway. Its test never needs a key.
+The folder must be empty or missing. Only package.json and what npm and git create may be in it.
 
 Examples:
   $ telltale init my-agent
-  $ telltale init my-agent --yes && cd my-agent && npm install && npm start
-  $ telltale init . --yes --model anthropic/claude-sonnet-4-5
+  $ telltale init my-agent --yaml                  only manifests, no TypeScript
+  $ telltale init my-agent --provider openai       or --model openai/gpt-5
 `;
 
 export const registerInit: RegisterCommand = (program, context) => {
   program
     .command('init')
     .summary('create a project: an agent, a tool, a test')
-    .description('Makes a project that runs: an agent, a tool, a transcript in place of a model, and a test.')
-    .argument('[dir]', 'where: a folder that is empty or not there yet', '.')
-    .option('--name <name>', "the agent's name (default: made of the folder's)")
-    .option('--model <ref>', 'what it runs on (default: the transcript)')
+    .description(
+      'Creates a project that runs at once: an agent, a tool in TypeScript, a workflow and a test.',
+    )
+    .argument('[dir]', 'the folder: empty, or not there yet', '.')
+    .option('--yaml', 'only manifests: no TypeScript, no build step')
+    .option('--provider <name>', 'anthropic, openai, google, ollama, openai-compatible or scripted')
+    .option('--model <ref>', 'the model: provider/model, scripted:FILE, or a name with --provider')
+    .option('--name <name>', "the agent's name (default: from the folder)")
     .option('-y, --yes', 'ask nothing')
-    .option('--json', 'print what was made as JSON')
+    .option('--json', 'print what was created as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((dir: string, options: Options) => init(dir, options, context)));
 };
 
 async function init(dir: string, options: Options, { io }: CommandContext): Promise<ExitCode> {
-  const [{ emptyFolder, writeProject }, { isProjectName, nameOfFolder }, { projectFiles, TRANSCRIPT }] =
-    await Promise.all([
-      import('../init/write-project.ts'),
-      import('../init/project-name.ts'),
-      import('../init/project-files.ts'),
-    ]);
+  const { askModel, foundModel, givenModel } = await import('../init/choose-model.ts');
+  const { ownDependency } = await import('../init/own-dependency.ts');
+  const { PROJECT_KINDS, projectFiles } = await import('../init/project-files.ts');
+  const { isProjectName, nameOfFolder } = await import('../init/project-name.ts');
+  const { emptyFolder, writeProject } = await import('../init/write-project.ts');
+  const { manifestJsonSchema } = await import('../../manifest/check-manifest.ts');
   if (options.name !== undefined && !isProjectName(options.name))
-    throw usage(`--name '${options.name}' cannot be used.`, 'Use letters, digits, _ and -, a letter first.');
-  if (options.model !== undefined && !(await isModel(options.model)))
-    throw usage(`--model '${options.model}' names no model.`, 'Write provider/model, or scripted:FILE.');
+    throw usage(
+      `--name '${options.name}' cannot be used.`,
+      'Start with a letter and use only letters, digits, _ and -.',
+    );
+  const given = givenModel(options, io.env);
   const folder = await emptyFolder(dir, io);
-  const given = { name: options.name ?? nameOfFolder(folder), model: options.model ?? TRANSCRIPT };
   const asks = io.stdin.isTerminal && io.stdout.isTerminal && options.yes !== true && options.json !== true;
-  const chosen = asks ? await (await import('../init/ask-project.ts')).askProject(given, io) : given;
-  if (chosen === undefined) return EXIT.interrupted;
-  const files = projectFiles({ ...chosen, version: packageVersion() });
-  await writeProject(folder, files);
-  const next = [
-    ...(folder === io.cwd ? [] : [`cd ${shellWord(dir)}`]),
-    'npm install',
-    'npm start',
-    'npm test',
-  ];
+  const terminal = { input: process.stdin, output: process.stdout };
+  const model = given ?? (asks ? await askModel(io, terminal) : foundModel(io.env));
+  if (model === undefined) return EXIT.interrupted;
+
+  const choice = {
+    ...model,
+    name: options.name ?? nameOfFolder(folder),
+    yaml: options.yaml === true,
+    dependency: ownDependency(packageFolder(), packageVersion()),
+    schemas: Object.fromEntries(
+      PROJECT_KINDS.map((kind) => [kind, `${JSON.stringify(manifestJsonSchema(kind))}\n`]),
+    ),
+  };
+  const files = projectFiles(choice);
+  await writeProject(folder, files, io.signal);
+
+  const next = nextCommands(folder === io.cwd ? undefined : dir, model);
+  const { name, yaml, dependency } = choice;
+  if (options.json === true) {
+    const { provider, model: ref } = model;
+    const paths = files.map(({ path }) => path);
+    await io.stdout.write(
+      jsonText({ folder, name, provider, model: ref, yaml, telltale: dependency, files: paths, next }, 2),
+    );
+    return EXIT.ok;
+  }
   const { bold, dim, green } = paletteFor(io.stdout);
-  await io.stdout.write(
-    options.json === true
-      ? jsonText({ folder, ...chosen, files: files.map(({ path }) => path), next }, 2)
-      : `${[
-          `${green('✓')} ${bold(chosen.name)} is in ${folder}`,
-          ...files.map(({ path }) => dim(`  ${path}`)),
-          '',
-          'Next:',
-          ...next.map((line) => `  ${line}`),
-        ].join('\n')}\n`,
-  );
+  const lines = [
+    `${green('✓')} Created ${bold(name)} in ${folder}`,
+    ...files.map(({ path }) => dim(`  ${path}`)),
+    '',
+    modelLine(model, given !== undefined || asks),
+    '',
+    'Next:',
+    ...next.map((line) => `  ${line}`),
+  ];
+  await io.stdout.write(`${lines.join('\n')}\n`);
   return EXIT.ok;
 }
 
-async function isModel(ref: string): Promise<boolean> {
-  const { isModelRef } = await import('../../manifest/schema/model-ref.ts');
-  return isModelRef(ref);
+/** Three commands that work as printed: a chat needs the key. */
+function nextCommands(dir: string | undefined, model: ChosenModel): readonly string[] {
+  const canChat = model.keyVariable === undefined || model.hasKey;
+  const enter = dir === undefined ? [] : [`cd ${shellWord(dir)}`];
+  const commands = [...enter, 'npm install', ...(canChat ? ['npm run chat'] : []), 'npm test'];
+  return commands.slice(0, 3);
+}
+
+function modelLine({ provider, model, keyVariable, hasKey, key }: ChosenModel, wasChosen: boolean): string {
+  if (provider === 'scripted')
+    return wasChosen
+      ? 'A script stands in for the model. Choose a model in agent.yml when you have a key.'
+      : "No provider's key is set, so a script stands in for the model. Choose a model in agent.yml when you have a key.";
+  if (keyVariable === undefined) return `The model is ${model}.`;
+  if (key !== undefined) return `The model is ${model}. Its key is in .env, which git ignores.`;
+  return hasKey
+    ? `The model is ${model}: ${keyVariable} is set.`
+    : `The model is ${model}. Before you chat, copy .env.example to .env and put ${keyVariable} into it.`;
 }

@@ -1,4 +1,5 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open, readdir, readFile, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -26,7 +27,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'bun.lock',
 ]);
 
-/** Refuses a folder with anything of a person's in it, so that nothing can be overwritten. Gives its absolute path. */
+/** Refuses a folder that holds anything else, so that nothing can be overwritten. Gives its absolute path. */
 export async function emptyFolder(dir: string, { cwd }: Pick<Io, 'cwd'>): Promise<string> {
   const folder = resolve(cwd, dir);
   let entries: readonly string[];
@@ -35,7 +36,8 @@ export async function emptyFolder(dir: string, { cwd }: Pick<Io, 'cwd'>): Promis
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOENT') return folder;
-    if (code === 'ENOTDIR') throw usage(`'${dir}' is no folder.`, 'Name one that is empty or not there yet.');
+    if (code === 'ENOTDIR')
+      throw usage(`'${dir}' is a file.`, 'Name a folder that is empty or does not exist yet.');
     throw cannotWrite(folder, thrown as NodeJS.ErrnoException);
   }
   const inTheWay = entries.filter((entry) => !HARMLESS.has(entry)).toSorted();
@@ -44,28 +46,49 @@ export async function emptyFolder(dir: string, { cwd }: Pick<Io, 'cwd'>): Promis
 }
 
 /**
- * Each file only if there is none of its name: somebody else may have been quicker. Only a package.json that is there is
- * filled up: it keeps all it says.
+ * Writes all files or none: after an error or an abort, everything that was written is removed. A file that exists is
+ * never overwritten. Only a package.json is filled up: it keeps everything that it says.
  */
-export async function writeProject(folder: string, files: readonly ProjectFile[]): Promise<void> {
+export async function writeProject(
+  folder: string,
+  files: readonly ProjectFile[],
+  signal?: AbortSignal,
+): Promise<void> {
   const found = await foundPackage(folder);
+  const undo: (() => Promise<void>)[] = [];
   try {
-    for (const { path, text } of files) {
+    for (const { path, text, secret } of files) {
+      signal?.throwIfAborted();
       const file = join(folder, ...path.split('/'));
       if (path === 'package.json' && found !== undefined) {
-        await writeFile(file, filledPackage(found, JSON.parse(text)));
+        undo.push(() => writeFile(file, found.text));
+        await writeFile(file, filledPackage(found.value, JSON.parse(text)));
         continue;
       }
+      undo.push(...missingFolders(dirname(file)).map((missing) => () => rmdir(missing)));
       await makeFolder(dirname(file));
-      await writeFile(file, text, { flag: 'wx' });
+      const handle = await open(file, 'wx', secret === true ? 0o600 : 0o666);
+      undo.push(() => unlink(file));
+      await handle.writeFile(text).finally(() => handle.close());
     }
+    signal?.throwIfAborted();
   } catch (thrown) {
+    // What cannot be removed stays: the error that is reported is the first one.
+    for (const step of undo.toReversed()) await step().catch(() => undefined);
+    if (signal?.aborted) throw thrown;
     throw cannotWrite(folder, thrown as NodeJS.ErrnoException);
   }
 }
 
+/** The folders on the way to this one that do not exist yet, the outermost first. */
+function missingFolders(folder: string): readonly string[] {
+  return existsSync(folder) ? [] : [...missingFolders(dirname(folder)), folder];
+}
+
 /** The package.json of the folder, if there is one. */
-async function foundPackage(folder: string): Promise<JsonObject | undefined> {
+async function foundPackage(
+  folder: string,
+): Promise<{ readonly text: string; readonly value: JsonObject } | undefined> {
   const file = join(folder, 'package.json');
   let text: string;
   try {
@@ -76,15 +99,18 @@ async function foundPackage(folder: string): Promise<JsonObject | undefined> {
     throw cannotWrite(folder, cause);
   }
   const value = parsed(text.replace(/^\uFEFF/, ''));
-  if (isJsonObject(value)) return value;
-  throw usage(`${file} is no JSON object.`, 'Mend it, or name a folder that is empty or not there yet.');
+  if (isJsonObject(value)) return { text, value };
+  throw usage(
+    `${file} is not a JSON object.`,
+    'Fix it, or name a folder that is empty or does not exist yet.',
+  );
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Whoever asked says that it is no JSON.
+    return undefined; // the caller reports it
   }
 }
 
@@ -92,15 +118,15 @@ function notEmpty(dir: string, entries: readonly string[]): RuntimeError {
   const named = entries.slice(0, MAX_NAMED).join(', ');
   const more = entries.length > MAX_NAMED ? ` and ${entries.length - MAX_NAMED} more` : '';
   return usage(
-    `'${dir}' is not empty: it holds ${named}${more}.`,
-    'Name a folder that is empty or not there yet; nothing is ever overwritten.',
+    `'${dir}' is not empty: it contains ${named}${more}.`,
+    'Name a folder that is empty or does not exist yet: telltale init my-agent',
   );
 }
 
 const cannotWrite = (folder: string, cause: NodeJS.ErrnoException) =>
   new RuntimeError(
     'cannot_write',
-    `The project cannot be made in ${folder} (${cause.code ?? cause.message}).`,
+    `The project could not be created in ${folder} (${cause.code ?? cause.message}).`,
     {
       hint:
         cause.code === 'ENOSPC'

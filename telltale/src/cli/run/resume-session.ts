@@ -80,12 +80,14 @@ async function goOn(
       if (wasOwned) await session.steer(said); // its owner has let go of it meanwhile
       return { session, seen: head };
     }
-    const [{ createChat }, { chatAgain }] = await Promise.all([
+    const [{ createChat }, { chatAgain }, { chatModel }] = await Promise.all([
       import('../chat/create-chat.ts'),
       import('../chat/chat-again.ts'),
+      import('../chat/chat-model.ts'),
     ]);
     const lead = createChat(io, view);
-    const session = await runtime.resume(stream, { ...chosen, agent, chat: true });
+    const model = await chatModel(agent, options.model, io);
+    const session = await runtime.resume(stream, { ...chosen, ...model, agent, chat: true });
     if (options.said !== undefined) await session.say(options.said);
     return { session, seen: head, chat: { lead, resumeWith: chatAgain(first.manifest.path, io) } };
   });

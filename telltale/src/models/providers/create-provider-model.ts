@@ -104,7 +104,7 @@ const providerBroken = (ref: string, provider: KnownProvider, cause: unknown) =>
 
 const keyMissing = (ref: string, { keyVariable }: KnownProvider) =>
   new RuntimeError('model_key_missing', `${quoted(ref)} needs a key, and ${keyVariable} is not set.`, {
-    hint: `Set ${keyVariable}. Without a key, scripted:FILE and ollama/MODEL work.`,
+    hint: `Set ${keyVariable}; the telltale command also reads it from .env. Without a key, scripted:FILE and ollama/MODEL work.`,
   });
 
 const baseMissing = (ref: string, { baseVariable }: KnownProvider) =>

@@ -73,6 +73,8 @@ const FRESH_MS = 2_000;
 /** A search that took long is repeated less often. */
 const FRESH_FACTOR = 20;
 const OWN_FOLDER = '.telltale';
+/** Where the command line reads environment variables from, in the folder that it is started in. */
+const ENV_FILE = '.env';
 const PROJECT_FILE = /^telltale\.ya?ml$/;
 const MODULE_FILE = /\.(?:[cm]?[jt]sx?|node|wasm)$/;
 const PYTHON_FILE = /\.(?:py[cdw]?|so)$/;
@@ -144,7 +146,10 @@ export class ClosedLocations {
     const name = segments.at(-1) ?? '';
     if (segments.includes(OWN_FOLDER)) return `"${OWN_FOLDER}" holds the runtime's own files`;
     const { files, trees, programs, globs, code } = await this.places();
-    if (files.some((file) => folded(file) === path)) return 'it is a file that an agent consists of';
+    if (files.some((file) => folded(file) === path))
+      return name === ENV_FILE
+        ? 'keys and addresses of providers are read from it'
+        : 'it is a file that an agent consists of';
     if (PROJECT_FILE.test(name)) return `a project is configured by a file named "${name}"`;
     const tree = trees.find((each) => isInside(path, folded(each)));
     if (tree !== undefined) return `code is loaded from "${tree}"`;
@@ -277,6 +282,7 @@ class PlaceSearch {
     for (const part of OWN_CODE) this.#trees.add(join(OWN_PACKAGE, part));
     for (const level of levelsOf(OWN_PACKAGE)) this.#trees.add(join(level, 'node_modules'));
     this.#files.add(join(OWN_PACKAGE, 'package.json'));
+    this.#files.add(join(await realOr(cwd), ENV_FILE));
     this.#addEnvironment(this.#env, cwd, false);
     for (const entry of (this.#env.NODE_PATH ?? '').split(delimiter).filter((each) => each !== '')) {
       const folder = await realOr(resolve(cwd, entry));

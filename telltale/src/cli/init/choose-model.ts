@@ -1,0 +1,137 @@
+import { nearest } from '../../kernel/nearest.ts';
+import { isModelRef } from '../../manifest/schema/model-ref.ts';
+import { KNOWN_PROVIDERS } from '../../models/providers/known-providers.ts';
+import type { Io } from '../io.ts';
+import { usage } from '../usage.ts';
+
+/** The script that stands in for the model of a project without one. */
+export const SCRIPT = 'scripted:./transcripts/chat.yml';
+
+interface Offer {
+  readonly name: string;
+  readonly label: string;
+  /** Undefined where a server decides which models there are. */
+  readonly model: string | undefined;
+}
+
+/** In the order in which they are offered, and in which a key is looked for. */
+const OFFERS: readonly Offer[] = [
+  { name: 'anthropic', label: 'Anthropic', model: 'anthropic/claude-sonnet-4-5' },
+  { name: 'openai', label: 'OpenAI', model: 'openai/gpt-5' },
+  { name: 'google', label: 'Google', model: 'google/gemini-2.5-pro' },
+  { name: 'ollama', label: 'Ollama', model: 'ollama/qwen3' },
+  { name: 'openai-compatible', label: 'A server that speaks the OpenAI API', model: undefined },
+  { name: 'scripted', label: 'None yet: the scripted model', model: SCRIPT },
+];
+
+export interface ChosenModel {
+  readonly provider: string;
+  readonly model: string;
+  /** The environment variable of the provider's key; undefined where it needs none. */
+  readonly keyVariable: string | undefined;
+  /** Whether that variable is set. */
+  readonly hasKey: boolean;
+  /** A key that was typed in, for `.env`. */
+  readonly key?: string;
+}
+
+/** What `--provider` and `--model` say; undefined where there is neither. */
+export function givenModel(
+  given: { readonly provider?: string; readonly model?: string },
+  env: Io['env'],
+): ChosenModel | undefined {
+  const { provider, model } = given;
+  if (provider === undefined) {
+    if (model === undefined) return undefined;
+    if (!isModelRef(model))
+      throw usage(
+        `'${model}' is not a model.`,
+        'Write --model provider/model, --model scripted:FILE, or name the provider with --provider.',
+      );
+    return chosen(model.startsWith('scripted:') ? 'scripted' : (model.split('/')[0] ?? ''), model, env);
+  }
+  const offer = OFFERS.find(({ name }) => name === provider);
+  if (offer === undefined) throw unknownProvider(provider);
+  if (model === undefined) {
+    if (offer.model === undefined)
+      throw usage(`'${provider}' has no default model.`, `Name one: --provider ${provider} --model NAME`);
+    return chosen(provider, offer.model, env);
+  }
+  const prefix = provider === 'scripted' ? 'scripted:' : `${provider}/`;
+  return chosen(provider, model.startsWith(prefix) ? model : prefix + model, env);
+}
+
+/** What a project gets where nobody is asked: the first provider whose key is set, else the script. */
+export function foundModel(env: Io['env']): ChosenModel {
+  const offer = OFFERS.find(({ name, model }) => model !== undefined && hasKey(name, env));
+  return chosen(offer?.name ?? 'scripted', offer?.model ?? SCRIPT, env);
+}
+
+function chosen(provider: string, model: string, env: Io['env']): ChosenModel {
+  if (provider !== 'scripted' && KNOWN_PROVIDERS[provider] === undefined) throw unknownProvider(provider);
+  const { keyVariable, needsKey = false } = KNOWN_PROVIDERS[provider] ?? {};
+  return {
+    provider,
+    model,
+    keyVariable: needsKey ? keyVariable : undefined,
+    hasKey: hasKey(provider, env),
+  };
+}
+
+function hasKey(provider: string, env: Io['env']): boolean {
+  const { keyVariable } = KNOWN_PROVIDERS[provider] ?? {};
+  return keyVariable !== undefined && Boolean(env[keyVariable]);
+}
+
+function unknownProvider(provider: string) {
+  const names = OFFERS.map(({ name }) => name);
+  const near = nearest(provider, names);
+  return usage(
+    `There is no provider '${provider}'.`,
+    near === undefined ? `Providers: ${names.join(', ')}.` : `Did you mean ${near}?`,
+  );
+}
+
+/** Where questions are asked: the terminal of the process. */
+export interface Terminal {
+  readonly input: NodeJS.ReadStream;
+  readonly output: NodeJS.WriteStream;
+}
+
+/** Asks for the provider, those whose key is set first, and for a key that is missing. Undefined after Ctrl-C. */
+export async function askModel(
+  { env, signal }: Pick<Io, 'env' | 'signal'>,
+  terminal: Terminal,
+): Promise<ChosenModel | undefined> {
+  const { isCancel, password, select } = await import('@clack/prompts');
+  const edges = { ...terminal, signal };
+  const offers = OFFERS.flatMap(({ name, label, model }) =>
+    model === undefined ? [] : [{ label, ...chosen(name, model, env) }],
+  ).toSorted((one, other) => Number(other.hasKey) - Number(one.hasKey));
+  const provider = await select({
+    message: 'Which provider runs the model?',
+    options: offers.map(({ provider, label, keyVariable, hasKey }) => ({
+      value: provider,
+      label,
+      hint: hasKey ? `${keyVariable} is set` : (HINTS[provider] ?? `needs ${keyVariable}`),
+    })),
+    ...edges,
+  });
+  const offer = offers.find((each) => each.provider === provider);
+  if (isCancel(provider) || offer === undefined) return undefined;
+  const { label: _, ...model } = offer;
+  if (model.keyVariable === undefined || model.hasKey) return model;
+  const key = await password({
+    message: `${model.keyVariable}? It is saved in .env, which git ignores. Press Enter to add it later.`,
+    ...edges,
+  });
+  if (isCancel(key)) return undefined;
+  const typed = (key ?? '').trim();
+  return typed === '' ? model : { ...model, hasKey: true, key: typed };
+}
+
+/** Of those that need no key. */
+const HINTS: Readonly<Record<string, string>> = {
+  ollama: 'models on this machine',
+  scripted: 'runs without a key',
+};

@@ -162,6 +162,8 @@ export interface ReviewDetailsInfo extends ReviewInfo, Covered {
   readonly by?: string;
   readonly note?: string;
   readonly answeredAt?: number;
+  /** Approved for the rest of the session. */
+  readonly forSession?: boolean;
 }
 
 /** One of `answer`, `choice` or `text`. */
@@ -172,6 +174,8 @@ export interface AnswerReview {
   /** An option in so many words; on an escalation, what the agent is told to try again with. */
   readonly text?: string;
   readonly note?: string;
+  /** With an approval: for the rest of the session, where the review has `always`. */
+  readonly always?: boolean;
 }
 
 /** Events of a session or run behind one that is known, `limit` (10,000 at the most) at a time. */

@@ -14,6 +14,7 @@ export function begin(state: SessionState, event: EventOf<'session.started'>): v
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.chat === true) state.chat = true;
   if (event.led === true) state.led = true;
+  if (event.forked !== undefined) state.forkedAt = event.forked.seq;
   if (event.user !== undefined) state.user = event.user;
   if (event.balance !== undefined) grant(state, event.balance);
   state.input = event.input;

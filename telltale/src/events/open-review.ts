@@ -21,6 +21,8 @@ export interface OpenReview extends Pick<Covered, 'uncovered'> {
   /** The parameters of a call as JSON, cut to a bounded size. */
   readonly parameters?: string;
   readonly because: string;
+  /** What it may be approved for, for the rest of the session. Absent where each call has to be asked about. */
+  readonly always?: string;
   /** The answers that a run's step gives to choose from. */
   readonly options?: readonly string[];
   /** Who is asked, where it is somebody in particular. */

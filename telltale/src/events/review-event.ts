@@ -1,6 +1,14 @@
 import type { Covered } from '../kernel/approved-files.ts';
 import type { JsonObject } from '../kernel/json.ts';
 
+/** What an approval for the rest of the session is for. */
+export interface StandingOffer {
+  /** The same for all calls that it covers. */
+  readonly key: string;
+  /** The same in words: `every call of tool "deploy", whatever its parameters`. */
+  readonly covers: string;
+}
+
 /** What a person is asked about an action before it may start. */
 export interface ReviewRequest extends Covered {
   readonly review: string;
@@ -17,6 +25,8 @@ export interface ReviewRequest extends Covered {
   readonly grants: readonly string[];
   /** The hash of what runs: an approval of one definition is none of another. */
   readonly definition?: string;
+  /** What it may be approved for, for the rest of the session. Absent where each call has to be asked about. */
+  readonly always?: StandingOffer;
   /** The review in whose place it is asked, and what is no longer as it was there. */
   readonly replaces?: ReplacedReview;
 }
@@ -38,6 +48,10 @@ export type ReviewEventBody =
       readonly answer: ReviewAnswer;
       readonly by: string;
       readonly note?: string;
+      /** Approved for the rest of the session: what `always` of the question covers is not asked about again. */
+      readonly always?: true;
+      /** The review that was approved for the rest of the session, where this answer follows from it. */
+      readonly standing?: string;
       /** Which of the answers that were sent it is: whoever sent another hears that theirs does not count. */
       readonly key?: string;
       /** Nobody worked on the session since the event before: its time stood still. */

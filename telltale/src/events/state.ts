@@ -7,7 +7,7 @@ import type { HookMark } from './hook-marks.ts';
 import type { ManifestPin, ParentRef, SessionEnvironment } from './life-event.ts';
 import { emptyNews, type News } from './news.ts';
 import type { RunOrders, StartedRun, Timer, TriggerCount } from './reaction-state.ts';
-import type { ReviewAnswer, ReviewRequest } from './review-event.ts';
+import type { ReviewAnswer, ReviewRequest, StandingOffer } from './review-event.ts';
 import type { TaskState } from './task-state.ts';
 import { type Asked, type Compaction, noSigns, type TurnRecord, type TurnSigns } from './turn-record.ts';
 import type { VariableClass } from './value-event.ts';
@@ -40,6 +40,12 @@ export interface Review extends ReviewRequest {
   readonly note?: string;
   /** Why its approval counts no longer. */
   readonly voided?: readonly string[];
+}
+
+/** What a person approved for the rest of the session. */
+export interface StandingApproval extends Pick<ReviewRequest, 'review' | 'target' | 'grants' | 'definition'> {
+  readonly offer: StandingOffer;
+  readonly by: string;
 }
 
 /** A sub-agent at work: how much of its log is on this one. */
@@ -146,6 +152,10 @@ export interface SessionState {
   failing?: string;
   /** What people were asked, from the request to the end of its action. */
   reviews: readonly Review[];
+  /** Absent where nothing was approved for the rest of the session. */
+  standing?: readonly StandingApproval[];
+  /** The last event that is another session's, of one that was forked. */
+  forkedAt?: number;
   /** Hooks that were asked about what has not begun, or not been told, yet. */
   hooks: readonly HookMark[];
   /** Runs that triggers started and that have not ended, in the order of their start. */

@@ -49,6 +49,11 @@ export interface Need extends Covered {
   readonly because: string;
   /** What the approval is for, as `run` will look for it: a call that turns out to do something else is refused. */
   readonly grants: readonly string[];
+  /**
+   * What it may be approved for, for the rest of a session: the `key` is the same for all calls that are covered. Absent
+   * where each call has to be asked about.
+   */
+  readonly always?: { readonly key: string; readonly covers: string };
 }
 
 /** One of the things that a target with an `operation` parameter can do. */
@@ -121,6 +126,8 @@ export interface TargetTable {
 /** A person's word, and whose it is. */
 export interface Answer {
   readonly approved: boolean;
+  /** Approved for the rest of the session, where the question offers that. */
+  readonly always?: boolean;
   /** Which of the options that a workflow's step gives. */
   readonly choice?: string;
   readonly by?: string;
@@ -133,6 +140,8 @@ export type Approve = (
     readonly what: string;
     readonly target: string;
     readonly input: JsonObject;
+    /** What the answer `always` covers for the rest of the session. Absent where it is not offered. */
+    readonly always?: string;
     /** What has changed since it was approved before, where it was: that approval counts no longer. */
     readonly changed?: readonly string[];
     readonly signal: AbortSignal;

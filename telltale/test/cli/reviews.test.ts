@@ -63,14 +63,15 @@ describe('a command that a person has to approve, without a terminal', { timeout
     expect((await telltale(['reviews'], cwd)).out).toMatch(
       / permission +just now +- +worker +tool "shell": touch made/,
     );
-    expect((await telltale(['reviews', 'show', 'last'], cwd)).out).toContain('"command": "touch made"');
-    const approved = await telltale(['reviews', 'approve', 'last', '--by', 'ann', '--note', 'fine'], cwd);
+    expect((await telltale(['reviews', 'show', 'last'], cwd)).out).toMatch(/always {6}exactly this call, .*"command": "touch made".* approve rev_\w+ --always\n/s);
+    const by = ['--by', 'ann', '--note', 'fine', '--always'];
+    const approved = await telltale(['reviews', 'approve', 'last', ...by], cwd);
     expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('telltale resume ses_') });
     expect((await telltale(['reviews'], cwd)).out).toContain('Nothing waits for a person');
     expect(await telltale(['resume', 'last', '--quiet'], cwd)).toMatchObject({ code: 0, out: 'Done.\n' });
     expect(existsSync(join(cwd, 'made'))).toBe(true);
     expect((await telltale(['logs', 'last', '--type', 'review'], cwd)).out).toContain(
-      `approved by ${identityText(signer())} (for ann): fine`,
+      `approved for this session by ${identityText(signer())} (for ann): fine`,
     );
   });
 

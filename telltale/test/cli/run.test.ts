@@ -447,7 +447,7 @@ describe('telltale resume', () => {
 describe('a permission that asks', () => {
   const asking = (
     questions: readonly Partial<Parameters<Approve>[0]>[],
-    answers: (boolean | undefined)[],
+    answers: (boolean | 'always' | undefined)[],
   ): FakeOptions => ({
     live: (_start, { approve }) => ({
       events: (async function* () {
@@ -463,7 +463,11 @@ describe('a permission that asks', () => {
             }),
           ),
         );
-        answers.push(...given.map((answer) => (typeof answer === 'object' ? answer.approved : answer)));
+        answers.push(
+          ...given.map((answer) =>
+            typeof answer === 'object' ? (answer.always === true ? 'always' : answer.approved) : answer,
+          ),
+        );
       })(),
       result: {},
     }),
@@ -473,7 +477,7 @@ describe('a permission that asks', () => {
     lines?: readonly string[],
     terminal = true,
   ) => {
-    const answers: (boolean | undefined)[] = [];
+    const answers: (boolean | 'always' | undefined)[] = [];
     const { err } = await command(['run', 'a.yml', 'x'], asking(questions, answers), {
       terminal,
       ...(lines === undefined ? {} : { lines }),
@@ -486,6 +490,16 @@ describe('a permission that asks', () => {
     const { answers, err } = await ask(questions, ['y', 'n', '', 'YES ', 'yep']);
     expect(answers).toEqual([true, false, false, true, false]);
     expect(err).toContain('? shell asks for permission:\n    rm -rf build\n    {}\n  Allow it? [y/N] ');
+  });
+
+  it('offers "always for this session" with what it covers, and only where the question does', async () => {
+    const always = 'every call of tool "deploy"';
+    const { answers, err } = await ask([{ always }, { always }, { always }, {}], ['a', ' Always', 'y', 'a']);
+    expect(answers).toEqual(['always', 'always', true, false]);
+    expect(err).toContain(
+      '    "always" also allows, for this session: every call of tool "deploy"\n  Allow it? [y]es / [N]o / [a]lways for this session ',
+    );
+    expect(err.endsWith('  Allow it? [y/N] ')).toBe(true);
   });
 
   it('spells out what a terminal would hide', async () => {

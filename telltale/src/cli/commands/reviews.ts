@@ -21,6 +21,7 @@ Examples:
   $ telltale reviews --kind escalation --assignee ann
   $ telltale reviews show last
   $ telltale reviews approve 7xk2p --note "only this once"
+  $ telltale reviews approve 7xk2p --always     for the rest of the session, where it is offered
   $ telltale reviews reject last --by ann
   $ telltale reviews answer 7xk2p "Keep the old flag working, then complete the step."
   $ telltale reviews answer 7xk2p --choice ship
@@ -68,11 +69,13 @@ export const registerReviews: RegisterCommand = (program, context) => {
   decision(
     'approve',
     'Lets it go ahead: the action, the call, the step, the plan, the disputed work.',
-  ).action(
-    context.run((review: string, _own: AnswerOptions, command: WithOptions) =>
-      say(review, { approved: true }, command, context),
-    ),
-  );
+  )
+    .option('--always', 'for the rest of the session, where the review offers that')
+    .action(
+      context.run((review: string, _own: AnswerOptions, command: WithOptions) =>
+        say(review, { approved: true }, command, context),
+      ),
+    );
   decision(
     'reject',
     'Refuses it: the agent is told, with the note; a step that only asks has its answer.',

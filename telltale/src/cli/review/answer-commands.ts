@@ -8,7 +8,7 @@ const MAX_NAMED = 10;
 
 /** The commands that answer a review, indented, each with what it says. */
 export function answerCommands(
-  { review, kind, options = YES_OR_NO }: Pick<OpenReview, 'review' | 'kind' | 'options'>,
+  { review, kind, options = YES_OR_NO, always }: Pick<OpenReview, 'review' | 'kind' | 'options' | 'always'>,
   { flag, program }: { readonly flag: string; readonly program: string },
 ): readonly string[] {
   const command = (what: string) => `  ${program} reviews ${what}${flag}`;
@@ -21,7 +21,11 @@ export function answerCommands(
         .map((option) => command(`answer ${review} --choice ${wordOf(option)}`)),
     ];
   if (YES_OR_NO.every((option) => options.includes(option)) && options.length === YES_OR_NO.length)
-    return [command(`approve ${review}`), command(`reject ${review} --note 'why'`)];
+    return [
+      command(`approve ${review}`),
+      ...(always === undefined ? [] : [command(`approve ${review} --always`)]),
+      command(`reject ${review} --note 'why'`),
+    ];
   return options.slice(0, MAX_NAMED).map((option) => command(`answer ${review} --choice ${wordOf(option)}`));
 }
 

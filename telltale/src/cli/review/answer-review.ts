@@ -16,6 +16,8 @@ export interface AnswerOptions {
   readonly by?: string;
   /** Which of the options that a workflow's step gives. */
   readonly choice?: string;
+  /** With approval: for the rest of the session. */
+  readonly always?: true;
 }
 
 /** What is said: yes, no, or words. */
@@ -38,6 +40,7 @@ export async function answer(
       by,
       ...(options.choice === undefined ? {} : { choice: options.choice }),
       ...(options.note === undefined ? {} : { note: options.note }),
+      ...(options.always === undefined ? {} : { always: options.always }),
     });
     const { review, answer: came, choice, outcome, pid } = answered;
     const { session, kind } = review;
@@ -47,7 +50,8 @@ export async function answer(
         ? `${program} resume ${session}`
         : await streamToResume(sessions.store, info, context.io);
     const json = { review: id, kind, session, answer: came, choice: choice ?? null, by, outcome };
-    const became = choice === undefined ? came : `answered: ${harmlessLine(choice)}`;
+    const scope = options.always === true ? ' for this session' : '';
+    const became = choice === undefined ? `${came}${scope}` : `answered: ${harmlessLine(choice)}`;
     // What leads a session goes on with that, which no process stays with.
     const isLead = info?.parent !== undefined && info.stream === leadRun(info.parent);
     const stays =

@@ -43,6 +43,7 @@ function headLines(review: ReviewDetails, now: number): readonly string[] {
     `${(of === 'run' ? 'step' : 'action').padEnd(12)}${spelledOut(action)}`,
     `target      ${spelledOut(review.target)}`,
     `because     ${spelledOut(review.because)}`,
+    ...(review.always === undefined ? [] : [`always      ${spelledOut(review.always)}`]),
     ...(assignee === undefined ? [] : [`whom        ${spelledOut(assignee)}`]),
     `answers     ${options.map(spelledOut).join(', ')}`,
     ...(definition === undefined ? [] : [`definition  ${definition}`]),
@@ -65,11 +66,12 @@ function warningLines({
 
 function statusText({ status, decision, voided }: ReviewDetails): string {
   if (decision === undefined) return status;
-  const { choice, by, at, note } = decision;
+  const { choice, by, at, note, always } = decision;
+  const scope = always === true ? ' for the session' : '';
   const chosen = choice === undefined || choice === status ? '' : ` (${spelledOut(choice)})`;
   const said = note === undefined ? '' : `: ${spelledOut(note)}`;
   const end = voided === undefined ? '' : `; void since ${timeText(voided.at)}`;
-  return `${status}${chosen} by ${spelledOut(identityText(by))}, ${timeText(at)}${said}${end}`;
+  return `${status}${scope}${chosen} by ${spelledOut(identityText(by))}, ${timeText(at)}${said}${end}`;
 }
 
 function changeLines({ replaces, voided }: ReviewDetails): readonly string[] {

@@ -27,7 +27,7 @@ export function askPerson(io: Io, view: Pick<RunView, 'aside'>): Approve | undef
 }
 
 async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Promise<Answer> {
-  const { what, target, input, changed = [], signal } = question;
+  const { what, target, input, changed = [], always, signal } = question;
   const by = signer();
   const no = { approved: false, by };
   if (signal.aborted) return no;
@@ -35,7 +35,7 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
   const told = spelledOut(what);
   const given = spelledOut(JSON.stringify(input, null, 2));
   const covered = coverageLines(question);
-  const warning = invisibleWarning(what, target, ...textsIn(input), ...covered);
+  const warning = invisibleWarning(what, target, ...textsIn(input), ...covered, always ?? '');
   if (told.length + given.length + covered.join('\n').length > MAX_SHOWN) {
     await stderr.write(
       `${red('refused')}: ${spelledOut(target)} asks for more than can be read here (${what.length + given.length} characters).\n`,
@@ -54,13 +54,16 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
     ...indented(given).map(dim),
     ...(warning === undefined ? [] : [yellow(`    warning: ${warning}`)]),
     ...covered.flatMap(indented),
+    ...(always === undefined ? [] : indented(`"always" also allows, for this session: ${spelledOut(always)}`)),
   ];
-  await stderr.write(`${lines.join('\n')}\n  Allow it? [y/N] `);
+  const answers = always === undefined ? '[y/N]' : '[y]es / [N]o / [a]lways for this session';
+  await stderr.write(`${lines.join('\n')}\n  Allow it? ${answers} `);
   const answer = await stdin.readLine(signal, TYPED_AHEAD_MS);
   if (answer === undefined) {
     await stderr.write('\n');
     return no;
   }
+  if (always !== undefined && /^\s*a(lways)?\s*$/i.test(answer)) return { approved: true, always: true, by };
   return { approved: /^\s*y(es)?\s*$/i.test(answer), by };
 }
 

@@ -92,13 +92,14 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'response':
       return `${event.final ? '' : '(not final) '}${brief(event.text, room)}`;
     case 'message.received':
-      return event.from === 'runtime' ? REMINDED : `from ${event.from}: ${brief(event.text, room)}`;
+      if (event.from === 'runtime') return REMINDED;
+      return `from ${event.from}: ${brief(event.text, room)}`;
     case 'audit':
       return `${who(event.who)}: ${safe(event.what)}`;
     case 'review.requested':
       return `${safe(event.review)}: ${called(event.action)}, ${asked(event.target)} asks: ${brief(asked(event.what), room)}`;
     case 'review.resolved':
-      return `${safe(event.review)} ${event.answer} by ${who(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
+      return `${safe(event.review)} ${event.answer}${event.always === true ? ' for this session' : ''} by ${who(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
     case 'review.voided':
       return `${safe(event.review)} counts no longer: ${brief(event.changed.join('; '), room)}`;
     case 'action.declared':

@@ -39,9 +39,9 @@ export const EVENT_FIELDS = {
   audit: ['who', 'what'],
   'review.requested': [
     ...['review', 'action', 'target', 'what', 'because', 'input', 'grants', 'definition', 'replaces'],
-    ...['files', 'uncovered'],
+    ...['always', 'files', 'uncovered'],
   ],
-  'review.resolved': ['review', 'answer', 'by', 'note', 'key', 'away'],
+  'review.resolved': ['review', 'answer', 'by', 'note', 'always', 'standing', 'key', 'away'],
   'review.voided': ['review', 'changed'],
   'action.declared': ['action'],
   'action.started': ['id', 'attempt', 'input'],

@@ -85,7 +85,7 @@ async function goOn(edges: ServerEdges, stream: string): Promise<void> {
   }
 }
 
-function replyOf({ answer, choice, text, note }: AnswerReview, by: string): ReviewReply {
+function replyOf({ answer, choice, text, note, always }: AnswerReview, by: string): ReviewReply {
   if (answer === undefined && choice === undefined && text === undefined) throw nothingSaid();
   return {
     by,
@@ -93,6 +93,7 @@ function replyOf({ answer, choice, text, note }: AnswerReview, by: string): Revi
     ...(choice === undefined ? {} : { choice }),
     ...(text === undefined ? {} : { text }),
     ...(note === undefined ? {} : { note }),
+    ...(always === undefined ? {} : { always }),
   };
 }
 
@@ -120,6 +121,7 @@ function wireReview(details: ReviewDetails): ReviewDetailsInfo {
           ...{ answer: decision.answer, by: decision.by, answeredAt: decision.at },
           ...(decision.choice === undefined ? {} : { choice: decision.choice }),
           ...(decision.note === undefined ? {} : { note: decision.note }),
+          ...(decision.always === undefined ? {} : { forSession: decision.always }),
         }),
   };
 }

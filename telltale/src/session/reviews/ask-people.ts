@@ -1,7 +1,7 @@
 import type { Cause } from '../../events/event.ts';
 import { openReviews, reviewOf, voidedReviewOf } from '../../events/fold-reviews.ts';
 import type { ReplacedReview } from '../../events/review-event.ts';
-import type { Review } from '../../events/state.ts';
+import type { Review, StandingApproval } from '../../events/state.ts';
 import { coveredOf } from '../../kernel/approved-files.ts';
 import { createIdSource } from '../../kernel/ids.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
@@ -19,12 +19,20 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
   const waiting = new Map<string, () => void>();
   let busy = 0;
 
-  const decide: Asking['decide'] = (review, { answer, by, note, key }, consumed) => {
-    if (!openReviews(state).some((each) => each.review === review)) return false;
-    const said = { ...(note === undefined ? {} : { note }), ...(key === undefined ? {} : { key }) };
+  const decide: Asking['decide'] = (review, decided, consumed) => {
+    const { answer, by, note, always, standing, key } = decided;
+    const open = openReviews(state).find((each) => each.review === review);
+    if (open === undefined) return false;
+    const isForAll = always === true && answer === 'approved' && open.always !== undefined;
+    const said = {
+      ...(note === undefined ? {} : { note }),
+      ...(isForAll ? ({ always: true } as const) : {}),
+      ...(standing === undefined ? {} : { standing }),
+      ...(key === undefined ? {} : { key }),
+    };
     log.append(
       { type: 'review.resolved', review, answer, by, ...said },
-      answer === 'withdrawn' ? undefined : outside(state.id),
+      answer === 'withdrawn' || standing !== undefined ? undefined : outside(state.id),
       { writes: closeRow(review, state.id), ...(consumed === undefined ? {} : { consumed }) },
     );
     waiting.get(review)?.();
@@ -33,12 +41,13 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
 
   const request = (
     { action }: ClearCall,
-    { what, because }: Need,
+    { what, because, always }: Need,
     bound: BoundCall,
     before: ReplacedReview | undefined,
   ): Review => {
     const body = {
       ...{ review: ids.next('rev'), action: action.id, what, because, ...bound },
+      ...(always === undefined ? {} : { always }),
       ...(before === undefined ? {} : { replaces: before }),
     };
     const asked = { ...body, at: clock.now() };
@@ -58,7 +67,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
   };
 
   const askHere = async (asked: Review, signal: AbortSignal): Promise<void> => {
-    const { review, what, target, input, replaces } = asked;
+    const { review, what, target, input, replaces, always } = asked;
     if (approve === undefined) return;
     busy++;
     try {
@@ -67,6 +76,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
         target,
         input,
         signal,
+        ...(always && { always: always.covers }),
         ...(replaces && { changed: replaces.changed }),
         ...coveredOf(asked),
       });
@@ -98,6 +108,21 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
       changed();
     });
 
+  /** Puts a question, unless a person has answered it for the rest of the session. */
+  const put = async (
+    call: AskedCall & ClearCall,
+    need: Need,
+    bound: BoundCall,
+    before: ReplacedReview | undefined,
+  ): Promise<RuntimeError | undefined> => {
+    const asked = request(call, need, bound, before);
+    const given = standingFor(state.standing, need, bound);
+    if (given === undefined) return answered(asked, call);
+    const { by, review: standing } = given;
+    decide(asked.review, { answer: 'approved', by, note: STANDS, standing });
+    return undefined;
+  };
+
   return {
     async ask(call, needed) {
       busy++;
@@ -111,7 +136,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
       if (need === undefined || call.signal.aborted) return undefined;
       const { review, voided = [] } = voidedReviewOf(state, call.action.id) ?? {};
       const before = review === undefined ? undefined : { review, changed: voided };
-      return answered(request(call, need, boundCall(call.target, need, call.input), before), call);
+      return put(call, need, boundCall(call.target, need, call.input), before);
     },
     async askAgain(asked, call) {
       const withdraw = (note: string) =>
@@ -135,7 +160,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
       }
       const changes = changesOf(known, found.bound);
       if (changes.length > 0)
-        return answered(request(call, found.need, found.bound, setAside(known, changes)), call);
+        return put(call, found.need, found.bound, setAside(known, changes));
       return known.answer === 'approved' ? undefined : answered(known, call);
     },
     async confirm(known, call) {
@@ -156,14 +181,40 @@ interface Bound {
 }
 
 const CANCELLED = 'the action was cancelled';
+const STANDS = 'approved for this session before';
+
+/**
+ * What a person approved for the rest of the session and covers this call: the same target, the same offer, the same
+ * definition of what runs, and no file that differs from those that were approved.
+ */
+function standingFor(
+  standing: readonly StandingApproval[] = [],
+  { always }: Need,
+  { target, definition, grants }: BoundCall,
+): StandingApproval | undefined {
+  if (always === undefined) return undefined;
+  const files = grants.filter(isOfFiles);
+  return standing.find(
+    (given) =>
+      given.target === target &&
+      given.offer.key === always.key &&
+      given.definition === definition &&
+      files.every((grant) => given.grants.includes(grant)) &&
+      given.grants.filter(isOfFiles).every((grant) => files.includes(grant)),
+  );
+}
+
+/** A grant for files with a certain content. */
+const isOfFiles = (grant: string): boolean => grant.startsWith('files ');
 
 /** A person's word comes from outside the log: it is a beginning of its own. */
 const outside = (stream: string): Cause => ({ stream, seq: 0, depth: 0 });
 
 function wordOf(answer: Awaited<ReturnType<Approve>>): Decided {
   if (typeof answer !== 'boolean' && typeof Object(answer).approved !== 'boolean') throw noAnswer(answer);
-  const { approved, by = 'approve', note } = typeof answer === 'boolean' ? { approved: answer } : answer;
-  return { answer: approved ? 'approved' : 'rejected', by, ...(note === undefined ? {} : { note }) };
+  const { approved, by = 'approve', note, always } =
+    typeof answer === 'boolean' ? { approved: answer } : answer;
+  return { answer: approved ? 'approved' : 'rejected', by, always, ...(note === undefined ? {} : { note }) };
 }
 
 /** A program in JavaScript may forget to return one. It is no yes. */

@@ -12,6 +12,10 @@ export interface Decided {
   readonly answer: ReviewAnswer;
   readonly by: string;
   readonly note?: string;
+  /** For the rest of the session. Dropped where the question does not offer that. */
+  readonly always?: boolean | undefined;
+  /** The review that was approved for the rest of the session, where this answer follows from it. */
+  readonly standing?: string;
   readonly key?: string;
 }
 

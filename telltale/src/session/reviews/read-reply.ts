@@ -1,10 +1,20 @@
 import type { OpenReview } from '../../events/open-review.ts';
 import { choiceFor } from './choice-for.ts';
-import { contradiction, needsChoice, noAnswer, noSuchOption, saidTooMuch } from './review-errors.ts';
+import {
+  contradiction,
+  needsChoice,
+  noAnswer,
+  noSuchOption,
+  notForSession,
+  rejectedForSession,
+  saidTooMuch,
+} from './review-errors.ts';
 
 /** A person's word on a review: `approved`, `choice` or `text` says it. */
 export interface ReviewReply {
   readonly approved?: boolean;
+  /** With approval: for the rest of the session, where the review offers that. */
+  readonly always?: boolean;
   /** Which of the options; `approve` or `reject` where there are no others. */
   readonly choice?: string;
   /** One of the options in so many words; on an escalation, what the agent is told to try again with; else a note. */
@@ -18,6 +28,7 @@ export interface ReadReply {
   readonly answer: 'approved' | 'rejected';
   readonly choice?: string;
   readonly note?: string;
+  readonly always?: true;
 }
 
 const MAX_NOTE = 20_000;
@@ -30,6 +41,17 @@ const RETRY = 'retry';
 
 /** What a reply comes to. Throws `bad_option` where it is no answer to this review. */
 export function readReply(
+  review: Pick<OpenReview, 'review' | 'kind' | 'options' | 'always'>,
+  reply: ReviewReply,
+): ReadReply {
+  const read = readWord(review, reply);
+  if (reply.always !== true) return read;
+  if (review.always === undefined) throw notForSession(review.review);
+  if (read.answer !== 'approved') throw rejectedForSession(review.review);
+  return { ...read, always: true };
+}
+
+function readWord(
   review: Pick<OpenReview, 'review' | 'kind' | 'options'>,
   reply: ReviewReply,
 ): ReadReply {

@@ -32,6 +32,10 @@ export interface ReviewDetails extends OpenReview, Covered {
     readonly by: string;
     readonly at: number;
     readonly note?: string;
+    /** Approved for the rest of the session. */
+    readonly always?: true;
+    /** The review that was approved for the rest of the session, where the answer follows from that. */
+    readonly standing?: string;
   };
   /** The approval counts no longer: since when, and what had changed. */
   readonly voided?: { readonly at: number; readonly changed: readonly string[] };
@@ -117,6 +121,8 @@ function endOf(
       ...(choice === undefined || choice === '' ? {} : { choice }),
       ...{ by, at },
       ...(note === undefined ? {} : { note }),
+      ...('always' in resolved && resolved.always === true ? { always: true as const } : {}),
+      ...('standing' in resolved && resolved.standing !== undefined ? { standing: resolved.standing } : {}),
     },
     ...(voided?.type === 'review.voided' ? { voided: { at: voided.at, changed: voided.changed } } : {}),
   };

@@ -74,6 +74,16 @@ export const noSuchOption = (review: string, choice: string, options: readonly s
     hint: suggest(choice, options, 'Its answers'),
   });
 
+export const notForSession = (review: string) =>
+  new RuntimeError('bad_option', `The review ${review} cannot be approved for the whole session.`, {
+    hint: `It has to be asked about each time. Approve this one: telltale reviews approve ${review}`,
+  });
+
+export const rejectedForSession = (review: string) =>
+  new RuntimeError('bad_option', `"always" belongs to an approval, and ${review} would be rejected.`, {
+    hint: 'Leave "always" out, or approve it.',
+  });
+
 export const contradiction = (review: string, approved: boolean, choice: string) =>
   new RuntimeError(
     'bad_option',

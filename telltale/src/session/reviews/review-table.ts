@@ -25,12 +25,13 @@ const rowOf = ({ review, ...row }: OpenReview): TableWrite => ({
 });
 
 export const sessionReview = (
-  { review, action, target, what, because, input, at, uncovered }: Omit<Review, 'grants'>,
+  { review, action, target, what, because, input, at, uncovered, always }: Omit<Review, 'grants'>,
   { id, agent, parent }: Pick<SessionState, 'id' | 'agent' | 'parent'>,
 ): OpenReview => ({
   ...{ review, kind: 'permission', of: 'session', session: id, agent },
   ...(parent === undefined ? {} : { parent: parent.session }),
   ...{ action, target, what, parameters: parametersOf(input), because, at },
+  ...(always === undefined ? {} : { always: always.covers }),
   ...(uncovered === undefined ? {} : { uncovered }),
 });
 

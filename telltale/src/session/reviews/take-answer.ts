@@ -8,18 +8,21 @@ export interface AnswerMessage {
   /** Of a workflow's step: which of its options. */
   readonly choice?: string;
   readonly note?: string;
+  /** For the rest of the session. */
+  readonly always?: true;
   /** Tells it from other answers to the same review. */
   readonly key?: string;
 }
 
 /** Undefined where it is none. */
 export function readAnswerMessage(body: Json): AnswerMessage | undefined {
-  const { review, answer, choice, note, key } = (body ?? {}) as Partial<Record<keyof AnswerMessage, unknown>>;
+  const { review, answer, choice, note, always, key } = (body ?? {}) as Partial<Record<keyof AnswerMessage, unknown>>;
   if (typeof review !== 'string' || (answer !== 'approved' && answer !== 'rejected')) return undefined;
   return {
     ...{ review, answer },
     ...(typeof choice === 'string' ? { choice } : {}),
     ...(typeof note === 'string' ? { note } : {}),
+    ...(always === true ? { always } : {}),
     ...(typeof key === 'string' ? { key } : {}),
   };
 }
@@ -33,10 +36,11 @@ export function takeAnswer(
 ): boolean {
   const said = readAnswerMessage(body);
   if (said === undefined) return false;
-  const { review, answer, note, key } = said;
+  const { review, answer, note, always, key } = said;
   const decided = {
     answer,
     by,
+    always,
     ...(note === undefined ? {} : { note }),
     ...(key === undefined ? {} : { key }),
   };

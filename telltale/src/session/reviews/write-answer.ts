@@ -74,14 +74,16 @@ async function onSession(
   const [state, info] = await Promise.all([readSession(store, session), store.info(session)]);
   const { status } = state;
   if (status === 'completed' || status === 'failed' || status === 'cancelled') return status;
-  const { review, answer, note, key } = said;
-  if (!openReviews(state).some((each) => each.review === review)) return undefined;
+  const { review, answer, note, always, key } = said;
+  const open = openReviews(state).find((each) => each.review === review);
+  if (open === undefined) return undefined;
   // A person's word comes from outside the log: it is a beginning of its own.
   const cause = { stream: session, seq: 0, depth: 0 };
   const head = { seq: state.seq + 1, at: clock.now(), session, turn: state.turn, cause };
   const body = {
     ...({ type: 'review.resolved', review, answer, by } as const),
     ...(note === undefined ? {} : { note }),
+    ...(always === true && answer === 'approved' && open.always !== undefined ? { always } : {}),
     ...(key === undefined ? {} : { key }),
     ...(status === 'running' ? ({ away: true } as const) : {}), // its process died
   };

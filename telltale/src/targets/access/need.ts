@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { portOf } from '../../manifest/permissions/host-entry.ts';
 import type { Coverage } from '../definition/command-coverage.ts';
@@ -23,6 +24,7 @@ export async function pathNeed(
     what: `${doing} "${path}"${leads}`,
     because: 'permissions: { paths: { ask } }',
     grants: [grant],
+    always: { key: `${doing} ${grant}`, covers: `${doing} "${shown}" by ${target}, every time` },
   };
 }
 
@@ -42,6 +44,7 @@ export function urlNeed(
     what: `${method} ${url.href}`, // as it is sent: 2130706433 is 127.0.0.1
     because: 'permissions: { network: { ask } }',
     grants: [grant],
+    always: { key: `${method} ${grant}`, covers: `every ${method} request of ${target} to ${grant.replace(/^host /, '')}` },
   };
 }
 
@@ -55,8 +58,23 @@ export function together(...needs: readonly (Need | undefined)[]): Need | undefi
     what: [...new Set(all.map(({ what }) => what))].join('\n'),
     because: all.map(({ because }) => because).join('; '),
     grants: all.flatMap(({ grants }) => grants),
+    ...alwaysFor(all),
   };
 }
+
+/** Offered for all of them, or for none. */
+function alwaysFor(all: readonly Need[]): Pick<Need, 'always'> {
+  const offers = all.flatMap(({ always }) => (always === undefined ? [] : [always]));
+  if (offers.length < all.length) return {};
+  const covers = [...new Set(offers.map((offer) => offer.covers))].join('; ');
+  return { always: { key: offers.map(({ key }) => key).join('\n'), covers } };
+}
+
+/** Exactly this call: a command may do something else with every other word. */
+export const thisCallAlways = (input: JsonObject): NonNullable<Need['always']> => ({
+  key: `exactly ${JSON.stringify(input)}`,
+  covers: 'exactly this call, with the same parameters, while the files that it names stay as they are',
+});
 
 /**
  * The same target, each call of which a person has to approve: `approval: always`, or `strict`. `covers` says which files
@@ -75,9 +93,14 @@ export function behindApproval(
     what: `call ${what}`,
     because: `approval: ${approval} of ${what}`,
     grants: [grant],
+    ...(approval === 'strict' || isStrict
+      ? {}
+      : { always: { key: grant, covers: `every call of ${what}, whatever its parameters` } }),
   };
   const covered = async (...asked: Parameters<NonNullable<Target['needs']>>): Promise<Need | undefined> => {
-    const need = together(own, await target.needs?.(...asked));
+    const [input] = asked;
+    const always = own.always === undefined ? {} : { always: thisCallAlways(input) };
+    const need = together({ ...own, ...always }, await target.needs?.(...asked));
     return need && covers ? withCoverage(need, await covers(...asked), isStrict) : need;
   };
   return {

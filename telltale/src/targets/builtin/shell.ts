@@ -1,6 +1,6 @@
 import { platform } from 'node:os';
 import { resolve } from 'node:path';
-import { pathNeed, together } from '../access/need.ts';
+import { pathNeed, thisCallAlways, together } from '../access/need.ts';
 import { withTimeout } from '../access/with-timeout.ts';
 import { compileCheck } from '../check-parameters.ts';
 import { type Coverage, coverageOfLine } from '../definition/command-coverage.ts';
@@ -73,7 +73,9 @@ export function shell(edges: TargetEdges): Target {
             const grant = commands.grantFor(command, resolve(edges.folder, cwd));
             const because = 'permissions: { shell }';
             const need = together(
-              grant === undefined ? undefined : { target: what, what: command, because, grants: [grant] },
+              grant === undefined
+                ? undefined
+                : { target: what, what: command, because, grants: [grant], always: thisCallAlways(input) },
               await pathNeed(paths, cwd, what, `run "${command}" in`),
             );
             if (need === undefined || grant === undefined) return need;

@@ -21,8 +21,12 @@ const filesGrant = ({ files }: Coverage): readonly string[] =>
 export function withCoverage(need: Need, coverage: Coverage, strict: boolean): Need {
   const { files, uncovered } = coverage;
   if (strict && uncovered.length > 0) throw notDetermined(need, uncovered);
+  const { always, ...rest } = need;
+  // What runs files that nobody can name beforehand is asked about each time.
+  const isOffered = always !== undefined && !strict && uncovered.length === 0;
   return {
-    ...need,
+    ...rest,
+    ...(isOffered ? { always } : {}),
     grants: [...need.grants, ...filesGrant(coverage)],
     ...(files.length === 0 ? {} : { files }),
     ...(uncovered.length === 0 ? {} : { uncovered }),

@@ -522,12 +522,16 @@ describe('a review', () => {
       { review: reviews[0], of: 'session', session: id, agent: 'asker', kind: 'permission' },
     ]);
     const open = await client.review(reviews[0]!);
-    expect(open).toMatchObject({ input: { to: 'test' } });
+    expect(open).toMatchObject({
+      input: { to: 'test' },
+      always: 'every call of tool "deploy", whatever its parameters',
+    });
     expect(open).not.toHaveProperty('answer');
     const bob = await stage.as('bob', 'run');
-    const answered = await bob.answerReview(reviews[0]!, { answer: 'approved', note: 'Go.' });
+    const answered = await bob.answerReview(reviews[0]!, { answer: 'approved', always: true, note: 'Go.' });
     expect(answered).toMatchObject({
       answer: 'approved',
+      forSession: true,
       by: 'token:bob',
       note: 'Go.',
       answeredAt: expect.any(Number),
@@ -548,6 +552,9 @@ describe('a review', () => {
     });
     const review = reviews[0]!;
     await expect(client.answerReview(review, {})).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(client.answerReview(review, { choice: 'hold', always: true })).rejects.toMatchObject({
+      code: 'bad_option',
+    });
     await expect(client.answerReview(review, { choice: 'sink' })).rejects.toMatchObject({
       code: 'bad_option',
     });

@@ -18,6 +18,9 @@ const infoShape: Shape<ReviewInfo> = {
   uncovered: z.array(text).optional().openapi({
     description: 'Why the call may run files that an approval does not cover.',
   }),
+  always: text.optional().openapi({
+    description: 'What it may be approved for, for the rest of the session.',
+  }),
   options: z.array(text).optional(),
   assignee: text.optional(),
   due: time.optional(),
@@ -42,6 +45,7 @@ export const reviewDetails = answered<ReviewDetailsInfo>('ReviewDetails', {
   by: text.optional(),
   note: text.optional(),
   answeredAt: time.optional(),
+  forSession: z.boolean().optional().openapi({ description: 'Approved for the rest of the session.' }),
 });
 
 export const answerReview = asked<AnswerReview>('AnswerReview', {
@@ -51,4 +55,7 @@ export const answerReview = asked<AnswerReview>('AnswerReview', {
     description: 'An option in so many words; on an escalation, what the agent is told to try again with.',
   }),
   note: text.optional(),
+  always: z.boolean().optional().openapi({
+    description: 'With an approval: for the rest of the session, where the review has `always`.',
+  }),
 });

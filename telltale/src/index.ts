@@ -148,6 +148,7 @@ export type { ReviewDetails } from './session/reviews/read-review.ts';
 export type { ReviewFilter } from './session/reviews/review-table.ts';
 export { findWorkflow } from './session/runs/find-workflow.ts';
 export type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
+export type { AskRun, RunQuestion } from './session/runs/run-asking.ts';
 export type {
   DueTime,
   HookHeaders,

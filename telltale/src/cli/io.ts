@@ -22,6 +22,14 @@ export interface Output {
   readonly colour: boolean;
 }
 
+/** What a person types while something is drawn on the terminal. */
+export interface Typing {
+  /** The line in hand, after each key; empty once it was sent. */
+  draft(text: string): void;
+  /** A line, without its end; several where several were pasted. */
+  line(text: string): void;
+}
+
 export interface Input extends AsyncIterable<Uint8Array> {
   readonly isTerminal: boolean;
   /**
@@ -35,6 +43,11 @@ export interface Input extends AsyncIterable<Uint8Array> {
    * several were pasted. Undefined at the end of the input and when `signal` is aborted.
    */
   readMessage(prompt: string, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * Tells what a person types, unseen: whoever draws on the terminal shows it. Resolves when `signal` is aborted, and at
+   * the end of the input. Absent where keys cannot be read.
+   */
+  readTyping?(signal: AbortSignal, typing: Typing): Promise<void>;
 }
 
 /** Everything a command may know of the process it runs in. Tests pass a recorded one; see `processIo`. */

@@ -124,5 +124,16 @@ function standardInput(signal: AbortSignal): Input {
         onInterrupt: () => void process.emit('SIGINT'),
       });
     },
+    async readTyping(until, typing) {
+      const { readTyping } = await import('./chat/read-typing.ts');
+      const onInterrupt = () => void process.emit('SIGINT');
+      const options = {
+        input: process.stdin,
+        history,
+        signal: AbortSignal.any([signal, until]),
+        onInterrupt,
+      };
+      return readTyping(options, typing);
+    },
   };
 }

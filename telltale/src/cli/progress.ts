@@ -8,19 +8,22 @@ const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const CLEAR_LINE = '\r\u001b[K';
 
 /**
- * A line on the terminal that says what is going on, once it has gone on for a second; nothing in a pipe. The
- * returned function takes it away again.
+ * A line on the terminal that says what is going on, once it has gone on for a second; nothing in a pipe, and nothing
+ * while `text` gives none. The returned function takes it away again.
  */
 export function startProgress(
   { stderr, clock }: Pick<Io, 'stderr' | 'clock'>,
-  text: () => string,
+  text: () => string | undefined,
 ): () => Promise<void> {
   if (!stderr.isTerminal) return async () => {};
   let frame = 0;
   let drawn = Promise.resolve();
   const draw = () => {
-    const line = `${FRAMES[frame++ % FRAMES.length]} ${text()}`;
-    drawn = drawn.then(() => stderr.write(CLEAR_LINE + line.slice(0, (stderr.columns ?? 80) - 1)));
+    const said = text();
+    if (said !== undefined) {
+      const line = `${FRAMES[frame++ % FRAMES.length]} ${said}`;
+      drawn = drawn.then(() => stderr.write(CLEAR_LINE + line.slice(0, (stderr.columns ?? 80) - 1)));
+    }
     cancel = clock.after(FRAME_MS, draw);
   };
   let cancel = clock.after(QUIET_MS, draw);

@@ -43,6 +43,7 @@ const RUNTIME: Readonly<Record<keyof RuntimeOptions, Kind>> = {
   ...{
     random: 'function',
     approve: 'function',
+    ask: 'function',
     mcp: 'function',
     onError: 'function',
     crashPoint: 'function',

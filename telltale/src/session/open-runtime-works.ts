@@ -70,7 +70,7 @@ async function setUp(
 ): Promise<RuntimeWorks> {
   const random = options.random ?? Math.random;
   const env = options.env ?? {};
-  const { approve, onWaiting, mcp, crashPoint, derivedTriggers, member } = options;
+  const { approve, ask, onWaiting, mcp, crashPoint, derivedTriggers, member } = options;
   const onError = options.onError ?? throwToProgram;
   const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
   const ids = createIdSource({ clock });
@@ -101,7 +101,7 @@ async function setUp(
   const shared = { store, clock, random, env, cwd, shelf, spawn, ids, slots, underWay, approve, crashPoint };
   const runs = createRuns(
     {
-      ...{ ...shared, user, lateModel, engine, watchers, onError, agents: member?.agents },
+      ...{ ...shared, ask, user, lateModel, engine, watchers, onError, agents: member?.agents },
       snapshots: createAgentSnapshots(store, env),
     },
     (runEdges, call) => {

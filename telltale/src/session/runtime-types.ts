@@ -25,6 +25,7 @@ import type { ReviewReply } from './reviews/read-reply.ts';
 import type { ReviewDetails } from './reviews/read-review.ts';
 import type { ReviewFilter } from './reviews/review-table.ts';
 import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
+import type { AskRun } from './runs/run-asking.ts';
 import type { Workflows } from './runs/run-types.ts';
 import type { OpenSpeech } from './speech.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
@@ -49,6 +50,11 @@ export interface RuntimeOptions {
   readonly served?: readonly string[];
   /** Asks a person where a permission says `ask`; without it, who answers the review: see `reviews` and `answer`. */
   readonly approve?: Approve;
+  /**
+   * Asks a person what a workflow run asks: the questions of `approval` steps, confirmations, plans, escalations, and calls
+   * of steps. Resolves to the answer, or to undefined where it is left for later. Without it, who answers the review.
+   */
+  readonly ask?: AskRun;
   /** What becomes of a session that has nothing to do but wait for a person; `release` by default. */
   readonly onWaiting?: OnWaiting;
   /** Closes the runtime when it is aborted: sessions that run are interrupted, and can be resumed. */

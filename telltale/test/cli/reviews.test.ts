@@ -63,7 +63,9 @@ describe('a command that a person has to approve, without a terminal', { timeout
     expect((await telltale(['reviews'], cwd)).out).toMatch(
       / permission +just now +- +worker +tool "shell": touch made/,
     );
-    expect((await telltale(['reviews', 'show', 'last'], cwd)).out).toMatch(/always {6}exactly this call, .*"command": "touch made".* approve rev_\w+ --always\n/s);
+    expect((await telltale(['reviews', 'show', 'last'], cwd)).out).toMatch(
+      /always {6}exactly this call, .*"command": "touch made".* approve rev_\w+ --always\n/s,
+    );
     const by = ['--by', 'ann', '--note', 'fine', '--always'];
     const approved = await telltale(['reviews', 'approve', 'last', ...by], cwd);
     expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('telltale resume ses_') });

@@ -152,7 +152,7 @@ describe('telltale logs', () => {
     const some = await command(['logs', 'last', '--from', '6', '--type', 'fault,action'], BOTH);
     expect(some.out.trimEnd().split('\n')).toEqual([
       '    6     +0.301  action.started      a1 run_tests',
-      '    8     +0.500  fault               stray_close: There was a </b>.',
+      '    8     +0.500  fault               stray_close, the model is told: There was a </b>.',
       '   10     +1.101  action.completed    a1 run_tests in 800 ms: 12 passed',
     ]);
     const typed = async (type: string) => (await command(['logs', 'last', '--type', type], BOTH)).err;

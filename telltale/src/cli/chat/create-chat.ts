@@ -14,6 +14,8 @@ export interface Chat {
   /** Before an event is shown: what is asked for is put away where the session goes on without it. */
   before(event: ObservedEvent): Promise<void>;
   after(event: ObservedEvent): void;
+  /** What the conversation has come to, in one line. */
+  status(): string;
   /** Whether the session waits for a message. */
   readonly idle: boolean;
   /** Lets go of the terminal. Rejects where the person could not be heard. */
@@ -76,6 +78,7 @@ export function createChat(io: Io, view: RunView): Chat {
 
   return {
     first: () => hear(io.signal),
+    status: totals.text,
     lead(given) {
       session = given;
       idle = false;

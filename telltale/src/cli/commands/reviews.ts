@@ -66,10 +66,7 @@ export const registerReviews: RegisterCommand = (program, context) => {
       .option('--by <name>', 'for whom you decide; your user name is recorded with it')
       .option('--choice <option>', 'which of the answers that it gives to choose from')
       .option('--json', 'print {"review", "kind", "session", "answer", "choice", "by", "outcome", "pid"}');
-  decision(
-    'approve',
-    'Lets it go ahead: the action, the call, the step, the plan, the disputed work.',
-  )
+  decision('approve', 'Lets it go ahead: the action, the call, the step, the plan, the disputed work.')
     .option('--always', 'for the rest of the session, where the review offers that')
     .action(
       context.run((review: string, _own: AnswerOptions, command: WithOptions) =>

@@ -8,9 +8,9 @@ import { spelledOut } from '../view/harmless.ts';
 import type { RunView } from './run-view.ts';
 
 /** What is longer cannot be judged by reading it. */
-const MAX_SHOWN = 16 * 1024;
+export const MAX_SHOWN = 16 * 1024;
 /** Nobody reads and answers a question within this time: the line was typed before, for something else. */
-const TYPED_AHEAD_MS = 150;
+export const TYPED_AHEAD_MS = 150;
 
 /**
  * Asks on the terminal, one question at a time, with everything that would be done spelt out. Undefined where there is
@@ -54,7 +54,9 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
     ...indented(given).map(dim),
     ...(warning === undefined ? [] : [yellow(`    warning: ${warning}`)]),
     ...covered.flatMap(indented),
-    ...(always === undefined ? [] : indented(`"always" also allows, for this session: ${spelledOut(always)}`)),
+    ...(always === undefined
+      ? []
+      : indented(`"always" also allows, for this session: ${spelledOut(always)}`)),
   ];
   const answers = always === undefined ? '[y/N]' : '[y]es / [N]o / [a]lways for this session';
   await stderr.write(`${lines.join('\n')}\n  Allow it? ${answers} `);
@@ -67,4 +69,4 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
   return { approved: /^\s*y(es)?\s*$/i.test(answer), by };
 }
 
-const indented = (text: string): readonly string[] => text.split('\n').map((line) => `    ${line}`);
+export const indented = (text: string): readonly string[] => text.split('\n').map((line) => `    ${line}`);

@@ -20,6 +20,8 @@ export interface AwaitRunsOptions {
   readonly mode: RunMode;
   /** ` --store X` where commands about a run need it; undefined where they are gone with this process. */
   readonly storeFlag: string | undefined;
+  /** Whether a person is being asked something: then the line of progress is left out. */
+  readonly isAsking?: () => boolean;
 }
 
 /** Columns of what a run brought, where no terminal says how many there are: its log has the rest. */
@@ -73,7 +75,7 @@ export async function awaitRuns(
   runs: readonly SetOff[],
   triggered: Pick<TriggeredRuns, 'open' | 'since'>,
   io: Io,
-  { mode, storeFlag }: AwaitRunsOptions,
+  { mode, storeFlag, isAsking = () => false }: AwaitRunsOptions,
 ): Promise<{ readonly isLeft: boolean }> {
   const { stdout, stderr, signal } = io;
   // The run that leads the session goes on with it, and is no other work.
@@ -88,11 +90,12 @@ export async function awaitRuns(
   const isTold = mode !== 'events' && mode !== 'json';
   const atWork = `${countText(names.length, 'workflow')} still at work: ${names.join(', ')}`;
   if (names.length > 0 && isTold && !output.isTerminal) await output.write(`${atWork}\n`);
-  const stopProgress = startProgress(io, () =>
-    names.length === 0
+  const stopProgress = startProgress(io, () => {
+    if (isAsking()) return undefined;
+    return names.length === 0
       ? 'Waiting for workflows that another process works on'
-      : `${atWork}; Ctrl-C leaves them to be resumed`,
-  );
+      : `${atWork}; Ctrl-C leaves them to be resumed`;
+  });
   try {
     await Promise.race([workflows.idle(), aborted(signal)]);
     for (const [run, workflow] of later) all.set(run, workflow);

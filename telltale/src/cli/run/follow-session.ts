@@ -6,6 +6,7 @@ import { type ActionView, createActionLog } from '../view/action-log.ts';
 import type { Times } from '../view/closing-lines.ts';
 import { createWorkedTime } from '../view/worked-time.ts';
 import type { RunView } from './run-view.ts';
+import type { Steering } from './steer-by-typing.ts';
 
 /** A workflow run that a trigger started. */
 export interface SetOff {
@@ -36,13 +37,15 @@ export interface FollowOptions {
   readonly seen: number;
   /** Says something whenever the session waits for it. */
   readonly chat?: Chat;
+  /** What a person types meanwhile. */
+  readonly steering?: Steering | undefined;
 }
 
 /** Shows a session to its end. Ctrl-C, and a reader who goes away, interrupt it. */
 export async function followSession(
   session: Session,
   { stdout, signal, clock }: Pick<Io, 'stdout' | 'signal' | 'clock'>,
-  { view, seen, chat }: FollowOptions,
+  { view, seen, chat, steering }: FollowOptions,
 ): Promise<Followed> {
   const actions = createActionLog();
   const worked = createWorkedTime();
@@ -84,10 +87,12 @@ export async function followSession(
   try {
     view.waits?.();
     chat?.lead(session);
+    steering?.begin(session);
     const [result] = await Promise.all([session.result, watch()]);
     await stopped;
     const idle = chat?.idle ?? false;
     await chat?.end();
+    await steering?.end();
     const workedMs = worked.result(result.status === 'interrupted' ? clock.now() : undefined);
     const times = { workedMs, saved: saved.at() };
     await view.end(result, times);
@@ -96,5 +101,6 @@ export async function followSession(
     return { result, turn, ...shown, ...(cancelled === undefined ? {} : { cancelled }) };
   } finally {
     signal.removeEventListener('abort', stop);
+    await steering?.end();
   }
 }

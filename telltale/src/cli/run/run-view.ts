@@ -21,6 +21,13 @@ export interface RunView {
   end(result: SessionResult, times: Times): Promise<void>;
   /** Ends it where there is no result to show. */
   leave(): Promise<void>;
+  /**
+   * The line that a person types, where there is a place to show it; undefined where nothing can be typed. `isWaited`: a
+   * question waits until it is sent.
+   */
+  typed?(draft: string | undefined, isWaited: boolean): void;
+  /** A line for the person at the terminal, about what they typed. */
+  tell?(text: string): void;
   /** Leaves the terminal to `ask` while it lasts. */
   aside<T>(ask: () => Promise<T>): Promise<T>;
 }

@@ -53,6 +53,15 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
       frames.changed();
     },
     recall: (event) => screen.recall(event),
+    typed(draft, isWaited) {
+      screen.typed(draft, isWaited);
+      if (!hasEnded) frames.changed();
+    },
+    tell(text) {
+      if (hasEnded) return;
+      screen.tell(text);
+      frames.changed();
+    },
     async note(event) {
       // Runs go on when the session is over, and with it the screen.
       if (hasEnded) {
@@ -68,6 +77,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
       screen.lead(event);
       frames.changed();
     },
+    aside: (ask) => (hasEnded ? ask() : frames.aside(ask)),
     async end(result, times) {
       hasEnded = true;
       await frames.leave();

@@ -12,14 +12,17 @@ import type { EarlyStore } from '../session/open-early.ts';
 import { isDatabase, isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
+import { askRuns } from './ask-run.ts';
 import { awaitRuns, watchTriggered } from './await-runs.ts';
 import { conclude } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
 import { type Followed, followSession } from './follow-session.ts';
 import { isLost } from './is-lost.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { outputLost, type Unshown } from './output-lost.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
+import { type Steering, steerByTyping } from './steer-by-typing.ts';
 import { tellSlowStop } from './tell-slow-stop.ts';
 import { watchLead } from './watch-lead.ts';
 import { watchRuns } from './watch-runs.ts';
@@ -81,11 +84,26 @@ async function workAndShow(
   const { io } = context;
   const mode = runMode(options, io);
   const debug = { invoke: options.debug === 'invoke' };
-  const view = await createRunView(mode, io, debug);
+  const drawn = await createRunView(mode, io, debug);
+  let steering: Steering | undefined;
+  // Whoever asks a person has the keyboard to himself meanwhile.
+  const asides = oneAtATime((ask) =>
+    steering === undefined ? drawn.aside(ask) : steering.aside(() => drawn.aside(ask)),
+  );
+  const view: RunView = {
+    ...drawn,
+    aside: asides.aside,
+    async end(...given) {
+      await asides.idle();
+      await drawn.end(...given);
+    },
+  };
   const approve = askPerson(io, view);
-  const settings: Pick<RuntimeOptions, 'durability' | 'approve'> = {
+  const ask = askRuns(io, view);
+  const settings: Pick<RuntimeOptions, 'durability' | 'approve' | 'ask'> = {
     ...(options.durability === undefined ? {} : { durability: options.durability }),
     ...(approve === undefined ? {} : { approve }),
+    ...(ask === undefined ? {} : { ask }),
   };
   const store = {
     ...(options.store === undefined ? {} : { store: options.store }),
@@ -108,16 +126,20 @@ async function workAndShow(
       if (begun === undefined || begun === 'nothing said') return;
       const { session, seen, chat } = begun;
       const lead = chat === undefined ? {} : { chat: chat.lead };
+      steering = steerByTyping(io, view, {
+        mode,
+        ...(chat === undefined ? {} : { status: chat.lead.status }),
+      });
       const led = watchLead(runtime.store, session.id, view, seen > 0);
       const stopWatching = debug.invoke
         ? watchRuns(runtime.store, session.id, (event) => noteInvoke(event, view), io)
         : async () => {};
       try {
-        outcome.followed = await followSession(session, io, { view: led.view, seen, ...lead });
+        outcome.followed = await followSession(session, io, { view: led.view, seen, steering, ...lead });
         const { status } = outcome.followed.result;
         if (status === 'waiting') outcome.lead = await waitingLead(runtime.store, session.id);
         if (status !== 'interrupted') {
-          const told = { mode, storeFlag: flag };
+          const told = { mode, storeFlag: flag, isAsking: asides.isAsking };
           const { runs } = outcome.followed;
           outcome.isLeft = (await awaitRuns(runtime, session.id, runs, triggered, io, told)).isLeft;
         }

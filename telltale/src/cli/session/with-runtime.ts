@@ -15,7 +15,7 @@ type Context = Pick<CommandContext, 'io' | 'runtimes'>;
 export function withRuntime<T>(
   { io, runtimes }: Context,
   options: StoreOption &
-    Pick<RuntimeOptions, 'durability' | 'approve' | 'onError' | 'member' | 'served'> & {
+    Pick<RuntimeOptions, 'durability' | 'approve' | 'ask' | 'onError' | 'member' | 'served'> & {
       readonly early?: EarlyStore;
       /** The caller makes spans and metrics itself. */
       readonly ownTelemetry?: true;

@@ -21,6 +21,19 @@ export function clip(text: string, columns: number): string {
   return columns < 1 ? '' : `${text.slice(0, unitsThatFit(text, columns - 1))}…`;
 }
 
+/** The end of the text in at most `columns`, an ellipsis in front of it where something is missing. */
+export function tail(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  const parts = [...graphemes(text.slice(-Math.max(1, columns) * UNITS_A_COLUMN))].map(
+    ({ segment }) => segment,
+  );
+  let width = 1;
+  let from = parts.length;
+  while (from > 0 && width + displayWidth(parts[from - 1] ?? '') <= columns)
+    width += displayWidth(parts[--from] ?? '');
+  return columns < 1 ? '' : `…${parts.slice(from).join('')}`;
+}
+
 /** The text filled up with blanks to `columns`. */
 export const padded = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - displayWidth(text)));

@@ -1,10 +1,11 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { Palette } from '../../manifest/palette.ts';
+import { printable } from '../../manifest/printable.ts';
 import { actionLine } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
 import { createChangingLines } from './changing-lines.ts';
-import { clip } from './columns.ts';
+import { clip, tail } from './columns.ts';
 import type { Debug } from './debug.ts';
 import { createLeadLines } from './lead-lines.ts';
 import { noteLine } from './note-line.ts';
@@ -34,6 +35,10 @@ export interface LiveScreen {
   lead(event: RunEvent): void;
   /** The lines as of now. Each line is `done` once, in one frame. */
   frame(now: number): Frame;
+  /** A line for the person at the terminal. */
+  tell(text: string): void;
+  /** The line that a person types: see `RunView`. */
+  typed(draft: string | undefined, isWaited: boolean): void;
   /** All that is left, for good. */
   finish(now: number): readonly string[];
 }
@@ -56,9 +61,11 @@ const ECHO = 2;
 /** Lines that may still change, at the most: a screen that is redrawn whole flickers. */
 const MAX_LIVE = 20;
 
-/** What a workflow does comes at any time: it stands above the row that is being spoken, and breaks none off. */
+/** What a workflow does, or a person types, comes at any time: it stands above the row that is being spoken. */
 const isBeside = (event: ObservedEvent): boolean =>
-  event.type === 'custom' || event.type.startsWith('workflow.');
+  event.type === 'custom' ||
+  event.type.startsWith('workflow.') ||
+  (event.type === 'message.received' && event.from === 'steer');
 
 export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreenOptions): LiveScreen {
   const actions = createActionLog();
@@ -66,6 +73,17 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
   const streamed = { thoughts: new Set<number>(), response: 0 };
   const progress = createRunProgress();
   const leadLines = createLeadLines(paint);
+
+  let draft: string | undefined;
+  let isWaited = false;
+  const draftLine = (): readonly string[] => {
+    if (draft === undefined || draft === '') return [];
+    return [`${paint.cyan('›')} ${tail(printable(draft), width() - 2 - ECHO)}`];
+  };
+  const hint = (): readonly string[] =>
+    draft === undefined
+      ? []
+      : [isWaited ? 'a question waits: send or clear your line first' : 'type to steer'];
 
   const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
   const rowLine = ({ voice, depth, text }: Row): string => {
@@ -156,6 +174,14 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
       const line = leadLines.take(event, width() - MARGIN.length);
       if (line !== undefined) lines.line(MARGIN + line);
     },
+    tell(text) {
+      for (const line of text.split('\n'))
+        lines.line(MARGIN + paint.dim(clip(printable(line), width() - MARGIN.length)));
+    },
+    typed(text, waited) {
+      draft = text;
+      isWaited = waited;
+    },
     recall(event) {
       follow(event);
       const action = actions.take(event);
@@ -164,14 +190,17 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
       else lines.detach(action);
     },
     frame(now) {
-      // The row that is being written and the line at the bottom are live, too.
-      const most = Math.max(1, Math.min(MAX_LIVE, size().rows - 1) - 2);
+      // The row that is being written and the lines at the bottom are live, too.
+      const most = Math.max(1, Math.min(MAX_LIVE, size().rows - 1) - 2 - draftLine().length);
       const done = lines.take(now, most);
       const live = [...lines.live(now)];
       if (speech.open !== undefined) live.push(rowLine(speech.open));
       live.push(
         status?.() ??
-          paint.dim(clip(progress.line(now, actions.running().length, leadLines.running()), width() - ECHO)),
+          paint.dim(
+            clip(progress.line(now, actions.running().length, leadLines.running(), hint()), width() - ECHO),
+          ),
+        ...draftLine(),
       );
       return { done, live };
     },

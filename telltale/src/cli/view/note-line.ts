@@ -24,6 +24,8 @@ export function noteLine(
       );
     case 'message.received':
       if (event.from === 'runtime') return paint.dim(told('! '));
+      if (event.from === 'steer')
+        return paint.bold(clip(`» message for the next turn: ${brief(event.text, columns)}`, columns));
       return event.from === 'user' ? undefined : paint.bold(told('» '));
     case 'metadata.changed':
       if (Object.keys(event.changes).length === 0) return undefined;

@@ -10,8 +10,8 @@ export const spinner = (now: number): string => SPINNER[Math.floor(now / SPIN_MS
 /** What a run is doing at this moment, in one moving line. */
 export interface RunProgress {
   follow(event: ObservedEvent): void;
-  /** `steps`: of the run that leads it, those that are the run's own. */
-  line(now: number, running: number, steps?: readonly string[]): string;
+  /** `steps`: of the run that leads it, those that are the run's own. `more` comes last. */
+  line(now: number, running: number, steps?: readonly string[], more?: readonly string[]): string;
 }
 
 /** What shows that the model has begun to answer. */
@@ -59,7 +59,7 @@ export function createRunProgress(): RunProgress {
       if (event.type === 'turn.started') turn = event.turn;
       model.follow(event);
     },
-    line(now, running, steps = []) {
+    line(now, running, steps = [], more = []) {
       const phase = model.text();
       const parts = [
         turn === 0 ? 'starting' : `turn ${turn}`,
@@ -69,6 +69,7 @@ export function createRunProgress(): RunProgress {
         ...(steps.length === 1 ? [`step ${steps[0]}`] : []),
         ...(steps.length > 1 ? [`${countText(steps.length, 'step')} running`] : []),
         ...(startedAt === undefined ? [] : [spanText(now - startedAt)]),
+        ...more,
       ];
       return `${spinner(now)} ${parts.join(' · ')}`;
     },

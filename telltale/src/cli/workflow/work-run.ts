@@ -6,7 +6,9 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { askPerson } from '../run/ask-person.ts';
+import { askRuns } from '../run/ask-run.ts';
 import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
+import { oneAtATime } from '../run/one-at-a-time.ts';
 import { outputLost, type Unshown } from '../run/output-lost.ts';
 import { type ModeOptions, runMode } from '../run/run-mode.ts';
 import { tellSlowStop } from '../run/tell-slow-stop.ts';
@@ -15,7 +17,7 @@ import { isInMemory, storeFlag, storeLocation } from '../session/store-location.
 import { withRuntime } from '../session/with-runtime.ts';
 import { concludeRun } from './conclude-run.ts';
 import { type FollowedRun, followWorkflow } from './follow-workflow.ts';
-import { createWorkflowView } from './workflow-view.ts';
+import { createWorkflowView, type WorkflowView } from './workflow-view.ts';
 
 export interface WorkRunOptions extends ModeOptions {
   readonly store?: string;
@@ -65,11 +67,22 @@ async function workAndShow(
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
-  const view = createWorkflowView(mode, io, { invoke: options.debug === 'invoke' });
+  const drawn = createWorkflowView(mode, io, { invoke: options.debug === 'invoke' });
+  const asides = oneAtATime(drawn.aside);
+  const view: WorkflowView = {
+    ...drawn,
+    aside: asides.aside,
+    async end(...given) {
+      await asides.idle();
+      await drawn.end(...given);
+    },
+  };
   const approve = askPerson(io, view);
-  const settings: Pick<RuntimeOptions, 'durability' | 'approve'> = {
+  const ask = askRuns(io, view);
+  const settings: Pick<RuntimeOptions, 'durability' | 'approve' | 'ask'> = {
     ...(options.durability === undefined ? {} : { durability: options.durability }),
     ...(approve === undefined ? {} : { approve }),
+    ...(ask === undefined ? {} : { ask }),
   };
   const store = {
     ...(options.store === undefined ? {} : { store: options.store }),
@@ -87,7 +100,9 @@ async function workAndShow(
       const { status } = outcome.followed.result;
       if (status === 'waiting') outcome.state = await readRun(runtime.store, run.id);
       if (status !== 'interrupted')
-        outcome.isLeft = (await awaitRuns(runtime, run.id, [], triggered, io, told)).isLeft;
+        outcome.isLeft = (
+          await awaitRuns(runtime, run.id, [], triggered, io, { ...told, isAsking: asides.isAsking })
+        ).isLeft;
       triggered.stop();
     });
   } catch (thrown) {

@@ -72,6 +72,7 @@ function liveView(io: Io, debug: Debug): WorkflowView {
     status: () => (signal.aborted ? paint.yellow(clip(STOPPING, columns() - 1)) : undefined),
   });
   const frames = createTerminalFrames(io, screen);
+  let hasEnded = false;
   return {
     async show(event) {
       screen.show(event);
@@ -80,11 +81,12 @@ function liveView(io: Io, debug: Debug): WorkflowView {
     waits: frames.waits,
     recall: (event) => screen.recall(event),
     async end(result, totals) {
+      hasEnded = true;
       await frames.leave();
       await stdout.write(`\n${closingRunLines(result, totals, paint, columns() - 1).join('\n')}\n`);
     },
     leave: () => frames.leave(),
-    aside: (ask) => frames.aside(ask),
+    aside: (ask) => (hasEnded ? ask() : frames.aside(ask)),
   };
 }
 

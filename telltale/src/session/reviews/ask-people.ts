@@ -36,6 +36,20 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
       { writes: closeRow(review, state.id), ...(consumed === undefined ? {} : { consumed }) },
     );
     waiting.get(review)?.();
+    if (isForAll) settleOthers();
+    return true;
+  };
+
+  /** What was asked about beside it and is covered, too, needs no answer of its own. */
+  const settleOthers = () => {
+    for (const other of openReviews(state)) stands(other);
+  };
+
+  /** Answers a question that a person has answered for the rest of the session. False where they have not. */
+  const stands = (asked: Review): boolean => {
+    const given = standingFor(state.standing, asked);
+    if (given === undefined) return false;
+    decide(asked.review, { answer: 'approved', by: given.by, note: STANDS, standing: given.review });
     return true;
   };
 
@@ -116,11 +130,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
     before: ReplacedReview | undefined,
   ): Promise<RuntimeError | undefined> => {
     const asked = request(call, need, bound, before);
-    const given = standingFor(state.standing, need, bound);
-    if (given === undefined) return answered(asked, call);
-    const { by, review: standing } = given;
-    decide(asked.review, { answer: 'approved', by, note: STANDS, standing });
-    return undefined;
+    return stands(asked) ? undefined : answered(asked, call);
   };
 
   return {
@@ -159,9 +169,8 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
         return undefined;
       }
       const changes = changesOf(known, found.bound);
-      if (changes.length > 0)
-        return put(call, found.need, found.bound, setAside(known, changes));
-      return known.answer === 'approved' ? undefined : answered(known, call);
+      if (changes.length > 0) return put(call, found.need, found.bound, setAside(known, changes));
+      return known.answer === 'approved' || stands(known) ? undefined : answered(known, call);
     },
     async confirm(known, call) {
       const found = await bindNow(call);
@@ -189,8 +198,7 @@ const STANDS = 'approved for this session before';
  */
 function standingFor(
   standing: readonly StandingApproval[] = [],
-  { always }: Need,
-  { target, definition, grants }: BoundCall,
+  { always, target, definition, grants }: Review,
 ): StandingApproval | undefined {
   if (always === undefined) return undefined;
   const files = grants.filter(isOfFiles);
@@ -212,8 +220,12 @@ const outside = (stream: string): Cause => ({ stream, seq: 0, depth: 0 });
 
 function wordOf(answer: Awaited<ReturnType<Approve>>): Decided {
   if (typeof answer !== 'boolean' && typeof Object(answer).approved !== 'boolean') throw noAnswer(answer);
-  const { approved, by = 'approve', note, always } =
-    typeof answer === 'boolean' ? { approved: answer } : answer;
+  const {
+    approved,
+    by = 'approve',
+    note,
+    always,
+  } = typeof answer === 'boolean' ? { approved: answer } : answer;
   return { answer: approved ? 'approved' : 'rejected', by, always, ...(note === undefined ? {} : { note }) };
 }
 

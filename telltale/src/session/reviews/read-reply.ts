@@ -51,10 +51,7 @@ export function readReply(
   return { ...read, always: true };
 }
 
-function readWord(
-  review: Pick<OpenReview, 'review' | 'kind' | 'options'>,
-  reply: ReviewReply,
-): ReadReply {
+function readWord(review: Pick<OpenReview, 'review' | 'kind' | 'options'>, reply: ReviewReply): ReadReply {
   const { review: id, options: own } = review;
   const options = own ?? YES_OR_NO;
   const { approved, text } = reply;

@@ -16,7 +16,9 @@ export interface AnswerMessage {
 
 /** Undefined where it is none. */
 export function readAnswerMessage(body: Json): AnswerMessage | undefined {
-  const { review, answer, choice, note, always, key } = (body ?? {}) as Partial<Record<keyof AnswerMessage, unknown>>;
+  const { review, answer, choice, note, always, key } = (body ?? {}) as Partial<
+    Record<keyof AnswerMessage, unknown>
+  >;
   if (typeof review !== 'string' || (answer !== 'approved' && answer !== 'rejected')) return undefined;
   return {
     ...{ review, answer },

@@ -10,6 +10,7 @@ import type { Spawn } from '../children/lineage.ts';
 import type { Watcher } from '../runtime-types.ts';
 import type { AgentSnapshots } from './agent-snapshot.ts';
 import type { GroundEdges, RealmEdges } from './realm.ts';
+import type { AskRun } from './run-asking.ts';
 
 /** What runs have of the runtime. */
 export interface RunsEdges extends GroundEdges {
@@ -27,6 +28,7 @@ export interface RunsEdges extends GroundEdges {
   readonly slots: Slots;
   readonly underWay: UnderWay;
   readonly approve?: Approve | undefined;
+  readonly ask?: AskRun | undefined;
   readonly watchers: ReadonlySet<Watcher>;
   readonly crashPoint?: ((name: string) => void) | undefined;
   /** What no run can be told of: a mistake of ours, or a store that fails. */

@@ -2,13 +2,16 @@ import type { RunJournal } from '../../engine/run-journal.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { RunReviews } from '../../workflows/steps/leaf-edges.ts';
 import { closeRow, rowOfRun } from '../reviews/review-table.ts';
+import type { RunAsking } from './run-asking.ts';
 
 /** Questions of a run to people: on its log, and in the table of open ones in the same transaction. */
 export const createRunReviews = (
   journal: RunJournal,
   clock: Pick<Clock, 'now'>,
   isLetGo: () => boolean,
+  asking?: RunAsking,
 ): RunReviews => ({
+  ...(asking === undefined ? {} : { ask: asking.put }),
   open(request, cause) {
     const writes = [rowOfRun(request, journal.state, clock.now())];
     journal.append({ type: 'review.requested', ...request }, cause, { writes });

@@ -37,6 +37,7 @@ import { createLedSessions } from './led-sessions.ts';
 import { lendAgents } from './lend-agents.ts';
 import { payAsRun } from './pay-for-run.ts';
 import type { Realm } from './realm.ts';
+import { createRunAsking } from './run-asking.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
@@ -97,6 +98,7 @@ function walkRun(
     context: async (step) => runContext(state, step, await metadata(), await inherited(), expressions),
   });
   const linger = entry.lingers === true ? createLinger({ journal, clock }) : undefined;
+  const asking = edges.ask && createRunAsking(edges.ask, journal, clock, edges.onError);
   const group = groupOfRun(state);
   const called = { run: state.id, group, agents: state.origin.agents };
   const workers = createLedSessions({
@@ -113,7 +115,7 @@ function walkRun(
     world: prepared.targets.edges,
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
-    reviews: createRunReviews(journal, clock, isLetGo),
+    reviews: createRunReviews(journal, clock, isLetGo, asking),
     workers: state.origin.client === undefined ? workers : createClientWorkers(journal, entry.claims),
     handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause, park }) =>
@@ -192,6 +194,7 @@ function walkRun(
             letGoLater();
           };
           if (linger?.hold(waits, leaveLater) === true) return 'hold';
+          if (asking?.hold(leaveLater) === true) return 'hold';
           leave();
           return 'release';
         },

@@ -44,7 +44,10 @@ export function urlNeed(
     what: `${method} ${url.href}`, // as it is sent: 2130706433 is 127.0.0.1
     because: 'permissions: { network: { ask } }',
     grants: [grant],
-    always: { key: `${method} ${grant}`, covers: `every ${method} request of ${target} to ${grant.replace(/^host /, '')}` },
+    always: {
+      key: `${method} ${grant}`,
+      covers: `every ${method} request of ${target} to ${grant.replace(/^host /, '')}`,
+    },
   };
 }
 

@@ -46,12 +46,16 @@ export async function askPerson(question: Question, call: LeafCall, edges: LeafE
     const found = journal.state.reviews.find((each) => each.review === review);
     return found === undefined ? undefined : wordOf(found);
   };
+  const over = new AbortController();
+  reviews.ask?.(asked, over.signal);
   try {
     const waited = await waitFor({ waitsFor: `review ${review}`, due, look }, call, edges);
     return waited === DUE ? { answer: 'due', choice: '', by: TIMEOUT } : waited;
   } catch (thrown) {
     if (!edges.isLetGo()) reviews.close(review, withdrawn(toRuntimeError(thrown).message));
     throw thrown;
+  } finally {
+    over.abort();
   }
 }
 

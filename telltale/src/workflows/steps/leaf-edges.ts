@@ -88,6 +88,8 @@ export interface ReviewEnd {
 export interface RunReviews {
   /** Appends `review.requested`, with its row in the table. The answer comes onto the run's log as `review.resolved`. */
   open(request: ApprovalRequest, cause: Cause): void;
+  /** Puts a question that is open to a person in this process, where there is one to ask. */
+  ask?(request: ApprovalRequest, signal: AbortSignal): void;
   /** Appends `review.resolved` and takes the row out. Nothing where it has been answered. */
   close(review: string, end: ReviewEnd): void;
 }

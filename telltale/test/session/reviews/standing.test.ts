@@ -80,6 +80,16 @@ describe('an approval for the rest of the session', () => {
     expect(events.filter(({ type }) => type === 'action.completed')).toHaveLength(3);
   });
 
+  it('answers what was asked beside it, too', async () => {
+    const { open, agent, model } = await scene([DEPLOYS.slice(0, 2).join(''), DONE]);
+    const runtime = await open({ onWaiting: 'hold' });
+    const session = runtime.start(await agent(), { input: 'Go.', model, id: 'ses_a' });
+    await expect.poll(() => runtime.reviews(), { interval: 5 }).toHaveLength(2);
+    const [review] = await runtime.reviews();
+    await runtime.answer(review?.review ?? '', { approved: true, always: true, by: 'ann' });
+    expect((await session.result).status).toBe('completed');
+  });
+
   it('is no more than one approval where the person says only yes', async () => {
     const { run } = await scene(DEPLOYS);
     expect((await run(false)).asked).toHaveLength(3);
@@ -100,11 +110,7 @@ describe('an approval for the rest of the session', () => {
     const session = await second.resume('ses_a', { agent: await agent(), model });
     expect((await session.result).status).toBe('completed');
     const log = await second.events('ses_a');
-    expect(answers(log).map(({ standing }) => standing)).toEqual([
-      undefined,
-      review?.review,
-      review?.review,
-    ]);
+    expect(answers(log).map(({ standing }) => standing)).toEqual([undefined, review?.review, review?.review]);
     const seq = log.find(({ type }) => type === 'action.completed')?.seq ?? 0;
     await second.fork('ses_a', seq, { id: 'ses_b' });
     const forked = await second.resume('ses_b', { agent: await agent(), model });

@@ -21,6 +21,8 @@ export function ActionReview({ review }: { readonly review: Review }) {
     client.answerReview(review.review, answer, options),
   );
   const { agent } = model.stateAt(model.events.length);
+  const { always, ...asked } = review;
+  const covers = always === undefined ? {} : { always: always.covers };
   const send = async (answer: AnswerReview) => {
     const details = await call.run(answer);
     if (details === undefined) return;
@@ -34,7 +36,7 @@ export function ActionReview({ review }: { readonly review: Review }) {
   };
   return (
     <ReviewCard
-      review={{ ...review, kind: 'permission', of: 'session', session: id, agent }}
+      review={{ ...asked, ...covers, kind: 'permission', of: 'session', session: id, agent }}
       words={note}
       onWords={setNote}
       busy={call.busy}

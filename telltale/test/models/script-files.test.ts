@@ -97,7 +97,7 @@ turns:
     const model = await openText('turns: [one]\n');
     expect(await ask(model, { turn: 2 }).error).toMatchObject({
       code: 'script_ended',
-      message: 'The script scripted:x.yml has 1 turn; it was asked for turn 2.',
+      message: 'The script x.yml has 1 turn, but the session needs turn 2.',
     });
   });
 });

@@ -125,7 +125,8 @@ describe('a scripted model', () => {
     const model = createScriptedModel({ id: 'scripted:x.yml', turns: ['one', 'two'] });
     expect(await ask(model, { turn: 3 }).error).toMatchObject({
       code: 'script_ended',
-      message: 'The script scripted:x.yml has 2 turns; it was asked for turn 3.',
+      message: 'The script x.yml has 2 turns, but the session needs turn 3.',
+      hint: 'Add turn 3 to it, end turn 2 with a final response, or set "loop: true".',
       retryable: false,
     });
   });
@@ -137,10 +138,10 @@ describe('a scripted model', () => {
     expect(deltas.join('')).toBe('six');
     expect(await ask(model, { turn: 4 }).error).toMatchObject({
       code: 'script_ended',
-      message: 'The script scripted begins with turn 5; it was asked for turn 4.',
+      message: 'The script begins with turn 5, but the session needs turn 4.',
     });
     expect(await ask(model, { turn: 7 }).error).toMatchObject({
-      message: 'The script scripted has 2 turns from 5 on; it was asked for turn 7.',
+      message: 'The script has 2 turns, from turn 5 on, but the session needs turn 7.',
     });
   });
 

@@ -46,8 +46,8 @@ export async function tellUnusedEdits(
       const key = JSON.stringify([draft, unused.inForce.version]);
       if (told.has(key)) continue;
       told.add(key);
-      const line = asTyped(editLine(fileOf(loaded, io.cwd), draft, unused), io, storeFlag(options.store));
-      await io.stderr.write(`${paletteFor(io.stderr).yellow('!')} ${line}\n`);
+      const line = editLine(fileOf(loaded, io.cwd), draft, unused, storeFlag(options.store));
+      await io.stderr.write(`${paletteFor(io.stderr).yellow('!')} ${asTyped(line, io)}\n`);
     }
   }
 }
@@ -67,12 +67,17 @@ function fileOf({ manifest, file }: LoadedManifest, cwd: string): string {
   return near.startsWith('..') ? path : near;
 }
 
-function editLine(file: string, { name }: ArtifactDraft, { inForce, ofManifest }: UnusedEdit): string {
+function editLine(
+  file: string,
+  { name }: ArtifactDraft,
+  { inForce, ofManifest }: UnusedEdit,
+  flag: string,
+): string {
   const { version, author } = inForce;
   const what = `${file} was edited, but version ${version} of the artifact "${name}", by ${author}, is in force.`;
   const then =
     ofManifest === undefined
       ? 'No version of it came from a file: give yours another name.'
-      : `To go by the file: telltale artifact rollback ${name} ${ofManifest}, then start again.`;
+      : `To go by the file: telltale artifact rollback ${name} ${ofManifest}${flag}, then start again.`;
   return `${harmlessLine(what)} ${then}`;
 }

@@ -7,7 +7,7 @@ import { asTyped } from '../session/naming-store.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine, hiddenLines, spelledOutLine } from '../view/harmless.ts';
-import { remedyLines } from '../view/remedy-lines.ts';
+import { failureLines, toFixLines } from '../view/root-cause-lines.ts';
 import { waitingLines } from '../workflow/waiting-lines.ts';
 import type { Followed } from './follow-session.ts';
 import { isLost } from './is-lost.ts';
@@ -36,14 +36,22 @@ export interface ConcludeOptions {
 
 /** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
 export async function conclude(
-  { result, turn, cutOff, unread, idle, cancelled }: Followed,
+  { result, turn, cutOff, unread, idle, cancelled, rootCause }: Followed,
   io: Io,
   { mode, storeFlag, isShared = false, lead, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {
   const { stderr, clock } = io;
   const code = isLost(result) ? EXIT.failed : EXITS[result.status];
-  if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
-  const { bold, cyan, dim, red, yellow } = paletteFor(stderr);
+  if (unread || mode === 'events' || mode === 'json') return code;
+  const paint = paletteFor(stderr);
+  const { bold, cyan, red, yellow } = paint;
+  const look = { paint, io, storeFlag };
+  if (code === EXIT.ok) {
+    // It went on without what failed. A person may not have seen that.
+    if (rootCause !== undefined && mode !== 'quiet')
+      await stderr.write(`${toFixLines(rootCause, look).join('\n')}\n`);
+    return code;
+  }
   const running = cutOff.map(({ action, startedAt }) => {
     const since = startedAt === undefined ? '' : ` (${spanText(clock.now() - startedAt)})`;
     return `${harmlessLine(`${action.id} ${action.name}`)}${since}`;
@@ -93,10 +101,15 @@ export async function conclude(
     case 'failed':
     case 'stalled':
       lines.push(
-        `${red(bold(result.status))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
-        dim(`  session ${session}${turn === 0 ? '' : `, turn ${turn}`}`),
-        ...remedyLines(asTyped(harmlessLine(error?.hint ?? ''), io, storeFlag), follow('logs', 'See')).map(
-          (line) => `  ${cyan('→')} ${line}`,
+        ...failureLines(
+          {
+            status: result.status,
+            error,
+            rootCause,
+            about: `session ${session}${turn === 0 ? '' : `, turn ${turn}`}`,
+            see: follow('logs', 'See'),
+          },
+          look,
         ),
       );
       break;

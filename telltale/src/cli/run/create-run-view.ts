@@ -9,6 +9,7 @@ import { eventJson, jsonText } from '../view/json-line.ts';
 import { createPlainLines } from '../view/plain-lines.ts';
 import { plainRunLine } from '../view/plain-run-lines.ts';
 import { resultText } from '../view/result-text.ts';
+import { type RootCause, withRootCause } from '../view/root-cause.ts';
 import { createModelPhase } from '../view/run-progress.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
@@ -25,7 +26,7 @@ export async function createRunView(mode: RunMode, io: Io, debug: Debug = {}): P
     case 'quiet':
       return quietView(io);
     case 'json':
-      return silentView(io, (result) => jsonText(result, 2));
+      return silentView(io, (result, rootCause) => jsonText(withRootCause(result, rootCause), 2));
     case 'events':
       return {
         show: (event) => io.stdout.write(eventJson(event)),
@@ -92,7 +93,10 @@ function quietView(io: Io): RunView {
 }
 
 /** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
-function silentView(io: Io, print: (result: SessionResult) => string): RunView {
+function silentView(
+  io: Io,
+  print: (result: SessionResult, rootCause: RootCause | undefined) => string,
+): RunView {
   const model = createModelPhase();
   let turn = 0;
   let isBreakingOff = false;
@@ -114,9 +118,9 @@ function silentView(io: Io, print: (result: SessionResult) => string): RunView {
     recall: () => {},
     note: async () => {},
     lead: async () => {},
-    async end(result) {
+    async end(result, _times, rootCause) {
       await progress.leave();
-      await io.stdout.write(print(result));
+      await io.stdout.write(print(result, rootCause));
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Chat } from '../chat/create-chat.ts';
 import type { Io } from '../io.ts';
 import { type ActionView, createActionLog } from '../view/action-log.ts';
 import type { Times } from '../view/closing-lines.ts';
+import { createRootCauseFold, type RootCause } from '../view/root-cause.ts';
 import { createWorkedTime } from '../view/worked-time.ts';
 import type { RunView } from './run-view.ts';
 import type { Steering } from './steer-by-typing.ts';
@@ -29,6 +30,8 @@ export interface Followed {
   readonly cancelled?: string;
   /** Whether it was a chat that waited for a message when it was let go of. */
   readonly idle: boolean;
+  /** What somebody has to fix, where there is something. */
+  readonly rootCause?: RootCause;
 }
 
 export interface FollowOptions {
@@ -50,6 +53,7 @@ export async function followSession(
   const actions = createActionLog();
   const worked = createWorkedTime();
   const saved = createTimeSaved();
+  const causes = createRootCauseFold();
   const runs = new Map<string, SetOff>();
   let cutOff: readonly ActionView[] = [];
   let turn = 0;
@@ -75,6 +79,7 @@ export async function followSession(
       }
       if ('seq' in event && event.seq <= seen) view.recall(event);
       else {
+        causes.take(event);
         await chat?.before(event);
         await view.show(event);
         chat?.after(event);
@@ -95,10 +100,15 @@ export async function followSession(
     await steering?.end();
     const workedMs = worked.result(result.status === 'interrupted' ? clock.now() : undefined);
     const times = { workedMs, saved: saved.at() };
-    await view.end(result, times);
+    const rootCause = causes.of(result);
+    await view.end(result, times, rootCause);
     const unread = stdout.closed;
     const shown = { times, cutOff, unread, runs: [...runs.values()], idle };
-    return { result, turn, ...shown, ...(cancelled === undefined ? {} : { cancelled }) };
+    return {
+      ...{ result, turn, ...shown },
+      ...(cancelled === undefined ? {} : { cancelled }),
+      ...(rootCause === undefined ? {} : { rootCause }),
+    };
   } finally {
     signal.removeEventListener('abort', stop);
     await steering?.end();

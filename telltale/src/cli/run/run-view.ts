@@ -2,6 +2,7 @@ import type { ObservedEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import type { Times } from '../view/closing-lines.ts';
+import type { RootCause } from '../view/root-cause.ts';
 
 /** Where the events of a run go. */
 export interface RunView {
@@ -18,7 +19,7 @@ export interface RunView {
   /** A turn is being broken off, which may take seconds: said until the session goes on, where there is a line for it. */
   breaksOff?(): void;
   /** After the last event. */
-  end(result: SessionResult, times: Times): Promise<void>;
+  end(result: SessionResult, times: Times, rootCause?: RootCause): Promise<void>;
   /** Ends it where there is no result to show. */
   leave(): Promise<void>;
   /**

@@ -2,6 +2,7 @@ import { type DeclaredAction, isShown } from '../../events/action.ts';
 import type { ObservedEvent } from '../../events/event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { knownParameters, type NameOf } from './describe-event.ts';
+import { isToFix } from './root-cause.ts';
 
 /** Of an action that was interrupted. */
 export const EFFECT_UNKNOWN = 'whether it took effect is not known';
@@ -82,7 +83,10 @@ export function createActionLog(): ActionLog {
         case 'action.completed':
           return change(event.id, { state: 'completed', ms: event.ms, note: event.output });
         case 'action.failed': {
-          const note = `${event.error.code}: ${event.error.message}`;
+          // The whole of it stands below.
+          const note = isToFix(event.error)
+            ? event.error.code
+            : `${event.error.code}: ${event.error.message}`;
           return change(event.id, { state: 'failed', ms: event.ms, attempt: event.attempts, note });
         }
         case 'action.skipped':

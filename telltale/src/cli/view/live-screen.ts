@@ -9,6 +9,7 @@ import { clip, tail } from './columns.ts';
 import type { Debug } from './debug.ts';
 import { createLeadLines } from './lead-lines.ts';
 import { noteLine } from './note-line.ts';
+import { toFixRows } from './root-cause.ts';
 import { runNote } from './run-note.ts';
 import { createRunProgress } from './run-progress.ts';
 import { createSpeech, type Row, type Voice } from './speech.ts';
@@ -114,6 +115,9 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
       push(speech.close());
       lines.thing(action);
     }
+    if (event.type === 'action.failed')
+      for (const row of toFixRows(event.error, width() - 2 * MARGIN.length))
+        lines.line(MARGIN + MARGIN + paint.red(row));
     return true;
   };
 

@@ -2,6 +2,7 @@ import type { EventType, ObservedEvent } from '../../events/event.ts';
 import { createActionLog } from './action-log.ts';
 import { describeEvent } from './describe-event.ts';
 import { harmlessLines } from './harmless.ts';
+import { isToFix } from './root-cause.ts';
 
 /** Turns events into lines for a pipe, as they come: the event's type, then what it says. */
 export type PlainLines = (event: ObservedEvent) => readonly string[];
@@ -10,6 +11,8 @@ export type PlainLines = (event: ObservedEvent) => readonly string[];
 const LABEL = 18;
 /** Columns of a result or a value: what is longer is in the log. */
 const SAID = 200;
+/** Of an error that somebody has to fix: all of it. */
+const WHOLE = 4_000;
 
 /** What says nothing that another line does not say. */
 const SILENT: ReadonlySet<EventType> = new Set([
@@ -41,6 +44,7 @@ export function createPlainLines({ invoke = false }: { readonly invoke?: boolean
       case 'session.started':
         return [`${label}${event.session} ${describeEvent(event, SAID)}`];
     }
-    return [`${label}${describeEvent(event, SAID, actions.nameOf)}`.trimEnd()];
+    const isWhole = event.type === 'action.failed' && isToFix(event.error);
+    return [`${label}${describeEvent(event, isWhole ? WHOLE : SAID, actions.nameOf)}`.trimEnd()];
   };
 }

@@ -3,6 +3,7 @@ import { createChangingLines } from './changing-lines.ts';
 import { clip } from './columns.ts';
 import { countText, spanText } from './figures.ts';
 import type { Frame, LiveScreenOptions } from './live-screen.ts';
+import { toFixRows } from './root-cause.ts';
 import { runNote } from './run-note.ts';
 import { spinner } from './run-progress.ts';
 import { stepLine } from './step-line.ts';
@@ -57,6 +58,9 @@ export function createRunScreen({ paint, size, status, debug = {} }: LiveScreenO
       const isUndone = event.type === 'step.compensated';
       if (step.isNew || isUndone || (isStepOver(step.view) && lines.attach(step.view)))
         lines.thing(isUndone ? { ...step.view } : step.view);
+      if (event.type === 'step.failed')
+        for (const row of toFixRows(event.error, width() - 2 * MARGIN.length))
+          lines.line(MARGIN + MARGIN + paint.red(row));
     },
     recall(event) {
       const step = follow(event);

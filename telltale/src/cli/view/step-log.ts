@@ -2,6 +2,7 @@ import type { RunEvent } from '../../events/run-event.ts';
 import type { StepStatus } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { SKIPPED } from './describe-run-event.ts';
+import { isToFix } from './root-cause.ts';
 
 /** How a step of a run stands, as far as a view shows it. */
 export interface StepView {
@@ -58,7 +59,10 @@ export function createStepLog(): StepLog {
         case 'step.retrying':
           return change(event.step, { status: 'retrying', note: event.error.message });
         case 'step.failed': {
-          const note = `${event.error.code}: ${event.error.message}`;
+          // The whole of it stands below.
+          const note = isToFix(event.error)
+            ? event.error.code
+            : `${event.error.code}: ${event.error.message}`;
           return change(event.step, { status: 'failed', ms: event.ms, attempt: event.attempts, note });
         }
         case 'step.skipped': {

@@ -8,7 +8,7 @@ import { asTyped } from '../session/naming-store.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
-import { remedyLines } from '../view/remedy-lines.ts';
+import { failureLines, toFixLines } from '../view/root-cause-lines.ts';
 import type { FollowedRun } from './follow-workflow.ts';
 import { waitingLines } from './waiting-lines.ts';
 
@@ -30,7 +30,7 @@ export interface ConcludeRunOptions {
 
 /** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
 export async function concludeRun(
-  { result, cutOff, unread }: FollowedRun,
+  { result, cutOff, unread, rootCause }: FollowedRun,
   io: Pick<Io, 'stderr' | 'clock' | 'program'>,
   { mode, storeFlag, state }: ConcludeRunOptions,
 ): Promise<ExitCode> {
@@ -38,8 +38,16 @@ export async function concludeRun(
   const { run, status, error, waiting } = result;
   const isLost = status === 'interrupted' && error !== undefined;
   const code = isLost ? EXIT.failed : EXITS[status];
-  if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
-  const { bold, cyan, dim, red, yellow } = paletteFor(stderr);
+  if (unread || mode === 'events' || mode === 'json') return code;
+  const paint = paletteFor(stderr);
+  const { bold, cyan, red, yellow } = paint;
+  const look = { paint, io, storeFlag };
+  if (code === EXIT.ok) {
+    // It went on without what failed. A person may not have seen that.
+    if (rootCause !== undefined && mode !== 'quiet')
+      await stderr.write(`${toFixLines(rootCause, look).join('\n')}\n`);
+    return code;
+  }
   const follow = (command: string, what: string) =>
     storeFlag === undefined ? '' : `${what}: ${io.program} workflow ${command} ${run}${storeFlag}`;
   const resume = follow('resume', 'Go on with') || 'Its store was in memory: it cannot be resumed.';
@@ -77,11 +85,7 @@ export async function concludeRun(
     }
     case 'failed':
       lines.push(
-        `${red(bold('failed'))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
-        dim(`  run ${run}`),
-        ...remedyLines(asTyped(harmlessLine(error?.hint ?? ''), io, storeFlag), follow('show', 'See')).map(
-          (line) => `  ${cyan('→')} ${line}`,
-        ),
+        ...failureLines({ status, error, rootCause, about: `run ${run}`, see: follow('show', 'See') }, look),
       );
       break;
   }

@@ -1,6 +1,7 @@
 import type { RunEvent } from '../../events/run-event.ts';
 import type { RunResult, WorkflowRun } from '../../session/runs/run-types.ts';
 import type { Io } from '../io.ts';
+import { createRootCauseFold, type RootCause } from '../view/root-cause.ts';
 import { createStepLog, type StepView } from '../view/step-log.ts';
 import type { RunTotals } from './closing-run-lines.ts';
 import type { WorkflowView } from './workflow-view.ts';
@@ -11,6 +12,8 @@ export interface FollowedRun {
   readonly cutOff: readonly StepView[];
   /** Whether the reader of our output has gone away. */
   readonly unread: boolean;
+  /** What somebody has to fix, where there is something. */
+  readonly rootCause: RootCause | undefined;
 }
 
 /** Shows a run to its end, or until it only waits. Ctrl-C, and a reader who goes away, interrupt it. */
@@ -20,6 +23,7 @@ export async function followWorkflow(
   { view, seen }: { readonly view: WorkflowView; readonly seen: number },
 ): Promise<FollowedRun> {
   const steps = createStepLog();
+  const causes = createRootCauseFold();
   const totals = { steps: 0, cost_usd: 0 };
   const began = clock.monotonic();
   let cutOff: readonly StepView[] = [];
@@ -40,6 +44,7 @@ export async function followWorkflow(
       if (event.seq <= seen) view.recall(event);
       else {
         count(event);
+        causes.take(event);
         await view.show(event);
       }
       if (stdout.closed && stopped === undefined) stop();
@@ -52,8 +57,9 @@ export async function followWorkflow(
     const [result] = await Promise.all([run.result, watch()]);
     await stopped;
     const took: RunTotals = { ...totals, ms: clock.monotonic() - began };
-    await view.end(result, took);
-    return { result, cutOff, unread: stdout.closed };
+    const rootCause = causes.of(result);
+    await view.end(result, took, rootCause);
+    return { result, cutOff, unread: stdout.closed, rootCause };
   } finally {
     signal.removeEventListener('abort', stop);
   }

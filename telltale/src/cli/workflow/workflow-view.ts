@@ -11,6 +11,7 @@ import type { Debug } from '../view/debug.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
 import { plainRunLine } from '../view/plain-run-lines.ts';
 import { resultText } from '../view/result-text.ts';
+import { type RootCause, withRootCause } from '../view/root-cause.ts';
 import { createRunScreen } from '../view/run-screen.ts';
 import { closingRunLines, type RunTotals } from './closing-run-lines.ts';
 
@@ -21,7 +22,7 @@ export interface WorkflowView {
   waits?(): void;
   /** Takes in an event that has been seen before. */
   recall(event: RunEvent): void;
-  end(result: RunResult, totals: RunTotals): Promise<void>;
+  end(result: RunResult, totals: RunTotals, rootCause?: RootCause): Promise<void>;
   /** Ends it where there is no result to show. */
   leave(): Promise<void>;
   /** Leaves the terminal to `ask` while it lasts. */
@@ -51,7 +52,7 @@ export function createWorkflowView(mode: RunMode, io: Io, debug: Debug = {}): Wo
     case 'quiet':
       return silentView(io, ({ output }) => (output === undefined ? '' : resultText(output, stdout)));
     case 'json':
-      return silentView(io, (result) => jsonText(result, 2));
+      return silentView(io, (result, rootCause) => jsonText(withRootCause(result, rootCause), 2));
   }
 }
 
@@ -91,7 +92,10 @@ function liveView(io: Io, debug: Debug): WorkflowView {
 }
 
 /** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
-function silentView(io: Io, print: (result: RunResult) => string): WorkflowView {
+function silentView(
+  io: Io,
+  print: (result: RunResult, rootCause: RootCause | undefined) => string,
+): WorkflowView {
   let step = '';
   const progress = startSilentProgress(io, () => (step === '' ? 'Starting…' : `At ${step}…`));
   return {
@@ -100,9 +104,9 @@ function silentView(io: Io, print: (result: RunResult) => string): WorkflowView 
       if (event.type === 'step.started') step = event.step;
     },
     recall: () => {},
-    async end(result) {
+    async end(result, _totals, rootCause) {
       await progress.leave();
-      await io.stdout.write(print(result));
+      await io.stdout.write(print(result, rootCause));
     },
   };
 }

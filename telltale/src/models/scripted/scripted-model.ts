@@ -100,13 +100,18 @@ function endOf(turn: ScriptTurn, number: number, id: string): ModelEnd {
 const scriptedFailure = ({ failWith = 'model_broke_off' }: ScriptTurn, after: number, turn: string) =>
   modelFailed(failWith, `The script's ${turn} fails after ${after} characters, as it says.`);
 
-const scriptEnded = (id: string, asked: number, firstTurn: number, count: number) =>
-  new RuntimeError(
-    'script_ended',
-    asked < firstTurn
-      ? `The script ${id} begins with turn ${firstTurn}; it was asked for turn ${asked}.`
-      : `The script ${id} has ${count} ${count === 1 ? 'turn' : 'turns'}${firstTurn === 1 ? '' : ` from ${firstTurn} on`}; it was asked for turn ${asked}.`,
-    {
-      hint: 'Write the turns that are missing, end the last one with a final response, or set "loop: true".',
-    },
-  );
+function scriptEnded(id: string, asked: number, firstTurn: number, count: number) {
+  const script = id === 'scripted' ? 'The script' : `The script ${id.replace(/^scripted:/, '')}`;
+  const needs = `but the session needs turn ${asked}.`;
+  if (asked < firstTurn)
+    return new RuntimeError('script_ended', `${script} begins with turn ${firstTurn}, ${needs}`, {
+      hint: `Set "first_turn: ${asked}", or add the turns before turn ${firstTurn}.`,
+    });
+  const turns = `${count} ${count === 1 ? 'turn' : 'turns'}${firstTurn === 1 ? '' : `, from turn ${firstTurn} on`}`;
+  return new RuntimeError('script_ended', `${script} has ${turns}, ${needs}`, {
+    hint:
+      count === 0
+        ? `Add turn ${asked} to it.`
+        : `Add turn ${asked} to it, end turn ${firstTurn + count - 1} with a final response, or set "loop: true".`,
+  });
+}

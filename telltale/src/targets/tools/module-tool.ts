@@ -2,13 +2,14 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { thrownPlace } from '../../kernel/thrown-place.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import { moduleFiles } from '../definition/module-files.ts';
 import { placedCause, thrownMessage } from '../output/thrown-message.ts';
 import { type Run, runUserCode } from '../user-code.ts';
 import type { Implemented, ToolContext } from './implementation.ts';
+import { moduleMissing, moduleProblem } from './module-problem.ts';
 
 /** A function of a user's module, loaded at its first call: what its code does while loading is part of an action. */
 export function moduleTool(
@@ -43,57 +44,36 @@ export function moduleTool(
 }
 
 async function loadExport(module: string, name: string, file: string, what: string): Promise<Run> {
-  const path = locate(module, file, what);
+  const wanted = { path: locate(module, file, what), name, what, file };
   let exported: Readonly<Record<string, unknown>>;
   try {
-    exported = await import(/* @vite-ignore */ pathToFileURL(path).href);
+    exported = await import(/* @vite-ignore */ pathToFileURL(wanted.path).href);
   } catch (thrown) {
-    throw cannotLoad(path, what, file, thrown);
+    if (!existsSync(wanted.path)) throw moduleMissing(wanted);
+    throw moduleProblem(wanted, { failed: loadFailure(thrown) });
   }
-  const run = Object.hasOwn(exported, name) ? exported[name] : undefined;
-  if (typeof run === 'function') return run as Run;
-  throw notExported(path, name, what, run, Object.keys(exported));
+  const types = Object.entries(exported).map(([key, value]) => [key, typeof value]);
+  const problem = moduleProblem(wanted, { exports: Object.fromEntries(types) });
+  if (problem !== undefined) throw problem;
+  return exported[name] as Run;
 }
 
-/** Paths are relative to the manifest; a bare name is a package's, looked for from the manifest on. */
+const loadFailure = (thrown: unknown) => ({
+  message: thrownMessage(thrown),
+  code: thrown instanceof Error ? (thrown as NodeJS.ErrnoException).code : undefined,
+  place: thrownPlace(thrown),
+  isSyntax: thrown instanceof Error && thrown.name === 'SyntaxError',
+  cause: placedCause(thrown),
+});
+
+/** Paths are relative to the manifest. A bare name is a package, looked up from the manifest's folder. */
 function locate(module: string, file: string, what: string): string {
   if (/^[./]/.test(module) || /\.[cm]?[jt]s$/.test(module)) return resolve(dirname(file), module);
   try {
     return createRequire(file).resolve(module);
-  } catch (thrown) {
-    throw cannotLoad(module, what, file, thrown);
+  } catch {
+    throw new RuntimeError('module_failed', `The package "${module}" of ${what} is not installed.`, {
+      hint: `Install it: npm install ${module}. Or fix "module" in ${file}: a path begins with "./".`,
+    });
   }
 }
-
-function cannotLoad(path: string, what: string, file: string, cause: unknown): RuntimeError {
-  const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined;
-  const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
-  if (isMissing && !existsSync(path)) return notThere(path, what, file);
-  const hint =
-    code === 'ERR_UNKNOWN_FILE_EXTENSION'
-      ? 'This Node cannot read TypeScript by itself: use Node 22.18 or later, or build it to JavaScript.'
-      : cause instanceof Error && cause.name === 'SyntaxError'
-        ? `See the place with: node --check ${path}`
-        : `It is named by ${file}.`;
-  return new RuntimeError(
-    'module_failed',
-    `The module ${path} of ${what} ${isMissing ? 'imports what is not there' : 'cannot be loaded'}: ${thrownMessage(cause)}`,
-    { hint, cause: placedCause(cause) },
-  );
-}
-
-const notThere = (path: string, what: string, file: string) =>
-  new RuntimeError('module_failed', `The module ${path} of ${what} is not there.`, {
-    hint: `Create it, or correct its name in ${file}.`,
-  });
-
-const notExported = (path: string, name: string, what: string, found: unknown, exported: readonly string[]) =>
-  new RuntimeError(
-    'module_failed',
-    found === undefined
-      ? `The module ${path} of ${what} exports no "${name}".`
-      : `What the module ${path} of ${what} exports as "${name}" is no function.`,
-    {
-      hint: `${suggest(name, exported, 'It exports')} A tool is "export function ${name}(parameters, { agent, signal })".`,
-    },
-  );

@@ -1,0 +1,130 @@
+import type { ObservedEvent } from '../../events/event.ts';
+import type { RunEvent } from '../../events/run-event.ts';
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import { wrap } from './columns.ts';
+import { errorText, remedy } from './describe-event.ts';
+
+/** What has to be fixed before a session or run can come out right. */
+export interface RootCause {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+  /** What failed: `action s (search), turn 1`. Missing where the session or run itself did. */
+  readonly where?: string;
+}
+
+/** Failures that no model can do anything about: somebody has to change a tool, a manifest or the machine. */
+const TO_FIX: ReadonlySet<string> = new Set([
+  'module_failed',
+  'tool_failed',
+  'script_error',
+  'bad_output',
+  'tool_gone',
+  'command_missing',
+  'model_missing',
+  'bad_template',
+  'bad_artifact',
+  'schema_failed',
+]);
+
+export const isToFix = ({ code }: Pick<ErrorJson, 'code'>): boolean => TO_FIX.has(code);
+
+/** Endings that only say that it could not go on. What failed before explains them. */
+const isConsequence = (code: string): boolean =>
+  code === SCRIPT_ENDED || code === 'stalled' || code.startsWith('limit_');
+
+const SCRIPT_ENDED = 'script_ended';
+
+/** Slips of the one who calls: a model is told of them, a script has to be fixed. So are all faults. */
+const SLIPS: ReadonlySet<string> = new Set(['target_unknown', 'bad_parameters']);
+
+interface Ended {
+  readonly status: string;
+  readonly error?: ErrorJson;
+}
+
+/** Looks for the failure that explains the others. What worked later needs no fixing any more. */
+export interface RootCauseFold {
+  take(event: ObservedEvent | RunEvent): void;
+  of(ended: Ended): RootCause | undefined;
+}
+
+export function createRootCauseFold(): RootCauseFold {
+  const names = new Map<string, string>();
+  const failures = new Map<string, RootCause>();
+  let slip: RootCause | undefined;
+  const fail = (what: string, error: ErrorJson, where: string) => {
+    if (isToFix(error)) {
+      if (!failures.has(what)) failures.set(what, causeOf(error, where));
+    } else if (SLIPS.has(error.code) && failures.size === 0) slip ??= causeOf(error, where);
+  };
+  const take = (event: ObservedEvent | RunEvent) => {
+    switch (event.type) {
+      case 'action.declared':
+        names.set(event.action.id, event.action.name);
+        break;
+      case 'action.completed':
+        failures.delete(names.get(event.id) ?? event.id);
+        break;
+      case 'action.failed': {
+        const name = names.get(event.id) ?? event.id;
+        fail(name, event.error, `action ${event.id} (${name}), turn ${event.turn}`);
+        break;
+      }
+      case 'child.action.failed':
+        fail(event.action, event.event.error, `an action of ${names.get(event.action) ?? event.action}`);
+        break;
+      case 'step.completed':
+        failures.delete(event.step);
+        break;
+      case 'step.failed':
+        fail(event.step, event.error, `step ${event.step}`);
+        break;
+      case 'workflow.completed':
+        if ('workflow' in event) failures.delete(`workflow ${event.workflow}`);
+        break;
+      case 'workflow.failed':
+        if ('workflow' in event) {
+          const what = `workflow ${event.workflow}`;
+          fail(what, event.error, what);
+        }
+        break;
+      case 'fault':
+        if (failures.size === 0)
+          slip ??= { code: event.code, message: event.message, where: `turn ${event.turn}` };
+        break;
+    }
+  };
+  return {
+    take,
+    of({ status, error }) {
+      const [failure] = failures.values();
+      if (status === 'completed') return failure;
+      if (status !== 'failed' && status !== 'stalled') return undefined;
+      if (error === undefined) return failure;
+      if (!isConsequence(error.code)) return causeOf(error);
+      return (error.code === SCRIPT_ENDED ? slip : undefined) ?? failure ?? causeOf(error);
+    },
+  };
+}
+
+/** A result as `--json` prints it. */
+export const withRootCause = <Result>(result: Result, rootCause: RootCause | undefined) =>
+  rootCause === undefined ? result : { ...result, root_cause: rootCause };
+
+/** The whole of an error that somebody has to fix, below the one row that a live view has for what failed. */
+export const toFixRows = (error: ErrorJson, columns: number): readonly string[] =>
+  isToFix(error)
+    ? [errorText(error), remedy(error).trim()].flatMap((text) => (text === '' ? [] : wrap(text, columns)))
+    : [];
+
+/** A tool's own error says where it was thrown in its cause. */
+function causeOf({ code, message, hint, cause }: ErrorJson, where?: string): RootCause {
+  const remedy = hint ?? cause?.hint;
+  return {
+    code,
+    message,
+    ...(remedy === undefined ? {} : { hint: remedy }),
+    ...(where === undefined ? {} : { where }),
+  };
+}

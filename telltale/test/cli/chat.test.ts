@@ -69,7 +69,7 @@ describe('telltale chat', () => {
   it('goes on when its script has no more turns, also after it was resumed', async () => {
     const cwd = project([says('One.')]);
     const ended = (turn: number) =>
-      expect.stringContaining(`has 1 turn; it was asked for turn ${turn}. Write the turns that are missing`);
+      expect.stringContaining(`has 1 turn, but the session needs turn ${turn}. Add turn ${turn} to it`);
     const { code, out } = await piped(cwd, 'a\nb\nc\n', ['--quiet']);
     expect({ code, out: out.split('\n') }).toEqual({ code: 0, out: ['One.', ended(2), ended(3), ''] });
     const resumed = await piped(cwd, 'd\n', ['--resume', 'last', '--quiet']);

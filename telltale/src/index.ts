@@ -43,7 +43,13 @@ export type {
   StepDecision,
 } from './events/run-event.ts';
 export type { AcceptedChange, ApprovalState, RunState, RunStatus, StepState } from './events/run-state.ts';
-export type { CountedMessage, CountedPart, PromptContent, SessionPrompt } from './events/session-prompt.ts';
+export type {
+  CountedMessage,
+  CountedPart,
+  PromptContent,
+  PromptDifference,
+  SessionPrompt,
+} from './events/session-prompt.ts';
 export type { Review, SessionState, SessionStatus } from './events/state.ts';
 export {
   type FieldMetrics,

@@ -8,7 +8,13 @@ export type { AcceptChanges, ChangeDecisions, StepChange, WorkflowChanges } from
 export type { RunEvent, RunEventBody, RunEventOf, RunEventType } from '../events/run-event.ts';
 export { emptyRun, type RunState, type RunStatus, type StepState } from '../events/run-state.ts';
 export { emptyRunSummary, foldRunSummary, type RunSummary } from '../events/run-summary.ts';
-export type { CountedMessage, CountedPart, PromptContent, SessionPrompt } from '../events/session-prompt.ts';
+export type {
+  CountedMessage,
+  CountedPart,
+  PromptContent,
+  PromptDifference,
+  SessionPrompt,
+} from '../events/session-prompt.ts';
 export {
   emptySummary,
   foldSummary,

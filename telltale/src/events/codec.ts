@@ -94,9 +94,10 @@ function encodeBody(body: EventBody): string {
   return JSON.stringify(body).slice(1);
 }
 
-function encodePrompt({ tokens, reused_prefix, hash }: EventOf<'turn.started'>['prompt']): string {
+function encodePrompt({ tokens, reused_prefix, hash, frame }: EventOf<'turn.started'>['prompt']): string {
   const figures = `{"tokens":${tokens},"reused_prefix":${reused_prefix}`;
-  return hash === undefined ? `${figures}}` : `${figures},"hash":${JSON.stringify(hash)}}`;
+  const hashes = hash === undefined ? '' : `,"hash":${JSON.stringify(hash)}`;
+  return `${figures}${hashes}${frame === undefined ? '' : `,"frame":${JSON.stringify(frame)}`}}`;
 }
 
 /** Most providers say no more than these two. */

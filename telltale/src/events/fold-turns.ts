@@ -142,7 +142,9 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
 
 /** Logs that were written down to be compared do not say how long prompts were. */
 export function notePrompt(state: SessionState, { prompt }: Partial<EventOf<'turn.started'>>): void {
-  if (prompt !== undefined) state.promptTokens = prompt.tokens;
+  if (prompt === undefined) return;
+  state.promptTokens = prompt.tokens;
+  if (prompt.frame !== undefined) state.promptFrame = prompt.frame.hash;
 }
 
 function count(state: SessionState, input: number): void {

@@ -32,6 +32,9 @@ export interface CountedMessage {
   readonly content: readonly PromptContent[];
 }
 
+/** A part of a prompt that is not what was sent. */
+export type PromptDifference = 'system' | 'tools' | 'options' | 'messages';
+
 /** What the model was asked in a turn, rebuilt from the log. */
 export interface SessionPrompt {
   readonly session: string;
@@ -51,6 +54,11 @@ export interface SessionPrompt {
   readonly tools: readonly CountedPart[];
   /** What else the runtime gives to the model: `toolChoice` in the dialect `step`. */
   readonly options: JsonObject;
+  /**
+   * What the provider's package adds to such a request, as it stands in its body: `max_tokens`, `store`, `stream` and the
+   * like. Absent where it is not known: of scripted models, of a program's own, where the package is not installed.
+   */
+  readonly request?: JsonObject;
   /** Counted with the tokenizer of the o200k family; the provider's own figures are in `usage`. */
   readonly tokens: {
     readonly total: number;
@@ -66,6 +74,8 @@ export interface SessionPrompt {
   readonly hash: { readonly sent?: string; readonly rebuilt: string };
   /** Whether what is shown is what was sent. `unknown`: the log has no hash to compare with. */
   readonly match: 'same' | 'differs' | 'unknown';
+  /** What differs. Absent where nothing does, and where the log is of an earlier version and does not tell. */
+  readonly differs?: readonly PromptDifference[];
   /** Why it may differ, or why nothing is known. */
   readonly note?: string;
 }

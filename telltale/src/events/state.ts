@@ -102,6 +102,8 @@ export interface SessionState {
   window?: number;
   /** What the request in hand was estimated at. */
   promptTokens?: number;
+  /** The hash of what stood before and beside the messages of the last prompt. */
+  promptFrame?: string;
   /** The last request of which the provider told the size: what it said, and what had been estimated. */
   counted?: Counted;
   /** The turns since the last compaction. */

@@ -13,6 +13,16 @@ export interface Usage {
   readonly estimated?: true;
 }
 
+/** What stands before and beside the messages of a prompt, as hashes. */
+export interface PromptFrame {
+  /** Of all three: the hash of a prompt begins with it. */
+  readonly hash: string;
+  /** Of each part, shorter: only to see which one differs. */
+  readonly system: string;
+  readonly tools: string;
+  readonly options: string;
+}
+
 /** What a model was asked, what it said, and what was wrong with that. */
 export type TurnEventBody =
   | {
@@ -22,6 +32,8 @@ export type TurnEventBody =
         readonly reused_prefix: number;
         /** Of what was sent: messages, tools and options. Absent on logs of earlier versions. */
         readonly hash?: string;
+        /** Absent where it is that of the turn before, and on logs of earlier versions. */
+        readonly frame?: PromptFrame;
       };
       /** Actions that the turn before stopped waiting for: nobody waits for them any more. Absent where there is none. */
       readonly background?: readonly string[];

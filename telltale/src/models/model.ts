@@ -100,4 +100,6 @@ export interface Model {
   /** Undefined where nothing is known of it. */
   readonly price?: ModelPrice;
   stream(request: ModelRequest, sink: ModelSink): Promise<ModelEnd>;
+  /** What such a request has beside conversation and tools, as the provider gets it: for people who look at a prompt. */
+  requestOptions?(request: Pick<ModelRequest, 'tools' | 'toolChoice'>): Promise<JsonObject>;
 }

@@ -10,6 +10,8 @@ export interface OpenModelOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly fetch?: typeof globalThis.fetch;
+  /** It is only looked at: a key or an address that is missing does not matter. */
+  readonly unasked?: boolean;
 }
 
 const SCRIPTED = 'scripted:';
@@ -31,8 +33,8 @@ export async function openModel(ref: string, options: OpenModelOptions): Promise
   }
   if (!PROVIDER_MODEL.test(ref)) throw notAModel(ref);
   const { createProviderModel } = await import('./providers/create-provider-model.ts');
-  const { env, clock, fetch } = options;
-  return createProviderModel(ref, { env, clock, ...(fetch === undefined ? {} : { fetch }) });
+  const { env, clock, fetch, unasked = false } = options;
+  return createProviderModel(ref, { env, clock, unasked, ...(fetch === undefined ? {} : { fetch }) });
 }
 
 const notAModel = (ref: string) =>

@@ -66,7 +66,7 @@ export const createConversation = (opening: Opening): Conversation =>
       messages: NONE,
       chars: opening.system.length,
       tokens: opening.systemTokens,
-      hash: opening.hash,
+      hash: opening.frame.hash,
       last: undefined,
       asked: undefined,
       compacted: undefined,
@@ -101,13 +101,13 @@ function rebuild(
   state: SessionState,
   told?: (turn: number, prompt: Prompt) => void,
 ): Prompt | undefined {
-  const { system, systemTokens, calls, hash } = this.opening;
+  const { system, systemTokens, calls, frame } = this.opening;
   const { style, contextWindow } = this.opening;
   this.style = styleIn(style, Math.min(contextWindow, state.window ?? contextWindow));
   this.messages = NONE;
   this.chars = system.length;
   this.tokens = systemTokens;
-  this.hash = hash;
+  this.hash = frame.hash;
   this.last = undefined;
   this.asked = undefined;
   this.compacted = state.compaction?.through;
@@ -170,7 +170,7 @@ function ask(
   room: ResultRoom | undefined,
 ): Prompt {
   const { style } = conversation;
-  const { system } = conversation.opening;
+  const { system, frame } = conversation.opening;
   const isFirst = conversation.messages.length === 0;
   const first = isFirst && state.compaction !== undefined ? 'again' : isFirst;
   // Behind the answers to calls nothing has to be said.
@@ -183,13 +183,16 @@ function ask(
   if (text !== '') add(conversation, 'user', text);
   conversation.asked = turn;
   const { messages, chars, tokens, hash } = conversation;
-  conversation.last = { ...PROMPT, system, messages, count: messages.length, chars, tokens, hash };
+  conversation.last = { ...PROMPT, system, messages, count: messages.length, chars, tokens, hash, frame };
   return conversation.last;
 }
 
 // Copied: literals of what is kept from turn to turn would be made in the old generation, and stay there.
 const MESSAGE: PromptMessage = { role: 'user', text: '' };
-const PROMPT: Prompt = { system: '', messages: NONE, count: 0, chars: 0, tokens: 0, hash: '' };
+const PROMPT: Prompt = {
+  ...{ system: '', messages: NONE, count: 0, chars: 0, tokens: 0, hash: '' },
+  frame: { hash: '', system: '', tools: '', options: '' },
+};
 
 function add(
   conversation: OwnConversation,

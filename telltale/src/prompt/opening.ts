@@ -1,3 +1,4 @@
+import type { PromptFrame } from '../events/turn-event.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { NONE } from '../kernel/grow.ts';
 import type { JsonObject } from '../kernel/json.ts';
@@ -6,7 +7,7 @@ import { blockStyle } from './block-style.ts';
 import type { CallStyle } from './calls/call-style.ts';
 import type { PartLimits } from './part-limits.ts';
 import type { PromptPart, PromptTool } from './prompt.ts';
-import { frameHash } from './prompt-hash.ts';
+import { framePrint } from './prompt-hash.ts';
 import type { BlockStyle } from './render-block.ts';
 
 /** What a request costs beside the text of a message. */
@@ -39,8 +40,8 @@ export interface Opening {
   /** What the model can call natively. */
   readonly tools: readonly PromptTool[];
   readonly options: JsonObject;
-  /** The hash of a request without messages. */
-  readonly hash: string;
+  /** The hashes of a request without messages. */
+  readonly frame: PromptFrame;
   /** Of the system prompt and of the tools. */
   readonly systemTokens: number;
   readonly style: BlockStyle;
@@ -65,7 +66,7 @@ export const openingOf = ({
   systemParts,
   tools,
   options,
-  hash: frameHash({ system, tools, options }),
+  frame: framePrint({ system, tools, options }),
   systemTokens:
     estimateTokens(system) +
     (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))) +

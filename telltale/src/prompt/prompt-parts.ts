@@ -9,6 +9,8 @@ export interface CountedOpening {
   readonly tools: readonly CountedPart[];
   /** What else is given to the model with each request: `toolChoice` in the dialect `step`. */
   readonly options: JsonObject;
+  /** What the provider's package adds to a request; absent where that is not known. */
+  readonly request?: JsonObject;
   readonly tokens: number;
 }
 

@@ -1,3 +1,4 @@
+import type { PromptFrame } from '../events/turn-event.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { ProviderPart } from '../kernel/provider-part.ts';
 
@@ -58,6 +59,8 @@ export interface Prompt {
   readonly tokens: number;
   /** Of all that is given to the model: prompt-hash.ts. */
   readonly hash: string;
+  /** Of what stands before and beside the messages. */
+  readonly frame: PromptFrame;
 }
 
 /**

@@ -182,6 +182,7 @@ function withWindow(model: Model, contextWindow: number | undefined): Model {
     get price() {
       return model.price;
     },
+    requestOptions: model.requestOptions?.bind(model),
     stream: (request, sink) => model.stream(request, sink),
   } satisfies { [Field in keyof Model]-?: Model[Field] | undefined };
   return told as Model;

@@ -1,6 +1,7 @@
 import { type CountedOpening, promptParts } from '../prompt/prompt-parts.ts';
 import { environmentOf } from './first-event.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
+import { requestOptionsOf } from './request-options.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import type { PromptPreviewOptions } from './runtime-types.ts';
 
@@ -9,7 +10,7 @@ const SAMPLE_SEAL = 'KEY-OF-SESSION';
 
 /** What a session of an agent that began now would be sent before its first message. Nothing is run or kept. */
 export async function previewPrompt(
-  { shelf, clock, tokenizer }: RuntimeEdges,
+  { shelf, clock, tokenizer, env }: RuntimeEdges,
   agent: LoadedAgent<unknown>,
   { led }: PromptPreviewOptions,
 ): Promise<CountedOpening> {
@@ -22,7 +23,10 @@ export async function previewPrompt(
       ...(manifest.protocol.seal ? { seal: SAMPLE_SEAL } : {}),
     });
     const { count } = await tokenizer();
-    return promptParts(opening, count);
+    const model =
+      manifest.model === undefined ? undefined : (manifest.models[manifest.model] ?? manifest.model);
+    const request = await requestOptionsOf(model, face, { env, clock });
+    return { ...promptParts(opening, count), ...(request === undefined ? {} : { request }) };
   } finally {
     shelf.release(prepared);
   }

@@ -1,10 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
-import type { CountedMessage, CountedPart, PromptContent, SessionPrompt } from '../events/session-prompt.ts';
+import type {
+  CountedMessage,
+  CountedPart,
+  PromptContent,
+  PromptDifference,
+  SessionPrompt,
+} from '../events/session-prompt.ts';
 import type { SessionState } from '../events/state.ts';
+import type { PromptFrame } from '../events/turn-event.ts';
 import { readTurnParts } from '../kernel/call-frames.ts';
 import type { Json } from '../kernel/json.ts';
 import { envOf, hideEnv } from '../manifest/env/hide-env.ts';
 import type { PromptMessage } from '../prompt/prompt.ts';
+import { hashWith } from '../prompt/prompt-hash.ts';
 import { promptParts } from '../prompt/prompt-parts.ts';
 import type { AskedPrompt } from './asked-prompt.ts';
 import { changedFiles } from './code-files.ts';
@@ -12,7 +20,8 @@ import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { readSession, sessionEmpty } from './read-session.ts';
 import { loadAgain } from './ready-to-resume.ts';
-import { findTurn, rebuildPrompt } from './rebuild-prompt.ts';
+import { type FoundTurn, findTurn, type RebuiltPrompt, rebuildPrompt } from './rebuild-prompt.ts';
+import { requestOptionsOf } from './request-options.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 
 /** The agent of a session, read again from its files. */
@@ -29,7 +38,13 @@ export async function agentOfPrompt(
 
 /** Rebuilds the prompt of a turn; of the newest one without a number. */
 export async function readPrompt(
-  { store, shelf, tokenizer }: Pick<RuntimeEdges, 'store' | 'shelf' | 'tokenizer'>,
+  {
+    store,
+    shelf,
+    tokenizer,
+    env,
+    clock,
+  }: Pick<RuntimeEdges, 'store' | 'shelf' | 'tokenizer' | 'env' | 'clock'>,
   session: string,
   agent: LoadedAgent<unknown>,
   { turn, hideEnvironment = false, signal }: AskedPrompt,
@@ -40,7 +55,9 @@ export async function readPrompt(
   const { state, started, ended, last } = found;
   const prepared = own ?? (await shelf.look(agent));
   try {
-    const rebuilt = rebuildPrompt(found, prepared.face(state.led === true));
+    const face = prepared.face(state.led === true);
+    const rebuilt = rebuildPrompt(found, face);
+    const request = await requestOptionsOf(own?.model ?? state.model, face, { env, clock });
     const { count } = await tokenizer();
     const messages: CountedMessage[] = [];
     let uncounted = 0;
@@ -70,9 +87,10 @@ export async function readPrompt(
       ...{ session, agent: state.agent, model: state.model, dialect: agent.manifest.dialect },
       ...{ turn: started.turn, last, seq: started.seq, at: started.at },
       ...{ system: shown(system), messages, tools: shown(tools), options: rebuilt.opening.options },
+      ...(request === undefined ? {} : { request }),
       tokens: { total: tokens.system + tokens.tools + tokens.messages, ...tokens },
       ...(ended?.usage === undefined ? {} : { usage: ended.usage }),
-      ...compared(started.prompt.hash, rebuilt.hash, changeOf(state, agent)),
+      ...compared(found, rebuilt, changeOf(state, agent)),
     };
   } finally {
     if (own === undefined) shelf.release(prepared);
@@ -116,20 +134,58 @@ function changeOf({ manifest }: SessionState, agent: LoadedAgent<unknown>): stri
 }
 
 function compared(
-  sent: string | undefined,
-  rebuilt: string,
+  { started, frame }: FoundTurn,
+  rebuilt: RebuiltPrompt,
   change: string | undefined,
-): Pick<SessionPrompt, 'hash' | 'match' | 'note'> {
+): Pick<SessionPrompt, 'hash' | 'match' | 'differs' | 'note'> {
+  const { hash: sent } = started.prompt;
   if (sent === undefined) {
     const note = 'The log has no hash of this prompt, so it is not known whether this is what was sent';
     return {
-      ...{ hash: { rebuilt }, match: 'unknown' },
+      ...{ hash: { rebuilt: rebuilt.hash }, match: 'unknown' },
       note: change === undefined ? `${note}.` : `${note}: ${change}.`,
     };
   }
-  if (sent === rebuilt) return { hash: { sent, rebuilt }, match: 'same' };
-  const why =
-    change ??
-    'the manifest is the same, but an MCP server may offer other tools by now, or the session ran on another version of Telltale';
-  return { hash: { sent, rebuilt }, match: 'differs', note: `This is not what was sent: ${why}.` };
+  const hash = { sent, rebuilt: rebuilt.hash };
+  if (sent === rebuilt.hash) return { hash, match: 'same' };
+  const differs = frame === undefined ? [] : differences(frame, sent, rebuilt);
+  const what = differs.length === 0 ? 'This is not what was sent' : sentenceOf(differs);
+  return {
+    ...{ hash, match: 'differs', note: `${what}: ${change ?? otherwise(differs)}.` },
+    ...(differs.length === 0 ? {} : { differs }),
+  };
+}
+
+/** The messages are the same if they make the hash that was sent, behind what stood before them then. */
+function differences(
+  frame: PromptFrame,
+  sent: string,
+  { opening, messages }: RebuiltPrompt,
+): readonly PromptDifference[] {
+  const changed = (['system', 'tools', 'options'] as const).filter(
+    (part) => frame[part] !== opening.frame[part],
+  );
+  return hashWith(frame.hash, messages) === sent ? changed : [...changed, 'messages'];
+}
+
+const WORDS: Readonly<Record<PromptDifference, string>> = {
+  system: 'the system prompt',
+  tools: 'the tools',
+  options: 'the options',
+  messages: 'the messages',
+};
+
+function sentenceOf(differs: readonly PromptDifference[]): string {
+  const words = differs.map((part) => WORDS[part]);
+  const [last = ''] = words.slice(-1);
+  const list = words.length === 1 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
+  return `This is not what was sent. ${list.charAt(0).toUpperCase()}${list.slice(1)} ${list === WORDS.system ? 'differs' : 'differ'}`;
+}
+
+/** Why a prompt may differ although nothing of the agent has changed. In the dialect `tags` the system prompt names the tools. */
+function otherwise(differs: readonly PromptDifference[]): string {
+  const mayBeTools = differs.length === 0 || differs.includes('system') || differs.includes('tools');
+  return mayBeTools
+    ? 'the manifest is the same, but an MCP server may offer other tools by now, or the session ran on another version of Telltale'
+    : 'the manifest is the same, but the session ran on another version of Telltale';
 }

@@ -1,5 +1,6 @@
 import type { EventOf, SessionEvent } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
+import type { PromptFrame } from '../events/turn-event.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { createConversation } from '../prompt/conversation.ts';
 import type { Opening } from '../prompt/opening.ts';
@@ -16,6 +17,8 @@ export interface FoundTurn {
   readonly started: EventOf<'turn.started'>;
   /** How that request ended; undefined while it runs. */
   readonly ended: EventOf<'turn.completed'> | EventOf<'turn.failed'> | undefined;
+  /** What stood before and beside its messages; undefined on logs of earlier versions. */
+  readonly frame: PromptFrame | undefined;
   /** The session when the turn before had just begun; undefined for the first. */
   readonly before: SessionState | undefined;
   /** The number of the session's newest turn. */
@@ -51,6 +54,8 @@ export async function findTurn(
     state: await readSession(store, session, started.seq, signal),
     started,
     ended: events.find((event): event is EndOfTurn => isEndOf(event, started)),
+    frame: starts.findLast(({ seq, prompt }) => seq <= started.seq && prompt.frame !== undefined)?.prompt
+      .frame,
     before: earlier && (await readSession(store, session, earlier.seq, signal)),
     last,
   };
@@ -76,7 +81,7 @@ export function rebuildPrompt(
   const old = earlier?.messages.slice(0, earlier.count) ?? [];
   const changed = old.findIndex((message, index) => !isSame(message, messages[index]));
   return {
-    ...{ opening, messages, turns, hash: prompt?.hash ?? opening.hash },
+    ...{ opening, messages, turns, hash: prompt?.hash ?? opening.frame.hash },
     known: changed === -1 ? old.length : changed,
   };
 }

@@ -50,6 +50,8 @@ it(
     const turn = panel.getByRole('combobox', { name: 'Turn' });
     expect(await turn.inputValue()).toBe('2');
 
+    await panel.getByText('what the provider adds is not known').waitFor();
+
     // Tokens by part, as the server counts them.
     const prompt = await stage.client.sessionPrompt(id, 2);
     const rows = await panel.getByRole('table', { name: 'Tokens by part' }).getByRole('row').allInnerTexts();
@@ -112,7 +114,9 @@ it(
     await page.getByRole('tab', { name: 'Prompt' }).click();
     await panel
       .getByRole('status')
-      .getByText(/^This is not what was sent: the manifest .* has changed since\.$/)
+      .getByText(
+        /^This is not what was sent\. The system prompt differs: the manifest .* has changed since\.$/,
+      )
       .waitFor();
   },
 );

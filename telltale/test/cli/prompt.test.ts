@@ -45,7 +45,9 @@ describe('telltale prompt SESSION', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const lines = out.split('\n');
     expect(lines[0]).toBe(`${session}, turn 2 of 2`);
-    expect(out).toMatch(/^agent: +coder\nmodel: +scripted:turns\.yml\ndialect: +tags\noptions: +none/m);
+    expect(out).toMatch(
+      /^agent: +coder\nmodel: +scripted:turns\.yml\ndialect: +tags\noptions: +none\nrequest: +what the provider adds is not known$/m,
+    );
     expect(out).toMatch(/^sent: +as shown here \(hash [0-9a-f]{32}\)$/m);
     expect(out).toMatch(/^system +instructions +\d+$/m);
     expect(out).toMatch(/^messages +turn 1 +\d+\n +turn 2 +\d+ +new\ntotal +[\d,]+$/m);
@@ -80,7 +82,7 @@ describe('telltale prompt SESSION', () => {
     const { code, out } = await tell('prompt', 'last');
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^differs: +This is not what was sent: the manifest .*agent\.yml has changed since\.$/m,
+      /^differs: +This is not what was sent\. The system prompt differs: the manifest .*agent\.yml has changed since\.$/m,
     );
     expect(out).not.toMatch(/^sent:/m);
     expect((await tell('prompt', 'last', '--manifest', 'other.yml')).out).toMatch(/^sent: +as shown here/m);
@@ -114,6 +116,14 @@ describe('telltale prompt AGENT', () => {
     expect(existsSync(join(cwd, '.telltale'))).toBe(false);
     const preview = JSON.parse((await tell('prompt', './agent.yml', '--json')).out);
     expect(preview).toMatchObject({ agent: 'coder', dialect: 'tags', tools: [], options: {} });
+  });
+
+  it('shows what the provider adds to each request, without a key', async () => {
+    const { cwd, tell } = project();
+    writeFileSync(join(cwd, 'agent.yml'), 'kind: Agent\nname: coder\nmodel: openai/gpt-5\ndialect: step\n');
+    const { out } = await tell('prompt', 'agent.yml');
+    expect(out).toMatch(/^options: +\{"toolChoice":"step"\}\nrequest: +\{.*"store":false.*\}$/m);
+    expect(out).toMatch(/^request: .*"tool_choice":\{"type":"function","name":"step"\}/m);
   });
 
   it('is meant by a slash or the ending of a manifest, whatever files are there; it has no turns', async () => {

@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { encodeEvent } from '../../src/events/codec.ts';
+import type { EventOf } from '../../src/events/event.ts';
 import type { SessionPrompt } from '../../src/events/session-prompt.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
@@ -276,7 +277,8 @@ describe('a prompt that cannot be shown as it was sent', () => {
     expect(await runtime.prompt(session.id)).toMatchObject({
       match: 'differs',
       hash: { sent: hash.sent },
-      note: `This is not what was sent: the manifest ${join(cwd, 'agent.yml')} has changed since.`,
+      differs: ['system'],
+      note: `This is not what was sent. The system prompt differs: the manifest ${join(cwd, 'agent.yml')} has changed since.`,
     });
     rewrite('instructions: Be kind.\ndescription: For people.\n');
     const same = await runtime.prompt(session.id);
@@ -311,8 +313,73 @@ describe('a prompt that cannot be shown as it was sent', () => {
     expect(await other.prompt(session.id, 1, { agent })).toMatchObject({ match: 'same' });
   });
 
-  it('says that nothing is known where the log is of an earlier version, without a hash', async () => {
-    const { cwd, runtime, session } = await ended('');
+  it('says which of its parts differ, wherever they stand', async () => {
+    const echo = (description: string) =>
+      tool('echo', 'return "long ".repeat(500);', `description: ${description}\n`);
+    const before = 'dialect: tools\ninstructions: Be kind.\nimport: { tools: [./tools/*.yml] }\n';
+    const turns = [
+      speak('tools', [{ call: 'echo', run: { id: 'a' } }]),
+      speak('tools', [{ respond: 'Done.' }]),
+    ];
+    const cwd = agentFolder(`protocol: {}\n${before}`, echo('Says it.'));
+    const runtime = await opened({ cwd });
+    const agent = await loadAgent('agent.yml', { cwd });
+    const session = runtime.start(agent, { input: 'Do it.', model: scripted(turns) });
+    await session.result;
+    const differing = async (manifest: string, files = echo('Says it.')) => {
+      const changed = await loadAgent('agent.yml', { cwd: agentFolder(`protocol: {}\n${manifest}`, files) });
+      const { differs, note } = await runtime.prompt(session.id, 2, { agent: changed });
+      return [differs, /^This is not what was sent\. (.*?) differs?: /.exec(note ?? '')?.[1]];
+    };
+    const kind = (manifest: string) => manifest.replace('Be kind.', 'Be rude.');
+    const short = `${before}limits: { result: 1KiB }\n`;
+    expect(await differing(before)).toEqual([undefined, undefined]);
+    expect(await differing(kind(before))).toEqual([['system'], 'The system prompt']);
+    expect(await differing(before, echo('Shouts.'))).toEqual([['tools'], 'The tools']);
+    expect(await differing(short)).toEqual([['messages'], 'The messages']);
+    expect(await differing(kind(short), echo('Shouts.'))).toEqual([
+      ['system', 'tools', 'messages'],
+      'The system prompt, the tools and the messages',
+    ]);
+    expect((await differing(before.replace('tools\n', 'step\n')))[0]).toContain('options');
+  });
+
+  it('is compared with the parts of the turn itself, which the log has where they are new', async () => {
+    const cwd = agentFolder('instructions: Be kind.\n');
+    const store = createMemoryStore({ clock: createSystemClock() });
+    const first = await opened({ cwd, store });
+    const kind = await loadAgent('agent.yml', { cwd });
+    const says = (...turns: string[]) => scripted(turns.map((text) => `<response>${text}</response>`));
+    const session = first.start(kind, { input: 'Do it.', model: says('One.', 'Two.'), chat: true });
+    await expect.poll(async () => (await first.state(session.id)).status).toBe('waiting');
+    await session.say('Again.');
+    await expect.poll(async () => (await first.state(session.id)).turn).toBe(2);
+    await expect.poll(async () => (await first.state(session.id)).status).toBe('waiting');
+    await first.close();
+    const rude = await loadAgent('agent.yml', { cwd: agentFolder('instructions: Be rude.\n') });
+    const second = await opened({ cwd, store });
+    const resumed = await second.resume(session.id, {
+      acceptChanges: true,
+      agent: rude,
+      model: says('', '', 'Three.'),
+    });
+    await resumed.say('And again.');
+    await expect.poll(async () => (await second.state(session.id)).turn).toBe(3);
+    resumed.finish();
+    await resumed.result;
+    const starts = (await second.events(session.id)).filter((event) => event.type === 'turn.started');
+    expect(starts.map(({ prompt }) => prompt.frame !== undefined)).toEqual([true, false, true]);
+    const told = async (agent: typeof kind) =>
+      Promise.all([1, 2, 3].map(async (turn) => (await second.prompt(session.id, turn, { agent })).differs));
+    expect(await told(kind)).toEqual([undefined, undefined, ['system']]);
+    expect(await told(rude)).toEqual([['system'], ['system'], undefined]);
+  });
+
+  /** The same session in the store of an earlier version, whose turns did not say all of this. */
+  const earlier = async (
+    { cwd, runtime, session }: Awaited<ReturnType<typeof ended>>,
+    left: (prompt: EventOf<'turn.started'>['prompt']) => EventOf<'turn.started'>['prompt'],
+  ) => {
     const store = createMemoryStore({ clock: createSystemClock() });
     const writer = await store.create(session.id, {
       kind: 'session',
@@ -323,12 +390,26 @@ describe('a prompt that cannot be shown as it was sent', () => {
     const lines = (await runtime.events(session.id)).map(({ seq, at, session: of, turn, cause, ...body }) => {
       const head = { seq, at, session: of, turn, cause };
       if (body.type !== 'turn.started') return encodeEvent(head, body);
-      const { hash: _, ...prompt } = body.prompt;
-      return encodeEvent(head, { ...body, prompt });
+      return encodeEvent(head, { ...body, prompt: left(body.prompt) });
     });
     await appendCommitted(writer, { expectedSeq: 0, events: lines, status: 'completed' });
     await writer.release();
-    const prompt = await (await opened({ cwd, store })).prompt(session.id);
+    return (await opened({ cwd, store })).prompt(session.id);
+  };
+
+  it('says only that it differs where the log is of an earlier version, without hashes of its parts', async () => {
+    const old = await ended('instructions: Be kind.\n');
+    old.rewrite('instructions: Be rude.\n');
+    const prompt = await earlier(old, ({ frame: _, ...prompt }) => prompt);
+    expect(prompt).toMatchObject({
+      match: 'differs',
+      note: `This is not what was sent: the manifest ${join(old.cwd, 'agent.yml')} has changed since.`,
+    });
+    expect(prompt.differs).toBeUndefined();
+  });
+
+  it('says that nothing is known where the log is of an earlier version, without a hash', async () => {
+    const prompt = await earlier(await ended(''), ({ tokens, reused_prefix }) => ({ tokens, reused_prefix }));
     expect(prompt).toMatchObject({ match: 'unknown', turn: 1 });
     expect(prompt.hash.sent).toBeUndefined();
     expect(prompt.note).toContain('The log has no hash of this prompt');

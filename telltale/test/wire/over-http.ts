@@ -10,7 +10,8 @@ import { createRuntime } from '../../src/index.ts';
 import type { ModelObject } from '../../src/models/model-object.ts';
 import type { AgentDefinition } from '../../src/session/define/agent-definition.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import type { SessionResult } from '../../src/session/runtime-types.ts';
+import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
+import type { Runtime, SessionResult } from '../../src/session/runtime-types.ts';
 import type { Dialect, Move } from '../lab/models/move.ts';
 import { speak } from '../lab/models/speak.ts';
 import { WIRES } from '../lab/models/stand-in.ts';
@@ -37,6 +38,8 @@ export interface OverHttp {
   readonly summary?: string;
   /** Another model of the same provider. */
   readonly model?: string;
+  /** Called once the session has ended, before its runtime is closed. */
+  readonly after?: (runtime: Runtime, session: string, agent: LoadedAgent) => Promise<void>;
 }
 
 export interface RanOverHttp {
@@ -97,6 +100,7 @@ export async function runOverHttp(options: OverHttp): Promise<RanOverHttp> {
     const session = runtime.start(agent, { input });
     const result = await session.result;
     const events = await runtime.events(session.id);
+    await options.after?.(runtime, session.id, agent);
     if (problems.length > 0) throw new Error(`The provider would have refused:\n${problems.join('\n')}`);
     return {
       result,

@@ -20,7 +20,7 @@ type Row = readonly [part: string, name: string, tokens: number, mark?: string];
 
 /** What `telltale prompt SESSION` prints. */
 export function promptLines(prompt: SessionPrompt, paint: Palette): readonly string[] {
-  const { session, turn, last, at, agent, model, dialect, options, note, hash, match, tokens } = prompt;
+  const { session, turn, last, at, agent, model, dialect, note, hash, match, tokens } = prompt;
   const when = new Date(at).toISOString().replace('T', ' ').slice(0, 19);
   const sent = match === 'same' ? [`sent:     as shown here (hash ${hash.sent})`] : [];
   return [
@@ -28,7 +28,7 @@ export function promptLines(prompt: SessionPrompt, paint: Palette): readonly str
     `agent:    ${harmlessLine(agent)}`,
     `model:    ${harmlessLine(model)}`,
     `dialect:  ${dialect}`,
-    `options:  ${optionsText(options)}`,
+    ...optionLines(prompt),
     `asked:    ${when} UTC (event ${prompt.seq})`,
     ...sent,
     ...(note === undefined
@@ -51,14 +51,15 @@ export function promptLines(prompt: SessionPrompt, paint: Palette): readonly str
 /** What `telltale prompt AGENT` prints. */
 export function previewLines(
   { agent, model, dialect }: { readonly agent: string; readonly model?: string; readonly dialect: string },
-  { system, tools, options, tokens }: CountedOpening,
+  opening: CountedOpening,
   paint: Palette,
 ): readonly string[] {
+  const { system, tools, tokens } = opening;
   return [
     paint.bold(`${harmlessLine(agent)}, before any run`),
     `model:    ${harmlessLine(model ?? 'none')}`,
     `dialect:  ${dialect}`,
-    `options:  ${optionsText(options)}`,
+    ...optionLines(opening),
     '',
     ...partsTable(frameRows(system, tools), tokens, paint),
     '',
@@ -67,8 +68,14 @@ export function previewLines(
   ];
 }
 
-const optionsText = (options: SessionPrompt['options']): string =>
-  Object.keys(options).length === 0 ? "none: the provider's defaults" : harmlessLine(JSON.stringify(options));
+/** What the runtime sets, and what the body of the request then has beside conversation and tools. */
+const optionLines = ({
+  options,
+  request,
+}: Pick<CountedOpening, 'options' | 'request'>): readonly string[] => [
+  `options:  ${Object.keys(options).length === 0 ? 'none' : harmlessLine(JSON.stringify(options))}`,
+  `request:  ${request === undefined ? 'what the provider adds is not known' : harmlessLine(JSON.stringify(request))}`,
+];
 
 /** What the provider's cache served of the request. */
 function cacheText({ usage }: SessionPrompt): string {

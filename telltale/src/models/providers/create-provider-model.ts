@@ -20,7 +20,13 @@ export interface ProviderModelOptions {
   readonly fetch?: typeof globalThis.fetch;
   readonly firstTokenTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
+  /** It is only looked at: a key or an address that is missing does not matter. */
+  readonly unasked?: boolean;
 }
+
+/** Stand for a key and an address that nobody uses. */
+const NO_KEY = 'none';
+const NO_ADDRESS = 'http://localhost';
 
 /** The model `provider/model` names. Loads that provider's package, and no other. Rejects with a RuntimeError. */
 export async function createProviderModel(ref: string, options: ProviderModelOptions): Promise<Model> {
@@ -29,11 +35,13 @@ export async function createProviderModel(ref: string, options: ProviderModelOpt
   const modelId = ref.slice(slash + 1);
   const provider = Object.hasOwn(KNOWN_PROVIDERS, name) ? KNOWN_PROVIDERS[name] : undefined;
   if (provider === undefined) throw providerUnknown(name);
-  const { env, baseURL, fetch, ...rest } = options;
-  const apiKey = provider.keyVariable === undefined ? undefined : given(env, provider.keyVariable);
+  const { env, baseURL, fetch, unasked = false, ...rest } = options;
+  const ownKey = provider.keyVariable === undefined ? undefined : given(env, provider.keyVariable);
+  const apiKey = ownKey ?? (unasked ? NO_KEY : undefined);
   if (provider.needsKey && apiKey === undefined) throw keyMissing(ref, provider);
   const base = baseURL ?? given(env, provider.baseVariable);
-  const address = base === undefined ? provider.baseURL : readBaseURL(base, provider);
+  const known = base === undefined ? provider.baseURL : readBaseURL(base, provider);
+  const address = known ?? (unasked ? NO_ADDRESS : undefined);
   if (address === undefined) throw baseMissing(ref, provider);
   const isGateway = address !== provider.baseURL;
   const { baseVariable } = provider;
@@ -46,6 +54,7 @@ export async function createProviderModel(ref: string, options: ProviderModelOpt
     ...(contextWindow === undefined ? {} : { contextWindow }),
     id: ref,
     baseURL: address,
+    openOn: (fetch) => load(ref, provider, { ...settings, fetch }),
     ...(provider.options === undefined ? {} : { providerOptions: provider.options }),
     ...(provider.keyVariable === undefined ? {} : { keyVariable: provider.keyVariable }),
     secrets: apiKey === undefined ? [] : [apiKey],

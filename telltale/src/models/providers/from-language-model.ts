@@ -1,4 +1,5 @@
 import { type Clock, createSystemClock } from '../../kernel/clock.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Model, ModelPrice, ModelRequest, ModelTool } from '../model.ts';
 import type {
   CallOptions,
@@ -9,6 +10,7 @@ import type {
 } from './language-model.ts';
 import { providerFailure } from './provider-failure.ts';
 import { readStream } from './read-stream.ts';
+import { type OpenOn, requestOptions } from './request-options.ts';
 import { superviseCall } from './supervise-call.ts';
 import { toPrompt } from './to-prompt.ts';
 import { functionTool, schemaDialectOf } from './tool-schema.ts';
@@ -31,6 +33,8 @@ export interface LanguageModelOptions {
   readonly keyVariable?: string;
   /** Where it is asked, for errors. */
   readonly baseURL?: string;
+  /** Opens the same model on another connection, on which a request can be looked at. */
+  readonly openOn?: OpenOn;
   /** What must not appear in an error. */
   readonly secrets?: readonly string[];
 }
@@ -66,7 +70,10 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   };
   const firstMsOf = ({ firstTokenMs }: ModelRequest) =>
     options.firstTokenTimeoutMs ?? firstTokenMs ?? FIRST_TOKEN_MS;
-  const callOptions = (request: ModelRequest, abortSignal: AbortSignal): CallOptions => {
+  const callOptions = (
+    request: Pick<ModelRequest, 'system' | 'messages' | 'maxOutputTokens' | 'tools' | 'toolChoice'>,
+    abortSignal: AbortSignal,
+  ): CallOptions => {
     const { system, messages, maxOutputTokens, tools = [] } = request;
     const plain: CallOptions = {
       prompt: toPrompt(system, messages, {
@@ -82,6 +89,14 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
     id,
     ...(price === undefined ? {} : { price }),
     ...(contextWindow === undefined ? {} : { contextWindow }),
+    requestOptions: async (request) => {
+      const messages: ModelRequest['messages'] = [{ role: 'user', text: 'Hello.' }];
+      const call = callOptions({ ...request, system: '', messages }, new AbortController().signal);
+      if (options.openOn !== undefined) return requestOptions(options.openOn, call);
+      // What the package of a program's own makes of it is not known.
+      const { toolChoice, providerOptions: given } = call;
+      return JSON.parse(JSON.stringify({ toolChoice, providerOptions: given })) as JsonObject;
+    },
     stream: (request, sink) =>
       superviseCall({ ...limits, firstMs: firstMsOf(request), signal: request.signal }, (call) => {
         const callWith = callOptions(request, call.signal);

@@ -43,6 +43,7 @@ export function openTurn(
         tokens: prompt.tokens,
         reused_prefix: reusedPrefix(previous, prompt),
         hash: prompt.hash,
+        ...(state.promptFrame === prompt.frame.hash ? {} : { frame: prompt.frame }),
       },
       ...(background.length === 0 ? {} : { background }),
     },

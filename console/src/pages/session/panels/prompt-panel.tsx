@@ -128,11 +128,12 @@ function Match({ prompt: { match, note } }: { readonly prompt: SessionPrompt }) 
 }
 
 function Facts({ prompt }: { readonly prompt: SessionPrompt }) {
-  const { model, dialect, options } = prompt;
+  const { model, dialect, options, request } = prompt;
   const facts: readonly (readonly [string, string])[] = [
     ['Model', model],
     ['Dialect', dialect],
-    ['Options', Object.keys(options).length === 0 ? "the provider's defaults" : JSON.stringify(options)],
+    ['Options', Object.keys(options).length === 0 ? 'none' : JSON.stringify(options)],
+    ['Request', request === undefined ? 'what the provider adds is not known' : JSON.stringify(request)],
     ['Cache', cacheText(prompt)],
   ];
   return (

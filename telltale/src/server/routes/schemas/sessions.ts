@@ -113,6 +113,10 @@ export const sessionPrompt = answered<SessionPrompt>('Prompt', {
   ),
   tools: z.array(countedPart).openapi({ description: 'Native tools, each with its definition as JSON.' }),
   options: jsonObject.openapi({ description: 'What else the model was given: `toolChoice`.' }),
+  request: jsonObject.optional().openapi({
+    description:
+      "What the provider's package adds to the body of the request, such as `max_tokens` and `store`; absent where that is not known.",
+  }),
   tokens: part({ total: count, system: count, tools: count, messages: count, new: count }).openapi({
     description: 'Counted as models of the o200k family do.',
   }),
@@ -127,6 +131,10 @@ export const sessionPrompt = answered<SessionPrompt>('Prompt', {
   match: z.enum(['same', 'differs', 'unknown']).openapi({
     description: 'Whether this is what was sent. `unknown`: the log has no hash to compare with.',
   }),
+  differs: z
+    .array(z.enum(['system', 'tools', 'options', 'messages']))
+    .optional()
+    .openapi({ description: 'The parts that are not what was sent, where the log can tell.' }),
   note: text.optional().openapi({ description: 'Why it may differ.' }),
 });
 

@@ -1,3 +1,4 @@
+import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { signer } from '../../src/cli/signer.ts';
 // Loaded here, so that no test has to wait for it.
@@ -268,6 +269,18 @@ describe('telltale run', () => {
     expect(await command(['run', 't.yml', 'x'], { loadError }, { cwd })).toMatchObject({ code: 2 });
     const unknown = new RuntimeError('provider_unknown', 'No provider is named "x".');
     expect(await command(['run', 't.yml', 'x'], { loadError: unknown }, { cwd })).toMatchObject({ code: 2 });
+  });
+
+  it('with --quiet on a terminal renders the response, and in a pipe leaves every character of it', async () => {
+    const { bold, cyan, yellow } = createColors(true);
+    const terminal = { terminal: true, colour: true };
+    const quiet = (result: unknown, io: object = {}) =>
+      command(['run', 'a.yml', 'x', '-q'], ending({ result: result as string }), io);
+    expect((await quiet('# All\n**12** `pass`', terminal)).out).toContain(
+      `${bold(cyan('All'))}\n${bold('12')} ${cyan('pass')}\n`,
+    );
+    expect((await quiet({ n: 1 }, terminal)).out).toContain(`{${cyan('"n"')}:${yellow('1')}}\n`);
+    expect((await quiet('# All\n**12** `pass`')).out).toBe('# All\n**12** `pass`\n');
   });
 
   it('draws a live view on a terminal, and leaves the whole run behind on it', async () => {

@@ -117,6 +117,18 @@ describe('the argument SESSION', () => {
 });
 
 describe('telltale show', () => {
+  it('shows the whole result of an action, and of the session', async () => {
+    const show = (...argv: string[]) => command(['show', SESSION, ...argv], BOTH);
+    expect(await show('--action', 'a1')).toMatchObject({ code: 0, out: '12 passed\n' });
+    expect((await show('--action', 'a1', '--json')).out).toBe('"12 passed"\n');
+    expect((await show('--result')).out).toBe('All **12** pass.\n');
+    const unknown = await show('--action', 'a2');
+    expect(unknown.code).toBe(1);
+    expect(unknown.err).toContain('The session has no action "a2".');
+    expect(unknown.err).toContain('Did you mean "a1"?');
+    expect((await command(['show', OTHER, '--result'], BOTH)).err).toContain('has no result yet');
+  });
+
   it('shows a session as it is, and as it was after an event', async () => {
     const now = await command(['show', 'last'], BOTH);
     expect(now.out).toContain('status     completed\n');

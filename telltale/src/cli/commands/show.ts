@@ -1,15 +1,25 @@
+import { Option } from 'commander';
+import { newestOf } from '../../events/action-id.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { Json } from '../../kernel/json.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { showResult } from '../../prompt/show-result.ts';
 import { runsOf } from '../../session/ending/runs-of.ts';
 import { eventUnknown } from '../../session/log/event-unknown.ts';
 import { readLog } from '../../session/log/read-log.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
 import { findStream } from '../session/find-session.ts';
 import { STREAM_HELP } from '../session/session-help.ts';
 import { showRun, statusNow } from '../session/show-run.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
+import { usage } from '../usage.ts';
 import { jsonText } from '../view/json-line.ts';
+import { resultText } from '../view/result-text.ts';
 import { stateJson } from '../view/state-json.ts';
 import { stateLines } from '../view/state-lines.ts';
 import { statesText } from '../view/states-lines.ts';
@@ -20,6 +30,8 @@ interface Options {
   readonly seq?: string;
   readonly json?: true;
   readonly states?: true;
+  readonly action?: string;
+  readonly result?: true;
 }
 
 const DEFAULT_COLUMNS = 100;
@@ -31,6 +43,7 @@ Examples:
   $ telltale show last
   $ telltale show last --seq 12                  as it was after its 12th event
   $ telltale show last --json | jq .metadata
+  $ telltale show last --action read             all that this action brought
   $ telltale show last --states                  time, turns and tokens by what the agent said it was doing
 `;
 
@@ -43,6 +56,8 @@ export const registerShow: RegisterCommand = (program, context) => {
     .argument('<session>', 'which one')
     .option('--seq <n>', 'the state after event n, in place of the newest')
     .option('--states', "what was spent in each value of the metadata's enums, and when they changed")
+    .addOption(new Option('--action <id>', 'the whole result of one action').conflicts(['states', 'result']))
+    .addOption(new Option('--result', 'the whole result of the session').conflicts(['states', 'action']))
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((session: string, options: Options) => show(session, options, context)));
@@ -54,6 +69,7 @@ async function show(asked: string, options: Options, context: CommandContext): P
   return withStoredSessions(context, options, async (runtime) => {
     const info = await findStream(runtime.store, asked);
     if (info.kind === 'run') {
+      if (options.action !== undefined || options.result === true) throw ofSession();
       await showRun(runtime.store, info, context.io, { seq, json: options.json });
       return EXIT.ok;
     }
@@ -64,6 +80,10 @@ async function show(asked: string, options: Options, context: CommandContext): P
       return EXIT.ok;
     }
     const state = await runtime.state(info.stream, seq);
+    if (options.action !== undefined || options.result === true) {
+      await stdout.write(wholeText(wantedOf(state, options), options, stdout));
+      return EXIT.ok;
+    }
     const isNow = state.seq >= info.head;
     const runs = isNow ? await runsOf(runtime.store, info.stream) : [];
     const told = isNow ? await statusNow(runtime.store, info, context.io) : { status: state.status };
@@ -75,3 +95,38 @@ async function show(asked: string, options: Options, context: CommandContext): P
     return EXIT.ok;
   });
 }
+
+/** The value that an option names, and its text as people read it. */
+function wantedOf(state: SessionState, { action: asked }: Options): { value: Json; text?: string } {
+  if (asked === undefined) {
+    const value = state.result ?? state.response?.text;
+    if (value === undefined) throw noResult(`${state.id} has no result yet.`);
+    return { value };
+  }
+  const known = state.actions.get(asked) ?? state.actions.get(newestOf(state, asked));
+  if (known === undefined) throw actionUnknown(asked, [...state.actions.keys()]);
+  const { output, error } = known;
+  const value = output ?? error?.output ?? null;
+  if (value === null) throw noResult(`The action "${asked}" has no result: it is ${known.status}.`);
+  const { text } = showResult(known);
+  return text === JSON.stringify(value) ? { value } : { value, text };
+}
+
+function wholeText(
+  { value, text }: { readonly value: Json; readonly text?: string },
+  { json }: Options,
+  stdout: Io['stdout'],
+): string {
+  return json === true ? jsonText(value, 2) : resultText(text ?? value, stdout);
+}
+
+const ofSession = () =>
+  usage("'--action' and '--result' show a session.", 'Leave them out: the run is shown with its output.');
+
+const noResult = (message: string) =>
+  new RuntimeError('no_result', message, { hint: 'See what it has done: telltale show last' });
+
+const actionUnknown = (asked: string, known: readonly string[]) =>
+  new RuntimeError('action_unknown', `The session has no action "${asked}".`, {
+    hint: known.length === 0 ? 'It has begun none.' : suggest(asked, known.slice(-20), 'Its last ones'),
+  });

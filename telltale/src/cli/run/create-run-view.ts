@@ -17,10 +17,15 @@ import { startSilentProgress } from './silent-progress.ts';
 import { BREAKING_OFF, isOverWith } from './tell-slow-stop.ts';
 
 /** The view that a mode stands for. */
-export async function createRunView(mode: RunMode, io: Io, debug: Debug = {}): Promise<RunView> {
+export async function createRunView(
+  mode: RunMode,
+  io: Io,
+  debug: Debug = {},
+  storeFlag?: string,
+): Promise<RunView> {
   switch (mode) {
     case 'live':
-      return (await import('./terminal-view.ts')).createTerminalView(io, { debug });
+      return (await import('./terminal-view.ts')).createTerminalView(io, { debug, storeFlag });
     case 'plain':
       return plainView(io, debug);
     case 'quiet':

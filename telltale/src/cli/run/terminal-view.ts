@@ -1,6 +1,7 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
+import { shellWord } from '../usage.ts';
 import { closingLines } from '../view/closing-lines.ts';
 import { clip } from '../view/columns.ts';
 import type { Debug } from '../view/debug.ts';
@@ -16,8 +17,12 @@ export interface TerminalViewOptions extends FramesOptions {
   /** The line at the bottom; undefined leaves it to the view. */
   readonly status?: () => string | undefined;
   readonly debug?: Debug;
+  /** ` --store X` where commands about the session need it; undefined where it is gone with this process. */
+  readonly storeFlag?: string | undefined;
 }
 
+/** Characters at the end of an id, by which it is found. */
+const SHORT_ID = 6;
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 /** A line of progress may stand where the next line goes. */
@@ -38,6 +43,10 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
     status: () => options.status?.() ?? stopping(),
     debug: options.debug ?? {},
+    whole: (session, action) =>
+      options.storeFlag === undefined
+        ? undefined
+        : `${io.program} show ${session.slice(-SHORT_ID)} --action ${shellWord(action)}${options.storeFlag}`,
   });
   const frames = createTerminalFrames(io, screen, options);
   let hasEnded = false;

@@ -84,7 +84,9 @@ async function workAndShow(
   const { io } = context;
   const mode = runMode(options, io);
   const debug = { invoke: options.debug === 'invoke' };
-  const drawn = await createRunView(mode, io, debug);
+  const location = storeLocation(options.store, io);
+  const flag = isInMemory(location) ? undefined : storeFlag(options.store);
+  const drawn = await createRunView(mode, io, debug, flag);
   let steering: Steering | undefined;
   // Whoever asks a person has the keyboard to himself meanwhile.
   const asides = oneAtATime((ask) =>
@@ -109,8 +111,6 @@ async function workAndShow(
     ...(options.store === undefined ? {} : { store: options.store }),
     ...(options.early === undefined ? {} : { early: options.early }),
   };
-  const location = storeLocation(options.store, io);
-  const flag = isInMemory(location) ? undefined : storeFlag(options.store);
   const outcome: {
     followed?: Followed;
     begun?: Begun | 'nothing said' | undefined;

@@ -1,22 +1,136 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { Json } from '../../kernel/json.ts';
+import { displayWidth } from '../../manifest/display-width.ts';
 import type { Palette } from '../../manifest/palette.ts';
+import { showResult } from '../../prompt/show-result.ts';
 import { type ActionView, isOver } from './action-log.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
+import { countText } from './figures.ts';
+import { harmlessLine, harmlessLines } from './harmless.ts';
+import { foldText, jsonOnOneLine, jsonRows } from './json-rows.ts';
 import { GIVEN_SHARE, MARKS, progressLine, timeText } from './progress-line.ts';
 
 /** One action on one line: how it stands, what it calls, with what, for how long, and what came of it. */
 export function actionLine(view: ActionView, columns: number, now: number, paint: Palette): string {
-  const mark = MARKS[view.state];
+  return lineWith(view, columns, now, paint, {
+    text: noteText(view, columns),
+    colour: isOver(view) && view.state !== 'completed' ? MARKS[view.state].paint : 'dim',
+  });
+}
+
+/** Columns that are kept for a time: `812 ms` has two more than `0 ms`. */
+const TIME_ROOM = 6;
+/** Rows of a result below its action. */
+const MAX_ROWS = 4;
+const INDENT = '    ';
+
+/**
+ * The same with its result readable: text as text and JSON in colors, below the action where it takes more than a few
+ * words. What is left out is counted; `more` says how to see all of it.
+ */
+export function actionLines(
+  view: ActionView,
+  columns: number,
+  now: number,
+  paint: Palette,
+  more?: string,
+): readonly string[] {
+  const { state, note } = view;
+  const room = columns - INDENT.length;
+  const below = (rows: readonly string[]) => rows.map((row) => INDENT + row);
+  if (state === 'failed' && view.printed !== undefined) {
+    const said = lastRows(textRows(view, view.printed), room, paint, more);
+    return [actionLine(view, columns, now, paint), ...below(said)];
+  }
+  if (state !== 'completed' || note === undefined || note === null)
+    return [actionLine(view, columns, now, paint)];
+  const line = lineWith(view, columns, now, paint);
+  // The same room whatever the time is: a result does not change its place from run to run.
+  const untimed = lineWith({ ...view, ms: 0 }, columns, now, paint);
+  const left = Math.min(
+    columns - displayWidth(stripVTControlCharacters(line)) - 2,
+    columns - displayWidth(stripVTControlCharacters(untimed)) - TIME_ROOM,
+  );
+  const inline = (text: string, shown: string): readonly string[] | undefined =>
+    text !== '' && displayWidth(text) <= left ? [`${line}  ${shown}`] : undefined;
+  const shown = shownResult(view, note);
+  if (shown.kind === 'json') {
+    const whole = jsonOnOneLine(note, left, paint);
+    if (whole !== undefined) return [`${line}  ${whole}`];
+    return [line, ...below(jsonRows(note, room, MAX_ROWS, { paint, more }) ?? [])];
+  }
+  if (shown.kind === 'file') return inline(shown.text, paint.dim(shown.text)) ?? [line];
+  if (shown.text.trim() === '') return [line];
+  const rows = harmlessLines(shown.text.trimEnd());
+  const [only = ''] = rows;
+  const short = rows.length === 1 ? inline(only.trim(), paint.dim(only.trim())) : undefined;
+  return short ?? [line, ...below(firstRows(rows, room, paint, more))];
+}
+
+type Shown =
+  | { readonly kind: 'json' }
+  | { readonly kind: 'text'; readonly text: string }
+  /** The content of a file, of which people only want to know that it was read. */
+  | { readonly kind: 'file'; readonly text: string };
+
+/** As the model reads it, but for JSON. */
+function shownResult({ action, input }: ActionView, output: Json): Shown {
+  const { text, attributes, firstLine } = showResult({
+    ...{ action, input, output, turn: 0, status: 'completed', attempts: 1 },
+  });
+  if (firstLine !== undefined)
+    return { kind: 'file', text: `read ${countText(text.trimEnd().split('\n').length, 'line')}` };
+  if (typeof attributes.lines === 'string') return { kind: 'file', text: `read lines ${attributes.lines}` };
+  if (typeof output !== 'string' && text === JSON.stringify(output)) return { kind: 'json' };
+  const { exit } = attributes;
+  return { kind: 'text', text: exit === undefined || exit === 0 ? text : `exit code ${exit}\n${text}` };
+}
+
+function textRows(view: ActionView, output: Json): readonly string[] {
+  const shown = shownResult(view, output);
+  return shown.kind === 'text' ? harmlessLines(shown.text.trimEnd()) : [harmlessLine(JSON.stringify(output))];
+}
+
+function firstRows(
+  rows: readonly string[],
+  columns: number,
+  paint: Palette,
+  more?: string,
+): readonly string[] {
+  const isWhole = rows.length <= MAX_ROWS;
+  const first = rows.slice(0, isWhole ? MAX_ROWS : MAX_ROWS - 1).map((row) => paint.dim(clip(row, columns)));
+  if (isWhole) return first;
+  return [...first, paint.dim(clip(foldText(rows.length - first.length, false, more), columns))];
+}
+
+/** Of what a program printed before it failed the end says most. */
+function lastRows(
+  rows: readonly string[],
+  columns: number,
+  paint: Palette,
+  more?: string,
+): readonly string[] {
+  const isWhole = rows.length <= MAX_ROWS;
+  const last = rows.slice(isWhole ? 0 : 1 - MAX_ROWS).map((row) => paint.dim(clip(row, columns)));
+  if (isWhole) return last;
+  return [paint.dim(clip(foldText(rows.length - last.length, false, more), columns)), ...last];
+}
+
+function lineWith(
+  view: ActionView,
+  columns: number,
+  now: number,
+  paint: Palette,
+  note?: { readonly text: string; readonly colour: keyof Palette },
+): string {
   const name = clip(`${brief(view.action.id, columns)} ${brief(view.action.name, columns)}`, columns - 2);
   const parts = [
     { text: briefFields(view.input, Math.floor(columns * GIVEN_SHARE)), colour: 'dim' },
     { text: timeText(view, isOver(view), now) },
-    {
-      text: noteText(view, columns),
-      colour: isOver(view) && view.state !== 'completed' ? mark.paint : 'dim',
-    },
+    ...(note === undefined ? [] : [note]),
   ] as const;
-  return progressLine(mark, name, parts, columns, paint);
+  return progressLine(MARKS[view.state], name, parts, columns, paint);
 }
 
 function noteText({ action, state, note }: ActionView, columns: number): string {

@@ -34,6 +34,8 @@ export interface ActionView {
   attempt: number;
   /** The result, the last piece of progress, or what went wrong. */
   note?: Json;
+  /** What a program had printed before it failed. */
+  printed?: Json;
 }
 
 export const isOver = ({ state }: ActionView): boolean =>
@@ -84,10 +86,11 @@ export function createActionLog(): ActionLog {
           return change(event.id, { state: 'completed', ms: event.ms, note: event.output });
         case 'action.failed': {
           // The whole of it stands below.
-          const note = isToFix(event.error)
-            ? event.error.code
-            : `${event.error.code}: ${event.error.message}`;
-          return change(event.id, { state: 'failed', ms: event.ms, attempt: event.attempts, note });
+          const { code, message, output } = event.error;
+          const note = isToFix(event.error) ? code : `${code}: ${message}`;
+          const printed = output === undefined ? {} : { printed: output };
+          const end = { state: 'failed', ms: event.ms, attempt: event.attempts } as const;
+          return change(event.id, { ...end, note, ...printed });
         }
         case 'action.skipped':
           return change(event.id, { state: 'skipped', note: skippedNote(event) });

@@ -10,6 +10,9 @@ export const jsonText = (value: unknown, indent = 0): string =>
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
+/** The same on one line, without a line end. */
+export const harmlessJson = (value: unknown): string => JSON.stringify(value).replace(STEERING, escaped);
+
 /** An event as one line of JSON: its place first, then what happened, then why. */
 export function eventJson(event: ObservedEvent | RunEvent): string {
   if (!('session' in event)) {

@@ -2,7 +2,7 @@ import type { ObservedEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { printable } from '../../manifest/printable.ts';
-import { actionLine } from './action-line.ts';
+import { actionLines } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
 import { createChangingLines } from './changing-lines.ts';
 import { clip, tail } from './columns.ts';
@@ -50,6 +50,8 @@ export interface LiveScreenOptions {
   /** In place of the moving line at the bottom. */
   readonly status?: () => string | undefined;
   readonly debug?: Debug;
+  /** The command that shows the result of an action whole, where there is one. */
+  readonly whole?: (session: string, action: string) => string | undefined;
 }
 
 const MARGIN = '  ';
@@ -68,13 +70,14 @@ const isBeside = (event: ObservedEvent): boolean =>
   event.type.startsWith('workflow.') ||
   (event.type === 'message.received' && event.from === 'steer');
 
-export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreenOptions): LiveScreen {
+export function createLiveScreen({ paint, size, status, debug = {}, whole }: LiveScreenOptions): LiveScreen {
   const actions = createActionLog();
-  const speech = createSpeech();
+  const speech = createSpeech({ paint, colour: paint.bold('x') !== 'x' });
   const streamed = { thoughts: new Set<number>(), response: 0 };
   const progress = createRunProgress();
   const leadLines = createLeadLines(paint);
 
+  let session = '';
   let draft: string | undefined;
   let isWaited = false;
   const draftLine = (): readonly string[] => {
@@ -104,8 +107,20 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
     push(speech.close());
     lines.line('');
   };
-  const actionText = (action: ActionView, now: number) =>
-    MARGIN + actionLine(action, width() - MARGIN.length, now, paint);
+  /** Of actions that are over: a long result is laid out once. */
+  const laidOut = new WeakMap<ActionView, { readonly columns: number; readonly lines: readonly string[] }>();
+  const actionText = (view: ActionView, now: number): readonly string[] => {
+    const columns = width();
+    const known = laidOut.get(view);
+    if (known?.columns === columns) return known.lines;
+    const lines = freshText(view, now);
+    if (isOver(view)) laidOut.set(view, { columns, lines });
+    return lines;
+  };
+  const freshText = (view: ActionView, now: number) =>
+    actionLines(view, width() - MARGIN.length, now, paint, whole?.(session, view.action.id)).map(
+      (line) => MARGIN + line,
+    );
 
   const showAction = (event: ObservedEvent): boolean => {
     if (!event.type.startsWith('action.')) return false;
@@ -154,6 +169,7 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
   };
 
   const follow = (event: ObservedEvent) => {
+    session = event.session;
     progress.follow(event);
     leadLines.follow(event);
     if (event.type !== 'turn.started') return;
@@ -195,10 +211,11 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
     },
     frame(now) {
       // The row that is being written and the lines at the bottom are live, too.
-      const most = Math.max(1, Math.min(MAX_LIVE, size().rows - 1) - 2 - draftLine().length);
+      const open = speech.open().map(rowLine);
+      const most = Math.max(1, Math.min(MAX_LIVE, size().rows - 1) - 1 - open.length - draftLine().length);
       const done = lines.take(now, most);
       const live = [...lines.live(now)];
-      if (speech.open !== undefined) live.push(rowLine(speech.open));
+      live.push(...open);
       live.push(
         status?.() ??
           paint.dim(

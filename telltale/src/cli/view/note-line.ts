@@ -1,10 +1,13 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../events/fold-turns.ts';
+import type { Json } from '../../kernel/json.ts';
+import { displayWidth } from '../../manifest/display-width.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief } from './brief.ts';
 import { clip } from './columns.ts';
 import type { Debug } from './debug.ts';
 import { changesText, describeEvent, errorText, seenText } from './describe-event.ts';
+import { jsonOnOneLine } from './json-rows.ts';
 
 /** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
 export function noteLine(
@@ -57,7 +60,7 @@ export function noteLine(
         clip(`⚡ ${brief(event.workflow, columns)} starts  ${seenText(event, columns)}`.trimEnd(), columns),
       );
     case 'workflow.completed':
-      return `${paint.green('⚙ ✓')} ${ended(event.workflow, event.output === null ? '' : brief(event.output, columns), columns)}`;
+      return `${paint.green('⚙ ✓')} ${completed(event.workflow, event.output, columns, paint)}`;
     case 'workflow.failed':
       return `${paint.red('⚙ ✗')} ${ended(event.workflow, `${errorText(event.error)} (${event.run})`, columns)}`;
     case 'workflow.cancelled':
@@ -130,6 +133,15 @@ export function noteLine(
     case 'hook.ran':
       return event.outcome === 'passed' ? undefined : paint.yellow(told('hook '));
   }
+}
+
+/** With its output, colored where that is JSON and fits. */
+function completed(workflow: string, output: Json, columns: number, paint: Palette): string {
+  const name = brief(workflow, columns);
+  const left = columns - displayWidth(name) - 5;
+  const json = typeof output === 'object' && output !== null ? jsonOnOneLine(output, left, paint) : undefined;
+  if (json !== undefined) return `${name} ${json}`;
+  return ended(workflow, output === null ? '' : brief(output, columns), columns);
 }
 
 const ended = (workflow: string, text: string, columns: number): string =>

@@ -27,10 +27,9 @@ const MAX_LIVE = 20;
 export function createRunScreen({ paint, size, status, debug = {} }: LiveScreenOptions): RunScreen {
   const steps = createStepLog();
   const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
-  const lines = createChangingLines<StepView>(
-    isStepOver,
-    (step, now) => MARGIN + stepLine(step, width() - MARGIN.length, now, paint),
-  );
+  const lines = createChangingLines<StepView>(isStepOver, (step, now) => [
+    MARGIN + stepLine(step, width() - MARGIN.length, now, paint),
+  ]);
   let startedAt: number | undefined;
   let state: string | undefined;
   const follow = (event: RunEvent) => {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { createLiveScreen } from '../../../src/cli/view/live-screen.ts';
 import { createPainter } from '../../../src/cli/view/painter.ts';
@@ -180,6 +181,86 @@ describe('the live view', () => {
       '  ! stuck: The agent called tool "x" with the same input 3 times.',
       '  ↺ the step is not completed yet',
     ]);
+  });
+
+  describe('the result of an action', () => {
+    const result = (output: unknown, changes: object = {}, paint = plainPalette) => {
+      const screen = createLiveScreen({
+        paint,
+        size: () => ({ columns: 80, rows: 24 }),
+        whole: (session, action) => `show ${session.slice(-3)} --action ${action}`,
+      });
+      for (const event of eventList([
+        [0, declared('a1', changes)],
+        [0, actionStarted('a1')],
+      ]))
+        screen.show(event);
+      for (const event of eventList([[9, completed('a1', 9, output)]])) screen.show(event);
+      return screen.finish(BEGAN);
+    };
+
+    it('is text as text: beside the action where it is a few words, else below it, folded', () => {
+      expect(result('12 passed\n')).toEqual(['  ✓ a1 run_tests  9 ms  12 passed']);
+      expect(result('one\ntwo\nthree\nfour\nfive\nsix')).toEqual([
+        '  ✓ a1 run_tests  9 ms',
+        '      one',
+        '      two',
+        '      three',
+        '      … 3 more lines: show abc --action a1',
+      ]);
+    });
+
+    it('is what a command printed, and that a file was read', () => {
+      expect(result({ exit_code: 2, stdout: 'out\n', stderr: 'err\n' })).toEqual([
+        '  ✓ a1 run_tests  9 ms',
+        '      exit code 2',
+        '      out',
+        '      stderr:',
+        '      err',
+      ]);
+      expect(result({ exit_code: 0, stdout: '', stderr: '' })).toEqual([
+        '  ✓ a1 run_tests  9 ms  (no output)',
+      ]);
+      const file = { path: 'a.txt', content: 'x\ny\n', lines: 2 };
+      expect(result(file, { name: 'filesystem' })).toEqual(['  ✓ a1 filesystem  9 ms  read 2 lines']);
+    });
+
+    it('is JSON in colors, and indented and folded where it is long', () => {
+      const paint = createColors(true);
+      expect(result({ n: 1 }, {}, paint).at(-1)).toContain(`{${paint.cyan('"n"')}:${paint.yellow('1')}}`);
+      const items = Array.from({ length: 50 }, (_, n) => ({ n, text: 'x'.repeat(30) }));
+      expect(result({ total: 50, items })).toEqual([
+        '  ✓ a1 run_tests  9 ms',
+        '      {',
+        '        "total": 50,',
+        '        "items": [',
+        '      … 52 more lines: show abc --action a1',
+      ]);
+    });
+
+    it('is the end of what a command printed before it failed', () => {
+      const output = { exit_code: 1, stdout: 'a\nb\nc\nd\ne\n', stderr: '' };
+      const error = {
+        code: 'command_failed',
+        message: 'It ended with exit code 1.',
+        retryable: false,
+        output,
+      };
+      const { end } = watch(
+        eventList([
+          [0, declared('a1')],
+          [0, actionStarted('a1')],
+          [9, { type: 'action.failed', id: 'a1', error, ms: 9, attempts: 1 }],
+        ]),
+      );
+      expect(end.slice(0, 5)).toEqual([
+        '  ✗ a1 run_tests  9 ms  command_failed: It ended with exit code 1.',
+        '      … 3 more lines',
+        '      c',
+        '      d',
+        '      e',
+      ]);
+    });
   });
 
   it('does not say twice what has been streamed', () => {

@@ -1,0 +1,106 @@
+import { displayWidth } from '../../manifest/display-width.ts';
+import type { Palette } from '../../manifest/palette.ts';
+import { clip } from './columns.ts';
+import { harmlessJson } from './json-line.ts';
+
+/** How JSON is shown to people: colored, and folded where it is long. */
+export interface JsonLook {
+  readonly paint: Palette;
+  /** What is said behind the number of the rows that are left out: how to see them. */
+  readonly more?: string | undefined;
+}
+
+/** Rows that are counted beyond those that are shown. */
+const MAX_COUNTED = 10_000;
+
+/**
+ * A value in rows of at most `columns`, `most` of them: what fits into a row stands in one, the rest is indented below
+ * its key. Undefined where the value is none of JSON's.
+ */
+export function jsonRows(
+  value: unknown,
+  columns: number,
+  most: number,
+  look: JsonLook,
+): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  const rows: string[] = [];
+  let count = 0;
+  for (const row of rowsOf(value, '', '', '', columns, look.paint)) {
+    if (++count <= most) rows.push(row);
+    if (count >= MAX_COUNTED + most) break;
+  }
+  if (count <= most) return rows;
+  // The row that says so takes the place of one.
+  const left = count - most + 1;
+  return [...rows.slice(0, most - 1), look.paint.dim(foldText(left, left >= MAX_COUNTED, look.more))];
+}
+
+/** `… 12 more lines: telltale show last --action a1`. */
+export const foldText = (left: number, isMore: boolean, how?: string): string =>
+  `… ${left.toLocaleString('en')}${isMore ? '+' : ''} more ${left === 1 ? 'line' : 'lines'}${how === undefined ? '' : `: ${how}`}`;
+
+function* rowsOf(
+  value: unknown,
+  indent: string,
+  key: string,
+  comma: string,
+  columns: number,
+  paint: Palette,
+): Generator<string> {
+  const before = key === '' ? '' : `${harmlessJson(key)}: `;
+  const front = indent + (key === '' ? '' : `${paint.cyan(harmlessJson(key))}: `);
+  const room = columns - displayWidth(indent + before) - comma.length;
+  const text = brieflyUpTo(value, Math.max(0, room));
+  if (text !== undefined || typeof value !== 'object' || value === null || indent.length > columns / 2) {
+    const whole =
+      text ??
+      clip(harmlessJson(typeof value === 'string' ? value.slice(0, columns * 2) : value), Math.max(1, room));
+    yield front + (text === undefined ? whole : painted(value, paint)) + comma;
+    return;
+  }
+  const isList = Array.isArray(value);
+  yield `${front}${isList ? '[' : '{'}`;
+  const entries = Object.entries(value);
+  for (const [at, [name, each]] of entries.entries()) {
+    const end = at < entries.length - 1 ? ',' : '';
+    yield* rowsOf(each, `${indent}  `, isList ? '' : name, end, columns, paint);
+  }
+  yield `${indent}${isList ? ']' : '}'}${comma}`;
+}
+
+/** The value on one line, where it fits into so many columns; costs no more for a huge value than for a small one. */
+function brieflyUpTo(value: unknown, columns: number): string | undefined {
+  if (sizeUpTo(value, columns) > columns) return undefined;
+  const text = harmlessJson(value);
+  return displayWidth(text) <= columns ? text : undefined;
+}
+
+function sizeUpTo(value: unknown, most: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object' || value === null) return String(value).length;
+  let size = 1;
+  const isList = Array.isArray(value);
+  for (const [key, each] of Object.entries(value)) {
+    size += (isList ? 0 : key.length + 3) + sizeUpTo(each, most - size) + 1;
+    if (size > most) break;
+  }
+  return size;
+}
+
+/** A value on one line, with colors. */
+function painted(value: unknown, paint: Palette): string {
+  if (typeof value === 'string') return paint.green(harmlessJson(value));
+  if (typeof value === 'number') return paint.yellow(harmlessJson(value));
+  if (typeof value !== 'object' || value === null) return paint.dim(harmlessJson(value));
+  if (Array.isArray(value)) return `[${value.map((each) => painted(each, paint)).join(',')}]`;
+  const parts = Object.entries(value).map(
+    ([key, each]) => `${paint.cyan(harmlessJson(key))}:${painted(each, paint)}`,
+  );
+  return `{${parts.join(',')}}`;
+}
+
+/** A value on one line of at most `columns`, colored; undefined where it does not fit. */
+export function jsonOnOneLine(value: unknown, columns: number, paint: Palette): string | undefined {
+  return brieflyUpTo(value, columns) === undefined ? undefined : painted(value, paint);
+}

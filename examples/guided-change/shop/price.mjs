@@ -1,5 +1,5 @@
 /**
- * What is to be paid, in cents, after a discount of so many percent.
+ * The price in cents, after a discount in percent.
  * @param {number} cents
  * @param {number} percent
  */

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { expectSecrecy, lead, tasks } from './led-example.ts';
 
 describe('examples/guided-change', () => {
-  const REPORT = '9 cents at half price cost 4 cents, not 5.';
+  const REPORT = 'Discounted prices are rounded down. They should be rounded to the nearest cent.';
 
-  it('takes five requests to the model for five steps, and mends the bug', async () => {
+  it('takes five requests to the model for five steps, and fixes the bug', async () => {
     const { result, model, folder, run } = await lead('guided-change', 'mender', REPORT);
     expect(result).toMatchObject({ status: 'completed', turns: 5 });
     expect(model.prompts).toHaveLength(5);
@@ -24,7 +24,7 @@ describe('examples/guided-change', () => {
       'pass',
     ]);
     expect(tasks(run)).toEqual(['understand', 'propose', 'change', 'change', 'record', 'tell']);
-    expect(readFileSync(join(folder, 'work/CHANGES.md'), 'utf8')).toContain('rounded half up');
+    expect(readFileSync(join(folder, 'work/CHANGES.md'), 'utf8')).toContain('rounded to the nearest cent');
   });
 
   it('shows its agent the step in hand, nothing of those to come, and no name of any', async () => {

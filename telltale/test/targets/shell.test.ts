@@ -51,6 +51,11 @@ test('by permission it is asked or denied', async () => {
   expect((await deny.failure('shell', { command: 'echo' })).hint).toContain('shell: deny');
 });
 
+test.each(['["*"]', '{ allow: ["*"], deny: ["rm *"] }'])('%s asks about nothing', async (shell) => {
+  const { call } = await given(shell, () => false);
+  expect(await call('shell', { command: 'echo yes' })).toMatchObject({ stdout: 'yes\n' });
+});
+
 test('it begins inside the permitted paths', async () => {
   const { failure } = await given('allow');
   expect((await failure('shell', { command: 'pwd', cwd: '..' })).code).toBe('not_permitted');

@@ -69,9 +69,11 @@ function rules({ key, entry, describe, absent }: RulesOptions) {
       )
         ? given
         : { allow: given as readonly string[] };
+      // With "*" allowed, nothing is left that no entry names.
+      const absentAsk = allow?.includes(EVERYTHING) === true ? [] : absent.ask;
       return {
         allow: allow ?? absent.allow ?? [],
-        ask: ask ?? absent.ask ?? [],
+        ask: ask ?? absentAsk ?? [],
         deny: deny ?? absent.deny ?? [],
       };
     })

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { withEnvFile } from '../../src/cli/env-file.ts';
 import { askModel, SCRIPT } from '../../src/cli/init/choose-model.ts';
 import { ownDependency } from '../../src/cli/init/own-dependency.ts';
+import { projectFiles } from '../../src/cli/init/project-files.ts';
 import { isProjectName, nameOfFolder } from '../../src/cli/init/project-name.ts';
 import { writeProject } from '../../src/cli/init/write-project.ts';
 import { main } from '../../src/cli/main.ts';
@@ -15,6 +16,7 @@ import { recordedIo } from './recorded-io.ts';
 import { telltale } from './spawned.ts';
 
 const home = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '');
+const UP = '\u001b[A';
 const QUESTION = 'How many words are in README.md?';
 
 async function init(argv: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
@@ -51,7 +53,7 @@ describe('telltale init', () => {
     expect(json(folder, 'package.json')).toMatchObject({
       name: 'my-agent',
       type: 'module',
-      scripts: { chat: 'telltale chat agent.yml', test: 'node --test' },
+      scripts: { chat: 'telltale chat agent.yml', test: expect.stringContaining('node --test') },
       dependencies: { telltale: `file:${home}` },
     });
   });
@@ -122,7 +124,11 @@ describe('telltale init', () => {
     expect(found).toMatchObject({
       name: 'mine',
       type: 'module',
-      scripts: { start: expect.stringContaining('telltale run'), test: 'node --test', lint: 'x' },
+      scripts: {
+        start: expect.stringContaining('telltale run'),
+        test: expect.stringContaining('node --test'),
+        lint: 'x',
+      },
       devDependencies: { telltale: 'file:../telltale.tgz', other: '1', typescript: expect.any(String) },
     });
     expect(found.dependencies).toBeUndefined();
@@ -253,15 +259,26 @@ describe('the model of a new project', () => {
   it('is asked for on a terminal, with the providers whose key is set on top', async () => {
     const { model, screen } = await asked({ OPENAI_API_KEY: 'sk-1' }, ['\r']);
     expect(model).toMatchObject({ provider: 'openai', model: 'openai/gpt-5', hasKey: true });
-    expect(screen).toContain('OPENAI_API_KEY is set');
-    expect(screen).toContain('None yet: the scripted model');
+    expect(screen).toMatch(/OpenAI \(OPENAI_API_KEY is set\)[\s\S]*Anthropic \(needs ANTHROPIC_API_KEY\)/);
+    // Without any key, Enter chooses what runs.
+    expect((await asked({}, ['\r'])).model).toMatchObject({ provider: 'scripted', model: SCRIPT });
   });
 
   it('gets the key that is typed, in .env alone', async () => {
-    const { model } = await asked({}, ['\r', 'sk-ant-1\r']);
+    const anthropic = `${UP.repeat(4)}\r`;
+    const { model } = await asked({}, [anthropic, 'sk-ant-1\r']);
     expect(model).toMatchObject({ provider: 'anthropic', hasKey: true, key: 'sk-ant-1' });
-    expect((await asked({}, ['\r', '\r'])).model).toMatchObject({ provider: 'anthropic', hasKey: false });
-    expect((await asked({}, ['\u0003'])).model).toBeUndefined();
+    expect((await asked({}, [anthropic, '\r'])).model).toMatchObject({ hasKey: false });
+    const choice = { name: 'a', yaml: false, dependency: '^1.0.0', schemas: {} };
+    const withKey = projectFiles({ ...choice, ...model! }).filter(({ text }) => text.includes('sk-ant-1'));
+    expect(withKey).toEqual([{ path: '.env', text: 'ANTHROPIC_API_KEY=sk-ant-1\n', secret: true }]);
+  });
+
+  it.each([
+    ['Ctrl-C', '\u0003'],
+    ['Ctrl-D', '\u0004'],
+  ])('is none after %s', async (_, key) => {
+    expect((await asked({}, [key])).model).toBeUndefined();
   });
 });
 

@@ -19,9 +19,9 @@ const OFFERS: readonly Offer[] = [
   { name: 'anthropic', label: 'Anthropic', model: 'anthropic/claude-sonnet-4-5' },
   { name: 'openai', label: 'OpenAI', model: 'openai/gpt-5' },
   { name: 'google', label: 'Google', model: 'google/gemini-2.5-pro' },
-  { name: 'ollama', label: 'Ollama', model: 'ollama/qwen3' },
+  { name: 'ollama', label: 'Ollama (models on this machine)', model: 'ollama/qwen3' },
   { name: 'openai-compatible', label: 'A server that speaks the OpenAI API', model: undefined },
-  { name: 'scripted', label: 'None yet: the scripted model', model: SCRIPT },
+  { name: 'scripted', label: 'None yet: the scripted model (runs without a key)', model: SCRIPT },
 ];
 
 export interface ChosenModel {
@@ -98,40 +98,47 @@ export interface Terminal {
   readonly output: NodeJS.WriteStream;
 }
 
-/** Asks for the provider, those whose key is set first, and for a key that is missing. Undefined after Ctrl-C. */
+/** Asks for the provider, those whose key is set first, and for a key that is missing. Undefined after Ctrl-C or Ctrl-D. */
 export async function askModel(
   { env, signal }: Pick<Io, 'env' | 'signal'>,
   terminal: Terminal,
 ): Promise<ChosenModel | undefined> {
   const { isCancel, password, select } = await import('@clack/prompts');
-  const edges = { ...terminal, signal };
-  const offers = OFFERS.flatMap(({ name, label, model }) =>
-    model === undefined ? [] : [{ label, ...chosen(name, model, env) }],
-  ).toSorted((one, other) => Number(other.hasKey) - Number(one.hasKey));
-  const provider = await select({
-    message: 'Which provider runs the model?',
-    options: offers.map(({ provider, label, keyVariable, hasKey }) => ({
-      value: provider,
-      label,
-      hint: hasKey ? `${keyVariable} is set` : (HINTS[provider] ?? `needs ${keyVariable}`),
-    })),
-    ...edges,
-  });
-  const offer = offers.find((each) => each.provider === provider);
-  if (isCancel(provider) || offer === undefined) return undefined;
-  const { label: _, ...model } = offer;
-  if (model.keyVariable === undefined || model.hasKey) return model;
-  const key = await password({
-    message: `${model.keyVariable}? It is saved in .env, which git ignores. Press Enter to add it later.`,
-    ...edges,
-  });
-  if (isCancel(key)) return undefined;
-  const typed = (key ?? '').trim();
-  return typed === '' ? model : { ...model, hasKey: true, key: typed };
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  // A prompt that is not told so would wait for ever.
+  const onKey = (_: unknown, key?: { readonly ctrl?: boolean; readonly name?: string }) => {
+    if (key?.ctrl === true && key.name === 'd') end();
+  };
+  terminal.input.once('end', end).on('keypress', onKey);
+  const edges = { ...terminal, signal: AbortSignal.any([signal, ended.signal]) };
+  try {
+    const offers = OFFERS.flatMap(({ name, label, model }) =>
+      model === undefined ? [] : [{ label, ...chosen(name, model, env) }],
+    ).toSorted((one, other) => Number(other.hasKey) - Number(one.hasKey));
+    const provider = await select({
+      message: 'Which provider runs the model?',
+      options: offers.map((offer) => ({ value: offer.provider, label: labelOf(offer) })),
+      initialValue: foundModel(env).provider,
+      ...edges,
+    });
+    const offer = offers.find((each) => each.provider === provider);
+    if (isCancel(provider) || offer === undefined) return undefined;
+    const { label: _, ...model } = offer;
+    if (model.keyVariable === undefined || model.hasKey) return model;
+    const key = await password({
+      message: `${model.keyVariable}? It is saved in .env, which git ignores. Press Enter to add it later.`,
+      ...edges,
+    });
+    if (isCancel(key)) return undefined;
+    const typed = (key ?? '').trim();
+    return typed === '' ? model : { ...model, hasKey: true, key: typed };
+  } finally {
+    terminal.input.off('end', end).off('keypress', onKey);
+  }
 }
 
-/** Of those that need no key. */
-const HINTS: Readonly<Record<string, string>> = {
-  ollama: 'models on this machine',
-  scripted: 'runs without a key',
-};
+function labelOf({ label, keyVariable, hasKey }: ChosenModel & { readonly label: string }): string {
+  if (keyVariable === undefined) return label;
+  return `${label} (${hasKey ? `${keyVariable} is set` : `needs ${keyVariable}`})`;
+}

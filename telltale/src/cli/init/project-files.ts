@@ -71,7 +71,7 @@ function packageJson({ name, provider, yaml, dependency }: ProjectChoice): strin
       dev: 'telltale dev',
       test: yaml
         ? `telltale validate && telltale run agent.yml "${QUESTION}" --model scripted:./transcripts/test.yml --store memory --quiet`
-        : 'node --test',
+        : 'node --test "test/**/*.test.ts"',
       check: yaml ? 'telltale validate' : 'tsc && telltale validate',
       schemas: `telltale schema --out ${SCHEMAS}`,
     },

@@ -44,10 +44,14 @@ export function end(state: SessionState, status: SessionState['status']): void {
   delete state.failing;
 }
 
-/** What a session completed with is the answer of its last exchange, once it goes on as a chat. */
-export function becomeChat(state: SessionState): void {
+/**
+ * Once a session goes on as a chat, what it completed with is the answer of its last exchange. The limit of turns is one
+ * of each exchange: a chat that reached it waits for the next message, unless it was allowed more turns.
+ */
+export function becomeChat(state: SessionState, { max_turns }: EventOf<'session.resumed'>): void {
   state.chat = true;
-  if (state.status !== 'completed') return;
+  const isOutOfTurns = state.status === 'failed' && state.error?.code === 'limit_turns';
+  if (state.status !== 'completed' && !(isOutOfTurns && max_turns === undefined)) return;
   state.idle = true;
   state.turnsBefore = state.totals.turns;
   delete state.result;

@@ -74,7 +74,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       }
       if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
       if (event.budget !== undefined) grant(state, event.budget);
-      if (event.chat === true) becomeChat(state);
+      if (event.chat === true) becomeChat(state, event);
       goOn(state);
       break;
     case 'session.waiting':

@@ -66,6 +66,22 @@ describe('telltale chat', () => {
     });
   });
 
+  it('on a terminal goes on behind a message that took more turns than allowed', async () => {
+    const cwd = temporaryProject({
+      'agent.yml': 'kind: Agent\nname: talker\nmodel: scripted:./turns.yml\nlimits: { turns: 1 }\n',
+      'turns.yml': `turns: ['<response final="false">Hm.</response>', '${says('One.')}', '${says('Two.')}']\n`,
+    });
+    const { code, out, err } = await chat(cwd, ['Think.', 'Answer.', 'Again.']);
+    expect(out.match(/^(?:response|session\.failed) .*/gm)).toEqual([
+      'response          Hm.',
+      expect.stringContaining('limit_turns'),
+      'response          One.',
+      'response          Two.',
+    ]);
+    expect({ code, failure: err.includes('[limit_turns]') }).toEqual({ code: 0, failure: true });
+    expect((await chat(cwd, ['Think.', undefined])).code).toBe(1);
+  });
+
   it('goes on when its script has no more turns, also after it was resumed', async () => {
     const cwd = project([says('One.')]);
     const ended = (turn: number) =>

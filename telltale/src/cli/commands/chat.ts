@@ -1,14 +1,20 @@
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { SessionResult } from '../../session/runtime-types.ts';
 import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
 import { chatAgain } from '../chat/chat-again.ts';
 import { chatModel } from '../chat/chat-model.ts';
 import { createChat } from '../chat/create-chat.ts';
+import { createPerson } from '../chat/create-person.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
 import { addBeginOptions, type BeginOptions, readBegin } from '../run/begin-options.ts';
+import { isLost } from '../run/is-lost.ts';
 import { runMode } from '../run/run-mode.ts';
 import { withAgent } from '../run/with-agent.ts';
-import { workSession } from '../run/work-session.ts';
+import { type WorkOptions, workSession } from '../run/work-session.ts';
+import { isInMemory, storeLocation } from '../session/store-location.ts';
 import { usage } from '../usage.ts';
 import { harmlessLine } from '../view/harmless.ts';
 
@@ -49,40 +55,73 @@ async function chat(
 ): Promise<ExitCode> {
   const { io } = context;
   runMode(options, io);
-  const given = readBegin(options, io);
+  const begin = readBegin(options, io);
   if (message !== undefined && message.trim() === '')
     throw usage('The message is empty.', 'Leave it out, and type it when asked.');
   const mustExist = options.resume !== undefined;
-  return withAgent(manifest, { ...options, mustExist }, context, async (agent, work) => {
-    if (options.resume !== undefined) {
-      const said = message === undefined ? {} : { said: message };
+  return withAgent(manifest, { ...options, mustExist }, context, async (agent, opened) => {
+    let result: SessionResult | undefined;
+    const onResult = (ended: SessionResult) => {
+      result = ended;
+    };
+    const work = { ...opened, onResult };
+    let code = await firstExchanges(agent, { begin, message }, work, context);
+    while (result !== undefined && canGoOn(result, work, io)) {
+      const { session } = result;
+      const said = await createPerson(io, () => session).next(io.signal);
+      if (said === undefined) break;
+      const { early: _, ...again } = work;
       const { resumeSession } = await import('../run/resume-session.ts');
-      return resumeSession(options.resume, { ...work, agent, chat: true, ...said }, context);
+      result = undefined;
+      code = await resumeSession(session, { ...again, agent, chat: true, said }, context);
     }
-    return workSession(context, work, async (runtime, view) => {
-      await tellUnusedEdits([agent], runtime.store, io, options);
-      const lead = createChat(io, view);
-      if (io.stdin.isTerminal && message === undefined) {
-        const { dim } = paletteFor(io.stderr);
-        const model = harmlessLine(options.model ?? agent.manifest.model ?? '');
-        await io.stderr.write(
-          `${dim(`${harmlessLine(agent.manifest.name)}${model === '' ? '' : ` · ${model}`} · /help`)}\n`,
-        );
-      }
-      const input = message ?? (await lead.first());
-      if (input === undefined) {
-        await lead.end();
-        if (!io.stdin.isTerminal && !io.signal.aborted)
-          throw usage('Standard input is empty.', 'Pipe in messages, one a line.');
-        return 'nothing said';
-      }
-      const resumeWith = chatAgain(agent.path, io);
-      const scripted = await chatModel(agent, options.model, io);
-      return {
-        session: runtime.start(agent, { ...given, ...scripted, chat: true, input }),
-        seen: 0,
-        chat: { lead, resumeWith },
-      };
-    });
+    return code;
+  });
+}
+
+/** A chat on a terminal outlives an exchange that failed: the user reads why, and says the next thing. */
+const canGoOn = (result: SessionResult, { store }: WorkOptions, io: Io): boolean =>
+  (result.status === 'failed' || result.status === 'stalled') &&
+  !isLost(result) &&
+  !isInMemory(storeLocation(store, io)) &&
+  io.stdin.isTerminal;
+
+/** Up to the end of the session, or to a failure. */
+async function firstExchanges(
+  agent: LoadedAgent,
+  { begin, message }: { readonly begin: ReturnType<typeof readBegin>; readonly message: string | undefined },
+  options: BeginOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { io } = context;
+  if (options.resume !== undefined) {
+    const said = message === undefined ? {} : { said: message };
+    const { resumeSession } = await import('../run/resume-session.ts');
+    return resumeSession(options.resume, { ...options, agent, chat: true, ...said }, context);
+  }
+  return workSession(context, options, async (runtime, view) => {
+    await tellUnusedEdits([agent], runtime.store, io, options);
+    const lead = createChat(io, view);
+    if (io.stdin.isTerminal && message === undefined) {
+      const { dim } = paletteFor(io.stderr);
+      const model = harmlessLine(options.model ?? agent.manifest.model ?? '');
+      await io.stderr.write(
+        `${dim(`${harmlessLine(agent.manifest.name)}${model === '' ? '' : ` · ${model}`} · /help`)}\n`,
+      );
+    }
+    const input = message ?? (await lead.first());
+    if (input === undefined) {
+      await lead.end();
+      if (!io.stdin.isTerminal && !io.signal.aborted)
+        throw usage('Standard input is empty.', 'Pipe in messages, one a line.');
+      return 'nothing said';
+    }
+    const resumeWith = chatAgain(agent.path, io);
+    const scripted = await chatModel(agent, options.model, io);
+    return {
+      session: runtime.start(agent, { ...begin, ...scripted, chat: true, input }),
+      seen: 0,
+      chat: { lead, resumeWith },
+    };
   });
 }

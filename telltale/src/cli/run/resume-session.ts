@@ -65,8 +65,8 @@ async function goOn(
     const agent =
       options.agent ?? (await loadForRun(first.manifest.path, context, { ...json, name: first.agent }));
     if (agent === undefined) return undefined;
-    const isChat = options.chat === true || (await runtime.state(stream)).chat === true;
-    if (!isChat) {
+    const state = await runtime.state(stream);
+    if (options.chat !== true && state.chat !== true) {
       const { said } = options;
       if (said === undefined)
         return { session: await runtime.resume(stream, { ...chosen, agent }), seen: head };
@@ -86,7 +86,7 @@ async function goOn(
       import('../chat/chat-model.ts'),
     ]);
     const lead = createChat(io, view);
-    const model = await chatModel(agent, options.model, io);
+    const model = await chatModel(agent, options.model ?? state.model, io);
     const session = await runtime.resume(stream, { ...chosen, ...model, agent, chat: true });
     if (options.said !== undefined) await session.say(options.said);
     return { session, seen: head, chat: { lead, resumeWith: chatAgain(first.manifest.path, io) } };

@@ -2,7 +2,7 @@ import { readRun } from '../../engine/read-run.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
-import type { Runtime, RuntimeOptions, Session } from '../../session/runtime-types.ts';
+import type { Runtime, RuntimeOptions, Session, SessionResult } from '../../session/runtime-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { Chat } from '../chat/create-chat.ts';
 import type { CommandContext } from '../command.ts';
@@ -36,6 +36,8 @@ export interface WorkOptions extends ModeOptions {
   readonly early?: EarlyStore;
   /** Whether the store has to be there: a session is gone on with. */
   readonly mustExist?: boolean;
+  /** Called when the session has ended or was interrupted. */
+  readonly onResult?: (result: SessionResult) => void;
 }
 
 /** A session that was begun, and how much of its log had been seen before. */
@@ -136,6 +138,7 @@ async function workAndShow(
         : async () => {};
       try {
         outcome.followed = await followSession(session, io, { view: led.view, seen, steering, ...lead });
+        options.onResult?.(outcome.followed.result);
         const { status } = outcome.followed.result;
         if (status === 'waiting') outcome.lead = await waitingLead(runtime.store, session.id);
         if (status !== 'interrupted') {

@@ -44,6 +44,10 @@ test('by permission it is asked or denied', async () => {
     target: 'tool "shell"',
     because: 'permissions: { shell }',
     grants: ['shell echo yes'],
+    always: {
+      key: 'exactly {"command":"echo yes"}',
+      covers: 'exactly this call, with the same parameters, while the files that it names stay as they are',
+    },
   });
   const nobody = await (await given('ask')).failure('shell', { command: 'echo' });
   expect(nobody.message).toContain('nobody was asked');

@@ -238,7 +238,8 @@ const withEnvironment = <Options extends { readonly env?: Env | undefined }>(
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Options of `loadManifests` and `validateManifests`. */
-export type LoadOptions = Omit<LoadManifestsOptions, 'env'> & Partial<Pick<LoadManifestsOptions, 'env'>>;
+export type LoadOptions = Omit<LoadManifestsOptions, 'env' | 'checkModules'> &
+  Partial<Pick<LoadManifestsOptions, 'env'>>;
 
 /** Opens the store and runs agents on it: `sqlite:.telltale/telltale.db` by default, `memory` for none at all. */
 export async function createRuntime(options?: RuntimeOptions): Promise<Runtime> {

@@ -6,6 +6,7 @@ import type { Files } from './files/files.ts';
 import { createNodeFiles } from './files/node-files.ts';
 import { findProjectRoot, isInside } from './files/project-root.ts';
 import { MANIFEST_LIMITS } from './limits.ts';
+import type { CheckModules } from './project/check-modules.ts';
 import { type CodeManifest, type FileWithCode, isFileWithCode } from './project/code-manifest.ts';
 import { loadProject } from './project/load-project.ts';
 import type { LoadResult } from './project/project.ts';
@@ -33,6 +34,8 @@ export interface LoadOptions {
   /** What relative paths and the paths in diagnostics are relative to. The process's folder by default. */
   readonly cwd?: string | undefined;
   readonly files?: Files;
+  /** Loads the modules of tools. Without it nothing is run. */
+  readonly checkModules?: CheckModules | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called whenever a file has been read, with how many have been. */
   readonly onProgress?: ((read: number) => void) | undefined;
@@ -62,7 +65,12 @@ export async function loadManifests(
   }
   const loaded = [];
   for (const [root, entries] of entriesByRoot)
-    loaded.push(await loadProject(entries, root, { files, cache, signal: options.signal }));
+    loaded.push(
+      await loadProject(entries, root, {
+        ...{ files, cache },
+        ...{ signal: options.signal, checkModules: options.checkModules },
+      }),
+    );
   const diagnostics = limited(inOrder(distinctDiagnostics(loaded.flatMap((project) => project.diagnostics))));
   return Object.freeze({
     ok: diagnostics.every(({ severity }) => severity !== 'error'),

@@ -15,6 +15,7 @@ import { countText } from '../view/figures.ts';
 interface Options {
   readonly json?: true;
   readonly root?: string;
+  readonly modules: boolean;
 }
 
 const EXAMPLES = `
@@ -28,12 +29,13 @@ Examples:
 export const registerValidate: RegisterCommand = (program, { io, run }) => {
   program
     .command('validate')
-    .summary('check manifests without running anything')
+    .summary('check manifests and the modules of their tools')
     .description(
-      'Checks manifests, and all they import, without running anything. Ends with 2 if there are errors.',
+      'Checks manifests and all they import. Loads the modules of tools, in a process of their own; nothing else is run. Ends with 2 if there are errors.',
     )
     .argument('[paths...]', 'files, folders or "-" for standard input (default: the current folder)')
     .option('--json', 'print the result as JSON')
+    .option('--no-modules', 'do not load the modules of tools')
     .option(
       '--root <dir>',
       'folder that imports may not leave (default: found by package.json, .git or telltale.yml)',
@@ -44,6 +46,7 @@ export const registerValidate: RegisterCommand = (program, { io, run }) => {
 
 async function validate(paths: readonly string[], options: Options, io: Io): Promise<ExitCode> {
   const { validateManifests } = await import('../../manifest/validate-manifests.ts');
+  const { loadingModules } = await import('../validate/load-modules.ts');
   if (options.root !== undefined) await checkRoot(options.root, io);
   let read = 0;
   const stopProgress = startProgress(io, () => `Checking manifests… ${read} files`);
@@ -54,6 +57,7 @@ async function validate(paths: readonly string[], options: Options, io: Io): Pro
       cwd: io.cwd,
       root: options.root,
       signal: io.signal,
+      ...(options.modules ? { checkModules: loadingModules(namedFiles(paths, io), io) } : {}),
       onProgress: (files) => {
         read = files;
       },
@@ -62,9 +66,12 @@ async function validate(paths: readonly string[], options: Options, io: Io): Pro
     await stopProgress();
   }
   if (result.sources.length === 0 && result.diagnostics.length === 0) throw noManifests(paths, result);
-  await (options.json ? printJson(result, io.stdout) : printText(result, io.stdout));
+  await (options.json ? printJson(result, io.stdout) : printText(result, io.stdout, io));
   return result.ok ? EXIT.ok : EXIT.usage;
 }
+
+const namedFiles = (paths: readonly string[], { cwd }: Io): readonly string[] =>
+  paths.map((path) => resolve(cwd, path));
 
 async function checkRoot(root: string, io: Io): Promise<void> {
   const found = await stat(resolve(io.cwd, root)).catch(() => undefined);

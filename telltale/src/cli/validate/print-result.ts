@@ -3,7 +3,8 @@ import { formatDiagnostic } from '../../manifest/format-diagnostic.ts';
 import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
 import type { ValidateResult } from '../../manifest/validate-manifests.ts';
 import { paletteFor } from '../colour.ts';
-import type { Output } from '../io.ts';
+import type { Io, Output } from '../io.ts';
+import { asTyped } from '../session/naming-store.ts';
 import { countText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
 
@@ -32,11 +33,17 @@ export async function printJson(result: ValidateResult, stdout: Output): Promise
 }
 
 /** The same for people: each diagnostic in its lines, then what was looked at and how many there are. */
-export async function printText(result: ValidateResult, stdout: Output): Promise<void> {
+export async function printText(
+  result: ValidateResult,
+  stdout: Output,
+  io: Pick<Io, 'program'>,
+): Promise<void> {
   const palette = paletteFor(stdout);
   for (const diagnostic of result.diagnostics) {
     if (stdout.closed) return;
-    await stdout.write(`${formatDiagnostic(diagnostic, palette)}\n\n`);
+    const { hint } = diagnostic;
+    const typed = hint === undefined ? diagnostic : { ...diagnostic, hint: asTyped(hint, io) };
+    await stdout.write(`${formatDiagnostic(typed, palette)}\n\n`);
   }
   const { looked, cut, denied } = result.found;
   const lines = [];

@@ -29,6 +29,8 @@ export async function checkNamedFiles(
   document: ReadDocument,
   kind: string | undefined,
   { folder, realRoot, shownRoot, files }: Surroundings,
+  /** Whoever loads what is named says that it is missing. */
+  isLoaded = false,
 ): Promise<readonly Diagnostic[]> {
   const found: Diagnostic[] = [];
   for (const { path, file } of namedFiles(documentNode(document.value), kind)) {
@@ -36,7 +38,7 @@ export async function checkNamedFiles(
     const absolute = resolve(folder, file);
     if (!isInside(await files.realPath(absolute), realRoot))
       found.push(document.diagnose(at, outsideProject(file, shownRoot)));
-    else if (!(await files.exists(absolute)))
+    else if (!isLoaded && !(await files.exists(absolute)))
       found.push(
         document.diagnose(at, {
           severity: 'warning',

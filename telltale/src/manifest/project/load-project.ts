@@ -5,6 +5,7 @@ import type { Files } from '../files/files.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import type { Ask } from './ask.ts';
 import { boundedMap } from './bounded-map.ts';
+import { type CheckModules, checkModules, moduleOf } from './check-modules.ts';
 import { checkNamedFiles } from './check-named-files.ts';
 import { checkProject } from './check-project.ts';
 import {
@@ -27,6 +28,7 @@ export interface ProjectEdges {
   readonly files: Files;
   readonly cache: SourceCache;
   readonly signal: AbortSignal | undefined;
+  readonly checkModules: CheckModules | undefined;
 }
 
 type Entry =
@@ -39,12 +41,14 @@ type Entry =
 export async function loadProject(
   entries: readonly Entry[],
   root: string,
-  { files, cache, signal }: ProjectEdges,
+  { files, cache, signal, checkModules: check }: ProjectEdges,
 ): Promise<{ readonly project: Project; readonly diagnostics: readonly Diagnostic[] }> {
   const realRoot = await files.realPath(root);
   const shownRoot = cache.label(root);
   const documents: ProjectDocument[] = [];
   const links: ImportLink[] = [];
+  /** Tools whose modules lie in the project. */
+  const loadable: ProjectDocument[] = [];
   const diagnostics: Diagnostic[] = [];
   const taken = new Set<string>();
   const broken = new Set<string>();
@@ -78,9 +82,11 @@ export async function loadProject(
     for (const document of read.documents) {
       const owner = projectDocument(read, document);
       documents.push(owner);
-      diagnostics.push(
-        ...(await checkNamedFiles(document, owner.kind, { folder, realRoot, shownRoot, files })),
-      );
+      const isLoaded = check !== undefined && moduleOf(document) !== undefined;
+      const surroundings = { folder, realRoot, shownRoot, files };
+      const named = await checkNamedFiles(document, owner.kind, surroundings, isLoaded);
+      diagnostics.push(...named);
+      if (isLoaded && named.length === 0) loadable.push(owner);
       if (owner.kind !== 'Agent') continue;
       for (const entry of importEntries(document.value)) {
         const link: ImportLink = { owner, entry, files: [] };
@@ -137,11 +143,12 @@ export async function loadProject(
   }
   return finish();
 
-  function finish() {
+  async function finish() {
     const checked = checkProject(documents, links, broken);
+    const modules = check === undefined ? [] : await checkModules(loadable, documents, links, check);
     return {
       project: Object.freeze({ root: realRoot, manifests: checked.manifests }),
-      diagnostics: [...diagnostics, ...checked.diagnostics],
+      diagnostics: [...diagnostics, ...modules, ...checked.diagnostics],
     };
   }
 }

@@ -13,6 +13,8 @@ export interface LoadFailure {
   /** Where it was thrown, if the stack trace says so: `/bot/search.mjs:3:7`. */
   readonly place?: string | undefined;
   readonly isSyntax?: boolean;
+  /** What to do, where that is known. */
+  readonly hint?: string;
   readonly cause?: unknown;
 }
 
@@ -69,7 +71,7 @@ const NOT_FOUND = /^Cannot find (package|module) '([^']+)' imported from (.+)$/m
 
 function cannotLoad(
   { path, what, file }: WantedExport,
-  { message, code, place, isSyntax, cause }: LoadFailure,
+  { message, code, place, isSyntax, hint, cause }: LoadFailure,
 ): RuntimeError {
   const module = `The module ${path} of ${what}`;
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION')
@@ -93,7 +95,7 @@ function cannotLoad(
     return failed(`${module} has a syntax error: ${message}`, `See the line: node --check ${path}`, cause);
   return failed(
     `${module} failed while it was loaded: ${message}`,
-    place === undefined ? `"implementation.module" in ${file} names it.` : `Fix ${place}.`,
+    hint ?? (place === undefined ? `"module" in ${file} names it.` : `Fix ${place}.`),
     cause,
   );
 }

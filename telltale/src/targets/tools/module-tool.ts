@@ -67,7 +67,7 @@ const loadFailure = (thrown: unknown) => ({
 });
 
 /** Paths are relative to the manifest. A bare name is a package, looked up from the manifest's folder. */
-function locate(module: string, file: string, what: string): string {
+export function locate(module: string, file: string, what: string): string {
   if (/^[./]/.test(module) || /\.[cm]?[jt]s$/.test(module)) return resolve(dirname(file), module);
   try {
     return createRequire(file).resolve(module);

@@ -1,0 +1,255 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import process from 'node:process';
+import type { Readable } from 'node:stream';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { thrownPlace } from '../../kernel/thrown-place.ts';
+import type { Finding } from '../../manifest/diagnostic.ts';
+import { quoted } from '../../manifest/printable.ts';
+import type { CheckModules, ModuleUse } from '../../manifest/project/check-modules.ts';
+import { moduleFiles } from '../../targets/definition/module-files.ts';
+import {
+  type LoadedModule,
+  type LoadFailure,
+  moduleMissing,
+  moduleProblem,
+  type WantedExport,
+} from '../../targets/tools/module-problem.ts';
+import { locate } from '../../targets/tools/module-tool.ts';
+import type { Io } from '../io.ts';
+import { foundInWorkspaces, type Workspace } from '../serve/workspaces.ts';
+
+/** Loading is quick. What takes longer hangs, or does at the top level what belongs into the function. */
+const LIMIT_MS = 10_000;
+const MAX_MESSAGE = 2_000;
+
+/** Runs in a process of its own: tells on file 3 what each module exports, or why it cannot be loaded. */
+const SCRIPT = `
+import { writeSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+const { exit } = process;
+const typeOf = (exported, name) => { try { return typeof exported[name]; } catch { return 'undefined'; } };
+const text = (value) => { try { return String(value); } catch { return 'something that cannot be read was thrown'; } };
+for (const path of process.argv.splice(1)) {
+  let loaded;
+  try {
+    const exported = await import(pathToFileURL(path).href);
+    loaded = { exports: Object.fromEntries(Object.keys(exported).map((name) => [name, typeOf(exported, name)])) };
+  } catch (thrown) {
+    const of = Object(thrown);
+    loaded = { thrown: { message: text(of.message ?? thrown), name: text(of.name), code: of.code && text(of.code), stack: text(of.stack) } };
+  }
+  writeSync(3, JSON.stringify(loaded) + '\\n');
+}
+exit(0);
+`;
+
+export interface LoadModulesOptions {
+  readonly env: Io['env'];
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  /** For each module. */
+  readonly limitMs?: number;
+}
+
+/**
+ * Loads the modules of tools as a run would, in another process, and says what is wrong with them. `named` are the files
+ * that the user named.
+ */
+export function loadingModules(named: readonly string[], options: LoadModulesOptions): CheckModules {
+  return async (uses, files) => {
+    const refused = await foundInWorkspaces(files);
+    const isTrusted = (file: string) => named.includes(file) || !refused.has(file);
+    const wanted = uses.map((use) => {
+      const workspace = [use.file, ...use.importers].some(isTrusted) ? undefined : refused.get(use.file);
+      return workspace === undefined ? wantedExport(use) : notLoaded(use, workspace);
+    });
+    const paths = wanted.flatMap((each) => ('path' in each && existsSync(each.path) ? [each.path] : []));
+    const loaded = await loadModules([...new Set(paths)], options);
+    return wanted.map((each) => {
+      if (!('path' in each)) return each instanceof RuntimeError ? findingOf(each) : each;
+      const module = loaded.get(each.path);
+      const problem = module === undefined ? moduleMissing(each) : moduleProblem(each, module);
+      return problem && findingOf(problem);
+    });
+  };
+}
+
+function wantedExport({ tool, module, export: name, file }: ModuleUse): WantedExport | RuntimeError {
+  const what = `tool "${tool}"`;
+  try {
+    return { path: locate(module, file, what), name, what, file };
+  } catch (thrown) {
+    return toRuntimeError(thrown);
+  }
+}
+
+/** An agent's commands may have written it, and what they write runs in a sandbox only. */
+const notLoaded = ({ module, file }: ModuleUse, { agent, folder }: Workspace): Finding => ({
+  severity: 'warning',
+  code: 'manifest_in_workspace',
+  message: `${quoted(module)} was not loaded: no agent imports this tool, and commands of the agent "${agent}" can create files in ${folder}.`,
+  hint: `Read it. To check it all the same, name it: telltale validate ${file}`,
+});
+
+const findingOf = ({ code, message, hint }: RuntimeError): Finding => ({
+  severity: 'error',
+  code,
+  message,
+  hint,
+});
+
+/** One process loads as many as it can. What ends it is loaded once more in one of its own, to be sure that it is to blame. */
+async function loadModules(
+  paths: readonly string[],
+  options: LoadModulesOptions,
+): Promise<ReadonlyMap<string, LoadedModule>> {
+  const loaded = new Map<string, LoadedModule>();
+  const withheld = secretsOf(options.env, paths);
+  for (let left = paths; left.length > 0; ) {
+    const { modules, ended } = await runLoader(left, { ...options, env: without(options.env, withheld) });
+    options.signal.throwIfAborted();
+    for (const [index, module] of modules.entries()) loaded.set(left[index] ?? '', module);
+    const [next, ...rest] = left.slice(modules.length);
+    const needed = modules.flatMap((module) => ('failed' in module ? namedIn(module.failed, withheld) : []));
+    if (needed.length > 0) {
+      // It asks for a variable that looked like a secret it does not need.
+      for (const name of needed) withheld.delete(name);
+      continue;
+    }
+    if (next !== undefined && modules.length === 0) loaded.set(next, { failed: ended });
+    left = next === undefined ? [] : modules.length === 0 ? rest : [next, ...rest];
+  }
+  return loaded;
+}
+
+interface Loaded {
+  /** Of the first modules, in their order. */
+  readonly modules: readonly LoadedModule[];
+  /** What became of the process, where it did not load them all. */
+  readonly ended: LoadFailure;
+}
+
+function runLoader(
+  paths: readonly string[],
+  { env, cwd, signal, limitMs = LIMIT_MS }: LoadModulesOptions,
+): Promise<Loaded> {
+  return new Promise((resolve, reject) => {
+    const flags = process.execArgv.filter((flag) => flag === '--experimental-strip-types');
+    const child = spawn(process.execPath, [...flags, '--input-type=module', '-e', SCRIPT, '--', ...paths], {
+      ...{ cwd, env, detached: process.platform !== 'win32', windowsHide: true },
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    });
+    const modules: LoadedModule[] = [];
+    let isLate = false;
+    let timer: NodeJS.Timeout;
+    const kill = () => killAll(child);
+    const startClock = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        isLate = true;
+        kill();
+      }, limitMs);
+    };
+    startClock();
+    signal.addEventListener('abort', kill, { once: true });
+    let text = '';
+    (child.stdio[3] as Readable).setEncoding('utf8').on('data', (piece: string) => {
+      text += piece;
+      const lines = text.split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) modules.push(readLine(line));
+      startClock();
+      // A module may have left something behind that keeps the process.
+      if (modules.length === paths.length) kill();
+    });
+    const stop = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', kill);
+    };
+    child.once('error', (error) => {
+      stop();
+      reject(error);
+    });
+    child.once('close', (code, by) => {
+      stop();
+      kill(); // what it has started
+      resolve({ modules, ended: isLate ? late(limitMs) : endedBy(code, by) });
+    });
+  });
+}
+
+function killAll({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
+  } catch {
+    // Nobody is left.
+  }
+}
+
+function readLine(line: string): LoadedModule {
+  const said = JSON.parse(line) as
+    | { readonly exports: Readonly<Record<string, string>> }
+    | { readonly thrown: { message: string; name: string; code?: string; stack: string } };
+  if ('exports' in said) return said;
+  const { message, name, code, stack } = said.thrown;
+  const place = thrownPlace(Object.assign(new Error(), { stack }));
+  const isOurs = place?.includes('[eval') ?? false;
+  return {
+    failed: {
+      message: message.slice(0, MAX_MESSAGE),
+      code,
+      isSyntax: name === 'SyntaxError',
+      ...(isOurs ? {} : { place }),
+    },
+  };
+}
+
+const TOP_LEVEL = 'Do that in the function, not at the top level of the module.';
+
+const late = (ms: number): LoadFailure => ({
+  message: `it was still loading after ${ms / 1000} s.`,
+  hint: TOP_LEVEL,
+});
+
+/** Node's own exit code for a promise that nothing will ever settle. */
+const UNSETTLED = 13;
+
+function endedBy(code: number | null, by: string | null): LoadFailure {
+  if (code === UNSETTLED) return { message: 'its top-level "await" never ends.', hint: TOP_LEVEL };
+  const how = by === null ? `ended its process with exit code ${code}` : `made its process end by ${by}`;
+  return { message: `it ${how}.`, hint: 'A module of a tool must not end the process: throw an error.' };
+}
+
+const SECRET =
+  /(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)(?:_|$)/i;
+/** Ours: no module has to know any of them. */
+const OWN = /^TELLTALE_/i;
+
+/** The names of secrets that none of the modules' own files names. */
+function secretsOf(env: Io['env'], modules: readonly string[]): Set<string> {
+  const secrets = Object.keys(env).filter((name) => SECRET.test(name));
+  if (secrets.length === 0) return new Set();
+  const files = new Set(modules.flatMap((module) => [...moduleFiles(module)]));
+  const sources = [...files].map((file) => sourceOf(file));
+  return new Set(secrets.filter((name) => !sources.some((source) => source.includes(name))));
+}
+
+function sourceOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // Whoever loads it says why it cannot be read.
+  }
+}
+
+const without = (env: Io['env'], withheld: ReadonlySet<string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || withheld.has(name) || OWN.test(name) ? [] : [[name, value]],
+    ),
+  );
+
+const namedIn = ({ message }: LoadFailure, withheld: ReadonlySet<string>): readonly string[] =>
+  [...withheld].filter((name) => message.includes(name) && !OWN.test(name));

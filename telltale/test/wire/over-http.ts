@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { createOpenAI } from '@ai-sdk/openai';
 import type { EventOf, EventType, SessionEvent } from '../../src/events/event.ts';
 import { createRuntime } from '../../src/index.ts';
 import type { ModelObject } from '../../src/models/model-object.ts';
+import { createProviderModel } from '../../src/models/providers/create-provider-model.ts';
 import type { AgentDefinition } from '../../src/session/define/agent-definition.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
 import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
@@ -93,7 +93,7 @@ export async function runOverHttp(options: OverHttp): Promise<RanOverHttp> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const folder = mkdtempSync(join(tmpdir(), 'telltale-over-http-'));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  const asked = askedAt(format, url, options.model);
+  const asked = await askedAt(format, url, options.model);
   const agent = await defineAgent({ name: 'worker', model: asked.model, dialect, ...more }, { folder });
   const runtime = await createRuntime({ store: 'memory', cwd: folder, env: asked.env, random: () => 0 });
   try {
@@ -123,11 +123,11 @@ export function stream(response: ServerResponse, frames: readonly string[], isBr
   else response.end();
 }
 
-function askedAt(
+async function askedAt(
   format: WireName,
   url: string,
   model?: string,
-): { readonly model: string | ModelObject; readonly env: Record<string, string> } {
+): Promise<{ readonly model: string | ModelObject; readonly env: Record<string, string> }> {
   switch (format) {
     case 'openai-chat':
       return {
@@ -135,9 +135,12 @@ function askedAt(
         env: { OPENAI_COMPATIBLE_BASE_URL: url },
       };
     case 'openai-responses':
-      // A gateway is asked for chat completions, so that OpenAI's own format takes a model of the AI SDK.
+      // A gateway is asked for chat completions: what goes to OpenAI's own address is sent elsewhere.
       return {
-        model: createOpenAI({ baseURL: url, apiKey: 'sk-x' }).responses(model ?? 'gpt-4o'),
+        model: await createProviderModel(`openai/${model ?? 'gpt-4o'}`, {
+          env: { OPENAI_API_KEY: 'sk-x' },
+          fetch: (input, init) => fetch(String(input).replace('https://api.openai.com/v1', url), init),
+        }),
         env: {},
       };
     case 'anthropic':

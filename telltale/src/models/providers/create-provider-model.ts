@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, createSystemClock } from '../../kernel/clock.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { quoted } from '../../manifest/printable.ts';
@@ -6,6 +6,7 @@ import { knownContextWindow } from '../context-windows.ts';
 import type { Model } from '../model.ts';
 import { modelFacts } from '../prices.ts';
 import { boundedFetch } from './bounded-fetch.ts';
+import { endedFetch } from './ended-fetch.ts';
 import { fromLanguageModel } from './from-language-model.ts';
 import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts';
 import type { LanguageModel } from './language-model.ts';
@@ -46,7 +47,12 @@ export async function createProviderModel(ref: string, options: ProviderModelOpt
   const isGateway = address !== provider.baseURL;
   const { baseVariable } = provider;
   const ownFetch = ownOriginFetch({ id: ref, baseURL: address, baseVariable }, fetch);
-  const settings = { modelId, baseURL: address, isGateway, apiKey, fetch: boundedFetch(ref, ownFetch) };
+  const bounded = boundedFetch(ref, ownFetch);
+  const { ends } = provider;
+  const settings = {
+    ...{ modelId, baseURL: address, isGateway, apiKey },
+    fetch: ends === undefined ? bounded : endedFetch(ends, rest.clock ?? createSystemClock(), bounded),
+  };
   const contextWindow = knownContextWindow(ref);
   return fromLanguageModel(await load(ref, provider, settings), {
     ...rest,

@@ -1,3 +1,4 @@
+import { type EndOfStream, GOOGLE_END, OPENAI_END } from './ended-fetch.ts';
 import type { LanguageModel, ProviderOptions } from './language-model.ts';
 
 export interface ProviderSettings {
@@ -20,6 +21,8 @@ export interface KnownProvider {
   /** What an address without a path gets, since some name only the host. */
   readonly path: string;
   readonly options?: ProviderOptions;
+  /** How its answers end, where the package reads on behind that. */
+  readonly ends?: readonly EndOfStream[];
   /** Loads the package. */
   readonly open: (settings: ProviderSettings) => Promise<LanguageModel>;
 }
@@ -62,6 +65,7 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
     path: '/v1',
     // The log holds the conversation; the provider need not keep it as well.
     options: { openai: { store: false } },
+    ends: OPENAI_END,
     open: async (settings) => {
       const { createOpenAI } = await import('@ai-sdk/openai');
       const provider = createOpenAI(passed(settings));
@@ -76,6 +80,7 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
     baseVariable: 'GOOGLE_GENERATIVE_AI_BASE_URL',
     baseURL: 'https://generativelanguage.googleapis.com/v1beta',
     path: '/v1beta',
+    ends: GOOGLE_END,
     open: async (settings) => {
       const { createGoogleGenerativeAI } = await import('@ai-sdk/google');
       return createGoogleGenerativeAI(passed(settings))(settings.modelId);
@@ -88,6 +93,7 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
     baseVariable: 'OPENAI_COMPATIBLE_BASE_URL',
     baseURL: undefined,
     path: '/v1',
+    ends: OPENAI_END,
     open: compatible('openai-compatible'),
   },
   ollama: {
@@ -97,6 +103,7 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
     baseVariable: 'OLLAMA_BASE_URL',
     baseURL: 'http://127.0.0.1:11434/v1',
     path: '/v1',
+    ends: OPENAI_END,
     open: compatible('ollama'),
   },
 };

@@ -27,6 +27,8 @@ export const fixtureAgents = (now: number): readonly AgentDetails[] => [
     ...{ name: 'coder', path: 'agents/coder/agent.yml', model: 'scripted:transcript.yml', usable: true },
     description: 'Changes code in a repository, with tests, docs and a changelog kept in step.',
     ...{ workflows: ['docs', 'changelog'], loadedAt: now - 120_000, problems: [] },
+    examples: ['Add a --json flag to the export command.'],
+    models: [{ model: 'anthropic/claude-sonnet-4-5', from: 'provider' }],
     manifest: {
       name: 'coder',
       context_variables: {
@@ -43,6 +45,8 @@ export const fixtureAgents = (now: number): readonly AgentDetails[] => [
     ...{ name: 'researcher', path: 'agents/researcher/agent.yml', model: 'anthropic:claude', usable: true },
     description: 'Looks things up, and says where it found them.',
     ...{
+      models: [],
+      examples: [],
       workflows: [],
       loadedAt: now - 3_600_000,
       manifest: { name: 'researcher', model: 'anthropic:claude' },
@@ -68,6 +72,8 @@ export const fixtureAgents = (now: number): readonly AgentDetails[] => [
   {
     ...{ name: 'release-manager', path: 'agents/release/agent.yml', model: 'openai:gpt', usable: false },
     ...{
+      models: [],
+      examples: [],
       workflows: [],
       loadedAt: now,
       manifest: null,

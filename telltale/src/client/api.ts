@@ -70,6 +70,8 @@ export interface AgentInfo {
   readonly description?: string;
   readonly model: string;
   readonly workflows: readonly string[];
+  /** Inputs to try it with. */
+  readonly examples: readonly string[];
   /** When it was last loaded. */
   readonly loadedAt: number;
   /** Where the file as it is now cannot be used: the one before it is in force, if there was one. */
@@ -78,7 +80,16 @@ export interface AgentInfo {
   readonly usable: boolean;
 }
 
+/** A model that a session can be started with in place of the agent's own. */
+export interface ModelChoice {
+  /** `provider/model`, or a name of the agent's `models`. */
+  readonly model: string;
+  /** Whether the manifest names it, or a provider has it whose key is set. */
+  readonly from: 'agent' | 'provider';
+}
+
 export interface AgentDetails extends AgentInfo {
+  readonly models: readonly ModelChoice[];
   /** The manifest that is in force. */
   readonly manifest: JsonObject | null;
   /** The files it consists of, as they are on the disk now. */
@@ -131,6 +142,18 @@ export interface StartSession {
   readonly chat?: boolean;
   readonly max_turns?: number;
   readonly user?: string;
+  /** In place of the manifest's own: `provider/model`, or a name of the agent's `models`. */
+  readonly model?: string;
+}
+
+export interface ForkSession {
+  /** The last event that the new session has in common with the other. */
+  readonly seq: number;
+  /** In place of the message that the event is, or a further one. */
+  readonly message?: string;
+  /** `provider/model`, or a name of the agent's `models`. */
+  readonly model?: string;
+  readonly vars?: JsonObject;
 }
 
 export interface StartRun {

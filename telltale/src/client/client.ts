@@ -18,6 +18,7 @@ import type {
   CreatedToken,
   CreateToken,
   EventQuery,
+  ForkSession,
   Health,
   MemoryQueryInfo,
   NotificationInfo,
@@ -121,8 +122,8 @@ export interface TelltaleClient {
   say(id: string, text: string, options?: CallOptions): Promise<void>;
   cancelSession(id: string, reason?: string, options?: CallOptions): Promise<void>;
   resumeSession(id: string, resume?: ResumeSession, options?: CallOptions): Promise<SessionSummary>;
-  /** A new session that begins as this one did, up to `seq`, and goes on from there. */
-  fork(id: string, seq: number, options?: CallOptions): Promise<SessionSummary>;
+  /** A new session that begins as this one did, up to an event, and goes on from there, with what is to be changed. */
+  fork(id: string, fork: number | ForkSession, options?: CallOptions): Promise<SessionSummary>;
   /** Why an event of a session or run happened. */
   why(stream: string, seq: number, options?: CallOptions): Promise<WhyChain>;
 

@@ -43,7 +43,8 @@ export function createClient(options: ClientOptions = {}): TelltaleClient {
     say: (id, text, call) => tell(at`/sessions/${id}/say`, { text }, call),
     cancelSession: (id, reason, call) => tell(at`/sessions/${id}/cancel`, { reason }, call),
     resumeSession: (id, resume = {}, call) => post(at`/sessions/${id}/resume`, resume, call),
-    fork: (id, seq, call) => post(at`/sessions/${id}/fork`, { seq }, call),
+    fork: (id, fork, call) =>
+      post(at`/sessions/${id}/fork`, typeof fork === 'number' ? { seq: fork } : fork, call),
     why: (stream, seq, call) => get(at`/streams/${stream}/events/${String(seq)}/why`, undefined, call),
 
     runs: (query, call) => get('/runs', query, call),

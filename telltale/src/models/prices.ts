@@ -61,6 +61,10 @@ const FACTS: ReadonlyMap<string, ModelFacts> = new Map([
   ['google/gemini-2.5-flash-lite', known(0.1, 0.4, 0.01)],
 ]);
 
+/** The models of a provider whose prices are known, as `provider/model`. */
+export const knownModels = (provider: string): readonly string[] =>
+  [...FACTS.keys()].filter((ref) => ref.startsWith(`${provider}/`));
+
 /** What stands behind a model's name without making it another model: a date, a number of a preview. */
 const EDITION = /(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3}|latest|preview(?:-\d{2}-\d{2,4})?))+$/;
 

@@ -162,8 +162,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 }
 
 const pickEdges = (options: ServerOptions): Omit<ServerEdges, 'closing'> => {
-  const { runtime, catalog, streams, tokens, audit, notifications, clock, version, dev, onError } = options;
-  return { runtime, catalog, streams, tokens, audit, notifications, clock, version, dev, onError };
+  const { runtime, catalog, streams, tokens, audit, notifications, clock, version, dev, env, onError } =
+    options;
+  return {
+    ...{ runtime, catalog, streams, tokens, audit, notifications, clock, version, dev, onError },
+    ...(env === undefined ? {} : { env }),
+  };
 };
 
 const isRefusal = (status: number): boolean => status === 401 || status === 403;

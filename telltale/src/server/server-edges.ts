@@ -21,6 +21,8 @@ export interface ServerEdges {
   readonly clock: Clock;
   readonly version: string;
   readonly dev: boolean;
+  /** Says which providers' keys are set; the keys themselves are for the runtime. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Aborted when the server begins to close: what waits for long ends by it. */
   readonly closing: AbortSignal;
   /** What no client can be told of. */

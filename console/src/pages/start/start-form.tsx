@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Kbd } from '../../ui/kbd.tsx';
 import { Loading } from '../../ui/loading.tsx';
+import { ModelField } from '../../ui/model-field.tsx';
 import { TextArea } from '../../ui/text-area.tsx';
 import { StartAgent } from './start-agent.tsx';
 import { declaredVariables, readVariables, type StartVariable } from './start-variables.ts';
@@ -17,6 +18,7 @@ export function StartForm({ agent }: { readonly agent: string }) {
   const [, navigate] = useLocation();
   const [input, setInput] = useState('');
   const [chat, setChat] = useState(false);
+  const [model, setModel] = useState('');
   const [typed, setTyped] = useState<readonly StartVariable[]>();
   const role = useBlocked('run');
   const start = useCall((client, options, vars: ReturnType<typeof readVariables>) =>
@@ -25,6 +27,7 @@ export function StartForm({ agent }: { readonly agent: string }) {
         ...{ agent, input },
         ...(Object.keys(vars).length === 0 ? {} : { vars }),
         ...(chat ? { chat } : {}),
+        ...(model.trim() === '' ? {} : { model: model.trim() }),
       },
       options,
     ),
@@ -35,8 +38,9 @@ export function StartForm({ agent }: { readonly agent: string }) {
       <ErrorState title={`"${agent}" could not be read.`} error={details.error} onRetry={details.reload} />
     );
   const variables = typed ?? declaredVariables(details.value.manifest);
-  const unusable = details.value.usable ? undefined : 'No version of this agent could be loaded.';
-  const missing = input.trim() === '' ? 'Say first what it is to do.' : undefined;
+  const unusable = details.value.usable ? undefined : 'The manifest of this agent has errors.';
+  const { examples, models, model: ownModel } = details.value;
+  const missing = input.trim() === '' ? 'Write first what the agent should do.' : undefined;
   const submit = async (event?: FormEvent) => {
     event?.preventDefault();
     if (role !== undefined || unusable !== undefined || missing !== undefined) return;
@@ -49,15 +53,33 @@ export function StartForm({ agent }: { readonly agent: string }) {
       className="flex w-full max-w-3xl flex-col gap-5 rounded-lg border border-line bg-surface p-4 md:p-5"
     >
       <StartAgent agent={details.value} />
-      <TextArea
-        label="What is it to do?"
-        rows={5}
-        autoFocus
-        value={input}
-        onText={setInput}
-        onSubmit={() => void submit()}
-        placeholder="Add a --json flag to the export command."
-      />
+      <div className="flex flex-col gap-2">
+        <TextArea
+          label="What is it to do?"
+          rows={5}
+          autoFocus
+          value={input}
+          onText={setInput}
+          onSubmit={() => void submit()}
+          placeholder={examples[0] ?? 'Describe the task in your own words.'}
+        />
+        {examples.length === 0 ? null : (
+          <ul aria-label="Examples" className="flex flex-wrap items-center gap-1.5">
+            {examples.map((example) => (
+              <li key={example} className="min-w-0">
+                <button
+                  type="button"
+                  onClick={() => setInput(example)}
+                  className="max-w-full truncate rounded-full border border-line bg-canvas px-2.5 py-0.5 text-left text-small text-ink-soft hover:border-line-strong hover:bg-hover"
+                >
+                  {example}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      <ModelField value={model} own={ownModel} choices={models} onChange={setModel} />
       <VariableFields variables={variables} onChange={setTyped} />
       <label className="flex items-start gap-2">
         <input
@@ -69,7 +91,7 @@ export function StartForm({ agent }: { readonly agent: string }) {
         <span>
           Keep it open as a chat
           <span className="block text-small text-ink-faint">
-            After each answer it waits for your next message, until you end it.
+            After each answer the agent waits for your next message, until you end the session.
           </span>
         </span>
       </label>

@@ -112,5 +112,9 @@ export const agent = closed(
     import: imports.prefault({}),
     action_templates: actionTemplates.prefault({}),
     permissions: permissions.prefault({}),
+    examples: z
+      .array(nonEmptyText('An input.'))
+      .optional()
+      .describe('Inputs to try the agent with; the console offers them where a session is started.'),
   },
 );

@@ -7,6 +7,7 @@ import { workflowsOf } from '../../session/runs/workflow-catalog.ts';
 import type { CatalogEntry } from '../catalog/agent-catalog.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { agentFiles } from './agent-files.ts';
+import { modelChoices } from './chosen-model.ts';
 import { addOperation } from './operation.ts';
 import { agentDetails, agentPage, workflowPage } from './schemas/agents.ts';
 import { shownAgent } from './shown-manifest.ts';
@@ -15,7 +16,7 @@ import { workflowInfo } from './workflow-info.ts';
 const tag = 'agents';
 
 /** The agents that the server knows, and their workflows. */
-export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog }: ServerEdges): void {
+export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog, env }: ServerEdges): void {
   const all = () => ({ items: catalog.list().map(infoOf) });
   addOperation(
     app,
@@ -62,6 +63,7 @@ export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog }: ServerEdges):
         );
       return {
         ...infoOf(entry),
+        models: modelChoices(entry.agent, env),
         manifest: entry.agent === undefined ? null : shownAgent(entry.agent),
         files: await agentFiles(entry),
       };
@@ -95,6 +97,7 @@ function infoOf({ name, path, agent, loadedAt, problems }: CatalogEntry): AgentI
     ...{ name, path, loadedAt, problems },
     ...(description === undefined ? {} : { description: hideEnv(description, fromEnv) }),
     model: hideEnv(agent?.manifest.model ?? '', fromEnv),
+    examples: (agent?.manifest.examples ?? []).map((example) => hideEnv(example, fromEnv)),
     workflows: agent === undefined ? [] : [...workflowsOf(agent).keys()],
     usable: agent !== undefined,
   };

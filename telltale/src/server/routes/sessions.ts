@@ -7,6 +7,7 @@ import { agentOf } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { accepted } from './admitted.ts';
 import { begunOnce } from './begun.ts';
+import { chosenModel } from './chosen-model.ts';
 import { findStream } from './find-stream.ts';
 import { listStreams } from './list-streams.ts';
 import { addOperation } from './operation.ts';
@@ -68,9 +69,10 @@ export function mountSessions(
       ...{ body: startSession, status: 201, answer: sessionSummary },
     },
     async ({ c, body }) => {
-      const { agent, input, vars, chat, max_turns, user } = body;
+      const { agent, input, vars, chat, max_turns, user, model } = body;
       const id = onceId(c, 'ses');
       const loaded = catalog.find(agent);
+      const chosen = model === undefined ? undefined : chosenModel(model, loaded);
       const { queued, place } = await accepted(edges, 'session', id);
       let session: Session<unknown>;
       try {
@@ -81,6 +83,7 @@ export function mountSessions(
           ...(chat === undefined ? {} : { chat }),
           ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
           ...(user === undefined ? {} : { user }),
+          ...(chosen === undefined ? {} : { model: chosen }),
         });
       } finally {
         place?.release(); // it has its own by now

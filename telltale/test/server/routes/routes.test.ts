@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SessionSummary } from '../../../src/client/api.ts';
 import type { TelltaleClient } from '../../../src/client/client.ts';
 import { openReviews } from '../../../src/events/fold-reviews.ts';
+import { modelChoices } from '../../../src/server/routes/chosen-model.ts';
 import { eventually } from '../../store/eventually.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -61,6 +62,12 @@ describe('agents', () => {
       expect.arrayContaining(['asker.yml', 'deploy.yml', 'nap.flow.yml']),
     );
     expect(asker.manifest).toMatchObject({ name: 'asker' });
+    expect(items[0]?.examples).toEqual(['Write it down.']);
+    expect((await client.agent('worker')).models).toEqual([{ model: 'quick', from: 'agent' }]);
+    const env = { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: '' };
+    const provided = modelChoices(undefined, env).map(({ model }) => model);
+    expect(provided).toContain('anthropic/claude-sonnet-4-5');
+    expect(provided.filter((model) => !model.startsWith('anthropic/'))).toEqual([]);
     await expect(client.agent('wroker')).rejects.toMatchObject({
       code: 'agent_unknown',
       hint: expect.stringContaining('"worker"'),
@@ -107,6 +114,14 @@ describe('a query', () => {
 });
 
 describe('a session', () => {
+  it('starts with another model that its manifest names or a provider has, and with no file of the server', async () => {
+    const { id } = await start('worker', { model: 'quick' });
+    expect(await reached(id, 'completed')).toMatchObject({ model: 'scripted:./chats.yml', result: 'One.' });
+    for (const model of ['scripted:./asks.yml', 'quickly'])
+      await expect(start('worker', { model })).rejects.toMatchObject({ code: 'bad_option' });
+    await expect(start('worker', { model: 'openai/gpt-5' })).rejects.toThrow(/OPENAI_API_KEY/);
+  });
+
   it('starts, works and is shown by what it did', async () => {
     const answer = await stage.ask('/sessions', {
       method: 'POST',
@@ -254,6 +269,12 @@ describe('a session', () => {
     const forked = await client.fork(id, 2);
     expect(forked).toMatchObject({ agent: 'worker', forked: { session: id, seq: 2 } });
     await reached(forked.id, 'completed');
+    const changed = await client.fork(id, { seq: 1, message: 'Do less.', model: 'quick', vars: { n: 3 } });
+    expect(changed).toMatchObject({ title: 'Do less.', model: 'scripted:./chats.yml' });
+    expect((await reached(changed.id, 'completed')).result).toBe('One.');
+    expect(await client.sessionState(changed.id)).toMatchObject({ variables: { n: { value: 3 } } });
+    const scripted = { seq: 1, model: 'scripted:./asks.yml' };
+    await expect(client.fork(id, scripted)).rejects.toMatchObject({ code: 'bad_option' });
     await expect(client.fork(id, last)).rejects.toMatchObject({ code: 'session_completed' });
     await expect(client.fork(id, last + 1)).rejects.toMatchObject({ code: 'event_unknown' });
   });

@@ -48,7 +48,11 @@ const agent = (name: string, turns: string, more = '') =>
   `kind: Agent\nname: ${name}\nmodel: scripted:./${turns}\n${metadata}${more}`;
 
 const FILES = {
-  'worker.yml': agent('worker', 'works.yml', 'description: Works.\nmemory: { graph: ./code }\n'),
+  'worker.yml': agent(
+    'worker',
+    'works.yml',
+    'description: Works.\nexamples: [Write it down.]\nmodels: { quick: "scripted:./chats.yml" }\nmemory: { graph: ./code }\n',
+  ),
   'slow.yml': agent('slow', 'slow-turns.yml'),
   'asker.yml': agent(
     'asker',

@@ -4,6 +4,7 @@ import type {
   AgentInfo,
   ApiGraph,
   ManifestProblem,
+  ModelChoice,
   WorkflowInfo,
 } from '../../../client/api.ts';
 import { answered, jsonObject, pageOf, type Shape, text, time } from './wire.ts';
@@ -24,6 +25,7 @@ const infoShape: Shape<AgentInfo> = {
   description: text.optional(),
   model: text,
   workflows: z.array(text),
+  examples: z.array(text).openapi({ description: 'Inputs to try it with.' }),
   loadedAt: time,
   problems: z.array(problem),
   usable: z.boolean().openapi({ description: 'False where no version of it could be loaded.' }),
@@ -33,6 +35,12 @@ export const agentPage = pageOf('AgentPage', answered<AgentInfo>('Agent', infoSh
 
 export const agentDetails = answered<AgentDetails>('AgentDetails', {
   ...infoShape,
+  models: z
+    .array(answered<ModelChoice>('ModelChoice', { model: text, from: z.enum(['agent', 'provider']) }))
+    .openapi({
+      description:
+        'What it can be started with instead: what its manifest names, and what providers have whose keys are set.',
+    }),
   manifest: jsonObject.nullable().openapi({ description: 'The manifest that is in force.' }),
   files: z
     .array(z.object({ path: text, text }))

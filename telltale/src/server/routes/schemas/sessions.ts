@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { ResumeSession, SessionSummary, StartSession } from '../../../client/api.ts';
+import type { ForkSession, ResumeSession, SessionSummary, StartSession } from '../../../client/api.ts';
 import type {
   CountedMessage,
   CountedPart,
@@ -140,6 +140,10 @@ export const sessionPrompt = answered<SessionPrompt>('Prompt', {
 
 const spoken = z.string().min(1).max(MAX_TEXT);
 
+const modelChoice = z.string().min(1).max(200).openapi({
+  description: "In place of the agent's own model: `provider/model`, or a name of the agent's `models`.",
+});
+
 export const startSession = asked<StartSession>('StartSession', {
   agent: z.string().min(1).openapi({ description: 'Its name.' }),
   input: spoken.openapi({ description: 'What it is to do.' }),
@@ -155,6 +159,7 @@ export const startSession = asked<StartSession>('StartSession', {
     .max(200)
     .optional()
     .openapi({ description: 'Whose variables of `key: user` it has.' }),
+  model: modelChoice.optional(),
 });
 
 export const said = asked<{ readonly text: string }>('Said', { text: spoken });
@@ -175,9 +180,15 @@ export const resumeSession = asked<ResumeSession>('ResumeSession', {
     .openapi({ description: 'Turns of the whole session at the most.' }),
 });
 
-export const forked = asked<{ readonly seq: number }>('Fork', {
+export const forked = asked<ForkSession>('Fork', {
   seq: z
     .int()
     .positive()
     .openapi({ description: 'The last event that the new session has in common with this one.' }),
+  message: spoken.optional().openapi({
+    description:
+      'Where the event is the input or a message of a person: what it says instead. Elsewhere: a further message.',
+  }),
+  model: modelChoice.optional(),
+  vars: jsonObject.optional().openapi({ description: 'Variables that it has instead.' }),
 });

@@ -188,6 +188,11 @@ describe('answers', () => {
       ['r', 'rejected'],
     ]);
     expect(withWords(answers[1]!, ' too early ')).toEqual({ answer: 'rejected', note: 'too early' });
+    const offered = answersOf({ ...asked, kind: 'permission', what: '', always: 'every call of it' });
+    expect(offered.map(({ answer }) => answer)).toEqual([
+      ...[{ answer: 'approved' }, { answer: 'approved', always: true }, { answer: 'rejected' }],
+    ]);
+    expect(offered[1]?.effect).toContain('every call of it');
   });
 
   test('the options of a question are its answers, and no key gives one by accident', () => {

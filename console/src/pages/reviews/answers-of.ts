@@ -16,7 +16,7 @@ export interface PossibleAnswer {
   readonly needsWords?: true;
 }
 
-export type Answerable = Pick<ReviewInfo, 'kind' | 'options' | 'of' | 'agent' | 'action' | 'what'>;
+export type Answerable = Pick<ReviewInfo, 'kind' | 'options' | 'of' | 'agent' | 'action' | 'what' | 'always'>;
 
 const YES = { label: 'Approve', kind: 'primary', icon: 'check', key: 'a' } as const;
 const NO = { label: 'Reject', kind: 'danger', icon: 'cross', key: 'r' } as const;
@@ -75,14 +75,24 @@ const SETTLED: Readonly<Record<string, PossibleAnswer>> = {
   },
 };
 
+/** The same yes, for what the review offers to be covered until the session ends. */
+const forSession = (covers: string): PossibleAnswer => ({
+  ...{ label: 'Always for this session', kind: 'plain', icon: 'check' },
+  effect: `It runs, and until the session ends you are not asked again about ${covers}.`,
+  answer: { answer: 'approved', always: true },
+});
+
 /** The answers that a review can be given; yes and no where it has no options of its own. */
 export function answersOf(review: Answerable): readonly PossibleAnswer[] {
   const { kind, options = YES_OR_NO } = review;
   const [yes, no] = consequences(review);
-  return options.map((choice, at) => {
+  return options.flatMap((choice, at): PossibleAnswer | readonly PossibleAnswer[] => {
     const settled = kind === 'escalation' ? SETTLED[choice] : undefined;
     if (settled !== undefined) return settled;
-    if (choice === 'approve') return { ...YES, effect: yes, answer: { answer: 'approved' } };
+    if (choice === 'approve') {
+      const once: PossibleAnswer = { ...YES, effect: yes, answer: { answer: 'approved' } };
+      return review.always === undefined ? once : [once, forSession(review.always)];
+    }
     if (choice === 'reject') return { ...NO, effect: no, answer: { answer: 'rejected' } };
     return {
       ...{ label: choice, kind: at === 0 ? 'primary' : 'plain', answer: { choice } },

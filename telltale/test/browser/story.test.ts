@@ -73,7 +73,10 @@ it('who has read nothing starts the demo, sees it think and act, steers it, answ
   expect(await declared.innerText()).toBe('PUBLISHING');
   for (const state of ['READING', 'CHECKING', 'WRITING'])
     await page.getByRole('button', { name: `status: ${state}` }).waitFor();
-  await page.getByText('actions began before the model had finished').first().waitFor();
+  await page
+    .getByText(/^Starting \d+ actions? before the response ended saved/)
+    .first()
+    .waitFor();
   await review.getByRole('button', { name: 'Parameters' }).click();
   await review.getByText('release-notes.md').waitFor();
   await review.getByRole('button', { name: 'Approve' }).click();

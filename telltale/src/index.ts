@@ -172,6 +172,7 @@ export type {
 export type {
   FeedTrial,
   FeedTrialOptions,
+  ForkOptions,
   OnWaiting,
   PromptOptions,
   PromptPreviewOptions,

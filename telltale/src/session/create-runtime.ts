@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import type { SessionState } from '../events/state.ts';
+import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { liftQuarantine } from '../store/quarantine.ts';
 import { createOpenDesk } from './artifact-desk.ts';
 import {
@@ -20,7 +22,7 @@ import { causeChain } from './log/cause-chain.ts';
 import { stateAt } from './log/state-at.ts';
 import { openRuntimeWorks } from './open-runtime-works.ts';
 import { readEvents, readSession } from './read-session.ts';
-import { readyToResume } from './ready-to-resume.ts';
+import { loadAgain, readyToResume } from './ready-to-resume.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
@@ -126,7 +128,16 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       if (resume.by !== 'runtime') joined?.fleet.forget('session', id);
       return session as Session<unknown> as Session<Output>;
     },
-    fork: (session, seq, fork = {}) => forkSession(store, session, seq, fork.id ?? ids.next('ses'), clock),
+    async fork(session, seq, { id = ids.next('ses'), agent, ...changes } = {}) {
+      const load = (state: SessionState) =>
+        agent === undefined ? loadAgain(state, { env: edges.env, cwd }) : Promise.resolve(agent);
+      if (changes.model !== undefined && isModelRef(changes.model)) {
+        // A fork whose model cannot be opened could never be resumed.
+        const used = await load(await readSession(store, session));
+        edges.shelf.release(await edges.shelf.prepare(used, changes.model));
+      }
+      return forkSession(store, session, seq, id, clock, { ...changes, agent: load });
+    },
     async events(session, from = 1, { signal } = {}) {
       checkFrom(from);
       return readEvents(store, session, from, signal);

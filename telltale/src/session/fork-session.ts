@@ -2,27 +2,42 @@ import { encodeEvent } from '../events/codec.ts';
 import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
 import { fold } from '../events/reduce.ts';
+import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { isJsonObject } from '../kernel/json.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { MAX_APPEND_CHARS } from '../store/limits.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { appendCommitted } from '../store/upkeep/append-committed.ts';
 import { RESTORING } from '../store/upkeep/upkeep.ts';
 import { titleOf } from './begin-stream.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 import { eventUnknown } from './log/event-unknown.ts';
 import { readEvents } from './read-session.ts';
+import type { ForkOptions } from './runtime-types.ts';
 
 /** The status of one that nobody has begun to work on. */
 const BRANCHED_OFF = 'interrupted';
 
-/** Makes a new session whose log begins as the other's did, up to and with `seq`; it can then be resumed. */
+/** What a fork changes, and the agent that its variables are checked against. */
+export interface ForkChanges extends Pick<ForkOptions, 'message' | 'model' | 'vars'> {
+  readonly agent?: (state: SessionState) => Promise<LoadedAgent<unknown>>;
+}
+
+/**
+ * Makes a new session whose log begins as the other's did, up to and with `seq`; it can then be resumed. What it changes is
+ * on its log from the start, so it counts however often the session is resumed.
+ */
 export async function forkSession(
   store: Store,
   session: string,
   seq: number,
   id: string,
   clock: Clock,
+  changes: ForkChanges = {},
 ): Promise<string> {
+  await checkChanges(changes);
+  const { message, model } = changes;
   const all = await readEvents(store, session);
   const events = all.filter((event) => event.seq <= seq);
   const [first] = events;
@@ -31,9 +46,16 @@ export async function forkSession(
     throw eventUnknown(session, seq, all.at(-1)?.seq ?? 0);
   const state = fold(events);
   if (state.status === 'completed') throw forkedAtTheEnd(session, seq);
-  const lines = events.map((event) => copied(event, session, id, seq));
+  const isReplaced = message !== undefined && isMessage(last);
+  const lines = events.map((event) => {
+    const changed = event === last && isReplaced ? withText(event, message) : event;
+    return copied(changed, session, id, seq, model);
+  });
   const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
-  const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
+  const withModel = model === undefined ? '' : `, with the model ${model}`;
+  const forked: EventBody = {
+    ...{ type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}${withModel}` },
+  };
   // Its questions are the other session's: this one asks its own.
   const withdrawn = openReviews(state).map(
     ({ review }): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by: 'fork' }),
@@ -47,7 +69,12 @@ export async function forkSession(
       reason: 'It belongs to the session that this one was forked from.',
     }),
   );
-  for (const [index, body] of [forked, ...withdrawn, ...cancelled].entries())
+  const given = await givenVariables(state, changes);
+  const told: EventBody[] =
+    message === undefined || isReplaced
+      ? []
+      : [{ type: 'message.received', from: state.chat === true ? 'user' : 'steer', text: message }];
+  for (const [index, body] of [forked, ...withdrawn, ...cancelled, ...given, ...told].entries())
     lines.push(
       encodeEvent({ seq: seq + 1 + index, at: clock.now(), session: id, turn: last.turn, cause }, body),
     );
@@ -57,7 +84,7 @@ export async function forkSession(
     name: first.agent,
     // Until it is whole nobody can take it: it would answer the other's questions, and end its runs.
     status: parts.length === 1 ? BRANCHED_OFF : RESTORING,
-    title: titleOf(first.input),
+    title: titleOf(last === first && isReplaced ? message : first.input),
   });
   let isMade = false;
   const making = made.then(() => {
@@ -75,7 +102,13 @@ export async function forkSession(
 }
 
 /** The same event on the other log: causes in its own stream stay in its own stream. */
-function copied(event: SessionEvent, from: string, to: string, forkedAt: number): string {
+function copied(
+  event: SessionEvent,
+  from: string,
+  to: string,
+  forkedAt: number,
+  model: string | undefined,
+): string {
   const { seq, at, session: _, turn, cause, ...body } = event;
   const moved = cause.stream === from ? { ...cause, stream: to } : cause;
   if (body.type !== 'session.started')
@@ -83,8 +116,54 @@ function copied(event: SessionEvent, from: string, to: string, forkedAt: number)
   // A sub-agent's session that is branched off works for nobody.
   const { parent: _parent, ...own } = body;
   const forked = { session: from, seq: forkedAt };
-  return encodeEvent({ seq, at, session: to, turn, cause: moved }, { ...own, forked });
+  const started = { ...own, ...(model === undefined ? {} : { model }), forked };
+  return encodeEvent({ seq, at, session: to, turn, cause: moved }, started);
 }
+
+type Message = Extract<SessionEvent, { readonly type: 'session.started' | 'message.received' }>;
+
+/** What a person said: the input, or a message of theirs. */
+const isMessage = (event: SessionEvent): event is Message =>
+  event.type === 'session.started' ||
+  (event.type === 'message.received' && (event.from === 'user' || event.from === 'steer'));
+
+const withText = (event: SessionEvent, text: string): SessionEvent =>
+  event.type === 'session.started' ? { ...event, input: text } : ({ ...event, text } as SessionEvent);
+
+/** Throws what cannot be changed to that. */
+async function checkChanges({ message, model, vars }: ForkChanges): Promise<void> {
+  if (message !== undefined && (typeof message !== 'string' || message.trim() === ''))
+    throw notChanged('message', 'Give a text, or leave it out.');
+  if (model !== undefined) {
+    const { isModelRef } = await import('../manifest/schema/model-ref.ts');
+    if (typeof model !== 'string' || !isModelRef(model))
+      throw notChanged('model', 'Write provider/model (anthropic/claude-sonnet-4-5) or scripted:FILE.');
+  }
+  if (vars !== undefined && !isJsonObject(vars)) throw notChanged('vars', 'Give an object.');
+}
+
+/** The variables that a fork sets, checked as those that are given at a start. */
+async function givenVariables(
+  state: SessionState,
+  { vars = {}, agent }: ForkChanges,
+): Promise<readonly EventBody[]> {
+  const names = Object.keys(vars);
+  if (names.length === 0 || agent === undefined) return [];
+  // Loaded by those who set variables: most forks are made by commands that load little.
+  const [{ manifest }, { classOf }, { checkGiven }] = await Promise.all([
+    agent(state),
+    import('./variables/declared-variables.ts'),
+    import('./variables/start-variables.ts'),
+  ]);
+  checkGiven(manifest, vars, 'user');
+  return names.map((name) => ({
+    ...{ type: 'variable.changed', name, class: classOf(manifest, name) ?? 'runtime', by: 'user' },
+    ...{ from: state.variables.get(name)?.value ?? null, to: vars[name] ?? null },
+  }));
+}
+
+const notChanged = (option: string, hint: string) =>
+  new RuntimeError('bad_option', `A fork was given a "${option}" that it does not take.`, { hint });
 
 /** One append where the log fits into one, else as many as it takes. */
 function inParts(lines: readonly string[]): readonly (readonly string[])[] {

@@ -18,7 +18,7 @@ export type Sessions = Pick<
   'store' | 'fork' | 'events' | 'state' | 'steer' | 'cancel' | 'reviews' | 'review' | 'answer' | 'close'
 >;
 
-export interface OpenSessionsOptions extends Pick<RuntimeOptions, 'durability' | 'clock' | 'cwd'> {
+export interface OpenSessionsOptions extends Pick<RuntimeOptions, 'durability' | 'clock' | 'cwd' | 'env'> {
   readonly store: string;
   /** Whether a database without a store is refused with `store_empty`. */
   readonly mustExist?: boolean;
@@ -34,8 +34,16 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
   const store = await openStore(options.store, { cwd, clock, durability, mustExist, mayOnlyRead });
   return {
     store,
-    fork: (session, seq, fork = {}) =>
-      forkSession(store, session, seq, fork.id ?? createIdSource({ clock }).next('ses'), clock),
+    fork: (session, seq, { id = createIdSource({ clock }).next('ses'), agent, ...changes } = {}) =>
+      forkSession(store, session, seq, id, clock, {
+        ...changes,
+        async agent(state) {
+          if (agent !== undefined) return agent;
+          // Reading manifests is dear, and only variables are checked against them.
+          const { loadAgain } = await import('./ready-to-resume.ts');
+          return loadAgain(state, { env: options.env ?? {}, cwd });
+        },
+      }),
     events: (session, from = 1) => readEvents(store, session, from),
     state: (session, seq) => stateAt(store, session, seq, readSession(store, session, seq)),
     steer: (session, text, from) => steerSession({ store, clock }, session, text, from),

@@ -121,6 +121,22 @@ export interface ResumeOptions<Output = Json> {
   readonly first?: () => Promise<unknown>;
 }
 
+/** What a fork has in place of what the session had. It is on the fork's log, and stays when the fork is resumed. */
+export interface ForkOptions {
+  readonly id?: string;
+  /**
+   * Where the event is the input or a message of a person: what it says instead. Elsewhere: a further message, which the
+   * agent reads in its next turn.
+   */
+  readonly message?: string;
+  /** `provider/model` or `scripted:FILE`. */
+  readonly model?: string;
+  /** Variables, checked as those of a start. */
+  readonly vars?: JsonObject;
+  /** Needed with `vars` or `model` where parts of the agent were written in code; else its manifest is read again. */
+  readonly agent?: LoadedAgent<unknown>;
+}
+
 /** For what only reads: rejects with the signal's reason when it is aborted. */
 export interface ReadOptions {
   readonly signal?: AbortSignal;
@@ -242,8 +258,8 @@ export interface Runtime {
   start<Output>(agent: LoadedAgent<Output>, options: StartOptions): Session<Output>;
   /** Takes a session over and goes on. Refused while another process works on it. */
   resume<Output = Json>(session: string, options?: ResumeOptions<Output>): Promise<Session<Output>>;
-  /** A new session whose log begins as the other's did, up to and with `seq`. */
-  fork(session: string, seq: number, options?: { readonly id?: string }): Promise<string>;
+  /** A new session whose log begins as the other's did, up to and with `seq`, but for what the options change. */
+  fork(session: string, seq: number, options?: ForkOptions): Promise<string>;
   /** The committed events of a session. */
   events(session: string, from?: number, options?: ReadOptions): Promise<readonly SessionEvent[]>;
   /** The state after all committed events, or after `seq`; rejects with `event_unknown` where the log has no such event. */

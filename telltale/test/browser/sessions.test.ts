@@ -144,16 +144,26 @@ describe('a session', () => {
     await status(page, 'Cancelled').waitFor();
   });
 
-  it('is branched off from an event, and the branch begins as it did', async () => {
+  it('is branched off from an event with what is changed, and the branch begins as it did', async () => {
     const session = await begin('slow');
-    const { page } = await browsing.open(stage.at(`/sessions/${session}`));
+    const { page, forgive } = await browsing.open(stage.at(`/sessions/${session}`));
+    forgive(/status of 422/); // of the model that is none
     const conversation = page.getByRole('log', { name: 'Conversation' });
     await conversation.getByText('Part 1 is done.').waitFor();
     const action = conversation.getByRole('button', { name: /^Action part1: event/ });
     const seq = Number(await action.innerText());
     await action.click();
     await page.getByRole('button', { name: 'Fork from here' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Fork this session' });
+    expect(await dialog.getByRole('spinbutton', { name: 'Event' }).inputValue()).toBe(String(seq));
+    await dialog.getByRole('textbox', { name: /^Another message/ }).fill('Hurry up.');
+    await dialog.getByRole('combobox', { name: /^Model/ }).fill('nobody');
+    await dialog.getByRole('button', { name: 'Start the fork' }).click();
+    await dialog.getByText('The fork was not started.').waitFor();
+    await dialog.getByRole('combobox', { name: /^Model/ }).fill('');
+    await dialog.getByRole('button', { name: 'Start the fork' }).click();
     await page.getByRole('link', { name: `forked at event ${seq}` }).waitFor();
+    await conversation.getByText('Hurry up.').waitFor();
     const branch = new URL(page.url()).hash.split('/').at(-1) ?? '';
     expect(branch).not.toBe(session);
     await conversation.getByText('Part 2').first().waitFor();
@@ -161,6 +171,15 @@ describe('a session', () => {
     await page.getByRole('link', { name: `forked at event ${seq}` }).click();
     await expect.poll(() => page.url()).toContain(`${session}?at=${seq}`);
     await page.getByText('As it was at').waitFor();
+    // From its start, with another input.
+    await page.goto(stage.at(`/sessions/${session}?at=1`));
+    await page.getByRole('button', { name: 'Fork from 1' }).click();
+    const input = dialog.getByRole('textbox', { name: 'Message' });
+    expect(await input.inputValue()).toBe('Go.');
+    await input.fill('Go slowly.');
+    await dialog.getByRole('button', { name: 'Start the fork' }).click();
+    await page.getByRole('heading', { name: 'slow Go slowly.' }).waitFor();
+    await stage.client.cancelSession(new URL(page.url()).hash.split('/').at(-1) ?? '');
     for (const each of [branch, session]) await stage.client.cancelSession(each);
   });
 

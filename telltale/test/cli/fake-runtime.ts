@@ -269,8 +269,8 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         testArtifact: async () => {
           throw new Error('nothing here has artifacts');
         },
-        async fork(id, seq) {
-          calls.push(['fork', id, seq]);
+        async fork(id, seq, changes = {}) {
+          calls.push(['fork', id, seq, ...(Object.keys(changes).length === 0 ? [] : [changes])]);
           return 'ses_forked';
         },
         events: async (id) => logs.get(id) ?? [],

@@ -124,7 +124,7 @@ describe('telltale show', () => {
     expect((await show('--result')).out).toBe('All **12** pass.\n');
     const unknown = await show('--action', 'a2');
     expect(unknown.code).toBe(1);
-    expect(unknown.err).toContain('There is no action or step "a2".');
+    expect(unknown.err).toContain('The session has no action "a2".');
     expect(unknown.err).toContain('Did you mean "a1"?');
     expect((await command(['show', OTHER, '--result'], BOTH)).err).toContain('has no result yet');
   });
@@ -294,6 +294,20 @@ describe('telltale fork', () => {
       from: SESSION,
       seq: 4,
     });
+    const changed = [
+      'fork',
+      'last',
+      '1',
+      '--message',
+      'New words.',
+      '--model',
+      'openai/gpt-5',
+      '--var',
+      'n=3',
+    ];
+    expect((await command(changed, BOTH)).runtime.calls).toContainEqual([
+      ...['fork', SESSION, 1, { message: 'New words.', model: 'openai/gpt-5', vars: { n: 3 } }],
+    ]);
     expect((await command(['fork', 'last', '99'], BOTH)).err).toContain('has no event 99');
   });
 });

@@ -41,6 +41,63 @@ describe('a fork', () => {
     });
   });
 
+  it('begins with another message in place of the one that the event is, or with a further one', async () => {
+    await runAgent({
+      manifest: '',
+      turns: ['<response final="false">One.</response>', '<response>Two.</response>'],
+      start: { input: 'Old words.' },
+      after: async (id, runtime) => {
+        const first = await runtime.fork(id, 1, { message: 'New words.' });
+        expect(await runtime.state(first)).toMatchObject({
+          input: 'New words.',
+        });
+        expect((await runtime.events(first))[0]).toMatchObject({ forked: { session: id, seq: 1 } });
+        expect((await runtime.store.info(first))?.title).toBe('New words.');
+        const at = (await runtime.events(id)).find(({ type }) => type === 'turn.completed')?.seq ?? 0;
+        const second = await runtime.fork(id, at, { message: 'And shorter.' });
+        const model = createScriptedModel({
+          turns: ['', { expect: [{ contains: 'And shorter.' }], say: ['<response>Short.</response>'] }],
+        });
+        const session = await runtime.resume(second, { model });
+        expect(await session.result).toMatchObject({ status: 'completed', result: 'Short.' });
+        const said = (await runtime.events(second)).find(({ type }) => type === 'message.received');
+        expect(said).toMatchObject({ from: 'steer', text: 'And shorter.' });
+        // That message can be exchanged, too.
+        const third = await runtime.fork(second, said?.seq ?? 0, { message: 'And longer.' });
+        const texts = (await runtime.events(third)).flatMap((event) =>
+          event.type === 'message.received' ? [event.text] : [],
+        );
+        expect(texts).toEqual(['And longer.']);
+        await expect(runtime.fork(id, 1, { message: ' ' })).rejects.toMatchObject({ code: 'bad_option' });
+      },
+    });
+  });
+
+  it('goes on with another model and other variables, also when it is resumed without them', async () => {
+    await runAgent({
+      manifest: 'context_variables: { runtime: [{ name: level, type: number, default: 1 }] }\n',
+      files: { 'other.yml': 'turns: ["", <response>Level $level and $mood.</response>]\n' },
+      turns: ['<response final="false">One.</response>', '<response>Two.</response>'],
+      after: async (id, runtime) => {
+        const at = (await runtime.events(id)).find(({ type }) => type === 'turn.completed')?.seq ?? 0;
+        const model = 'scripted:./other.yml';
+        const fork = await runtime.fork(id, at, { model, vars: { level: 7, mood: 'calm' } });
+        const state = await runtime.state(fork);
+        expect(state.model).toBe(model);
+        expect(state.variables.get('level')).toMatchObject({ value: 7, by: 'user' });
+        const session = await runtime.resume(fork);
+        expect(await session.result).toMatchObject({ result: 'Level 7 and calm.' });
+        const before = (await runtime.store.list()).length;
+        await expect(runtime.fork(id, at, { vars: { level: 'x' } })).rejects.toMatchObject({
+          code: 'bad_parameters',
+        });
+        for (const wrong of ['scripted:./none.yml', 'nobody/knows', 'no model'])
+          await expect(runtime.fork(id, at, { model: wrong }), wrong).rejects.toThrow();
+        expect((await runtime.store.list()).length).toBe(before);
+      },
+    });
+  });
+
   it('tells the model which of its actions it has asked for and the log does not hold yet', async () => {
     await runAgent({
       manifest: 'import: { tools: [./tools/*.yml] }\n',

@@ -20,11 +20,10 @@ export interface EventDetailsProps {
   readonly when?: string;
   /** Further buttons. */
   readonly actions?: ReactNode;
-  readonly error?: string | undefined;
 }
 
 /** One event of a log: what it says, why it happened, and the ones around it. */
-export const EventDetails = ({ view, event, count, sentence, when, actions, error }: EventDetailsProps) => (
+export const EventDetails = ({ view, event, count, sentence, when, actions }: EventDetailsProps) => (
   <div className="flex flex-col gap-3 p-3">
     <div className="flex flex-wrap items-center gap-2">
       <h2 className="min-w-0 flex-1 basis-56 text-body break-words">
@@ -50,11 +49,6 @@ export const EventDetails = ({ view, event, count, sentence, when, actions, erro
       </Button>
       {actions}
     </div>
-    {error === undefined ? null : (
-      <p role="alert" className="text-small text-fail">
-        {error}
-      </p>
-    )}
     <p className="text-body break-words">{sentence}</p>
     <WhyChainView key={event.seq} id={view.id} seq={event.seq} select={view.select} />
     <div>

@@ -1,6 +1,8 @@
+import { Option } from 'commander';
 import { eventUnknown } from '../../session/log/event-unknown.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { readVars } from '../run/read-vars.ts';
 import { findSession } from '../session/find-session.ts';
 import { SEQ_HELP } from '../session/session-help.ts';
 import { storeFlag } from '../session/store-location.ts';
@@ -12,6 +14,9 @@ import { wholeNumber } from '../whole-number.ts';
 interface Options {
   readonly store?: string;
   readonly json?: true;
+  readonly message?: string;
+  readonly model?: string;
+  readonly var: readonly string[];
 }
 
 const EXAMPLES = `
@@ -19,6 +24,7 @@ ${SEQ_HELP}
 
 Examples:
   $ telltale fork last 12
+  $ telltale fork last 1 --message 'Add a --yaml flag instead' --model openai/gpt-5
   $ telltale resume $(telltale fork last 12 --json | jq -r .session)
 `;
 
@@ -26,10 +32,17 @@ export const registerFork: RegisterCommand = (program, context) => {
   addStoreOption(program.command('fork'))
     .summary('start a new session from any event of another')
     .description(
-      'Makes a new session whose log begins as the other one did, up to and with an event. Resume it to go on from there.',
+      'Makes a new session whose log begins as the other one did, up to and with an event. Resume it to go on from there. The message, the model and variables can be changed.',
     )
     .argument('<session>', 'which one')
     .argument('<seq>', 'its last event that the new one has, too')
+    .option('--message <text>', 'what the message at that event says instead; elsewhere a further message')
+    .option('--model <model>', 'the model that goes on: provider/model or scripted:FILE')
+    .addOption(
+      new Option('--var <name=value>', 'set a variable (repeatable); JSON where it is JSON, else text')
+        .argParser((value: string, before: readonly string[]) => [...before, value])
+        .default([], 'none'),
+    )
     .option('--json', 'print {"session", "from", "seq"}')
     .addHelpText('after', EXAMPLES)
     .action(
@@ -48,7 +61,12 @@ async function fork(
   return withStoredSessions(context, options, async (runtime) => {
     const { stream, head } = await findSession(runtime.store, asked);
     if (seq > head) throw eventUnknown(stream, seq, head);
-    const session = await runtime.fork(stream, seq);
+    const { message, model } = options;
+    const session = await runtime.fork(stream, seq, {
+      ...(message === undefined ? {} : { message }),
+      ...(model === undefined ? {} : { model }),
+      ...(options.var.length === 0 ? {} : { vars: readVars(options.var) }),
+    });
     await stdout.write(
       options.json === true
         ? jsonText({ session, from: stream, seq }, 2)

@@ -46,10 +46,10 @@ export function withSessions<T>(
   work: (sessions: Sessions) => Promise<T>,
 ): Promise<T> {
   const location = storeLocation(store, io);
-  const { cwd, clock } = io;
+  const { env, cwd, clock } = io;
   // Whoever looks at what is there needs to write nothing; one that does, such as `steer`, is refused when it tries.
   const open = () =>
-    runtimes.openSessions({ store: location, cwd, clock, mustExist, mayOnlyRead: mustExist });
+    runtimes.openSessions({ store: location, env, cwd, clock, mustExist, mayOnlyRead: mustExist });
   return withOpen(io, location, open, work);
 }
 

@@ -67,9 +67,7 @@ async function workAndShow(
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
-  const isGone = isInMemory(storeLocation(options.store, io));
-  const flag = isGone ? undefined : storeFlag(options.store);
-  const drawn = createWorkflowView(mode, io, { invoke: options.debug === 'invoke' }, flag);
+  const drawn = createWorkflowView(mode, io, { invoke: options.debug === 'invoke' });
   const asides = oneAtATime(drawn.aside);
   const view: WorkflowView = {
     ...drawn,
@@ -90,7 +88,8 @@ async function workAndShow(
     ...(options.store === undefined ? {} : { store: options.store }),
     ...(options.early === undefined ? {} : { early: options.early }),
   };
-  const told = { mode, storeFlag: flag };
+  const isGone = isInMemory(storeLocation(options.store, io));
+  const told = { mode, storeFlag: isGone ? undefined : storeFlag(options.store) };
   const outcome: { followed?: FollowedRun; state?: RunState; isLeft?: boolean } = {};
   const stopTelling = tellSlowStop(io, mode);
   try {

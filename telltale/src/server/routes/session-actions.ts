@@ -4,10 +4,11 @@ import { hasEnded } from '../../session/ending/has-ended.ts';
 import { eventUnknown } from '../../session/log/event-unknown.ts';
 import { forkingBy, hearsNoMore, nobodyReads } from '../../session/steer-session.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import { resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
+import { agentOf, resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { placeHere } from './admitted.ts';
 import { cancelSession } from './cancel-session.ts';
+import { chosenModel } from './chosen-model.ts';
 import { findStream } from './find-stream.ts';
 import { addOperation } from './operation.ts';
 import { cancelled, forked, resumeSession as resumed, said, sessionSummary } from './schemas/sessions.ts';
@@ -96,13 +97,20 @@ export function mountSessionActions(
     {
       ...{ method: 'post', path: '/sessions/{id}/fork', id: 'fork', tag, role: 'run' },
       summary: 'Branch off a new session, which goes on from an event of this one',
-      description: 'It goes on with the manifest as it is now.',
+      description:
+        'It goes on with the manifest as it is now, and with the message, the model and the variables that are given.',
       ...{ params: byId, body: forked, status: 201, answer: sessionSummary },
     },
-    async ({ c, caller, params: { id }, body: { seq } }) => {
+    async ({ c, caller, params: { id }, body: { seq, message, model, vars } }) => {
       const { head } = await findStream(store, 'session', id);
       if (seq > head) throw eventUnknown(id, seq, head);
-      const made = await runtime.fork(id, seq);
+      const agent = await agentOf(edges, id);
+      const made = await runtime.fork(id, seq, {
+        ...(message === undefined ? {} : { message }),
+        ...(model === undefined ? {} : { model: chosenModel(model, agent) }),
+        ...(vars === undefined ? {} : { vars }),
+        ...(agent === undefined ? {} : { agent }),
+      });
       c.set('about', made);
       await resumeHere(edges, made, { acceptChanges: true, by: caller.by });
       c.header('location', `/sessions/${made}`);

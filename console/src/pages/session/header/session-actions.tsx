@@ -1,14 +1,15 @@
 import { useState } from 'react';
-import { useLocation } from 'wouter';
 import type { SessionStatus } from '../../../../../telltale/src/events/state.ts';
 import { useBlocked } from '../../../data/use-blocked.ts';
 import { useCall } from '../../../data/use-call.ts';
 import { useData } from '../../../data/use-data.ts';
 import { useNow } from '../../../data/use-now.ts';
 import { Button } from '../../../ui/button.tsx';
+import { usualFork } from '../model/fork-points.ts';
 import { useSessionView } from '../session-view.ts';
 import { SILENT_AFTER_MS } from '../use-moment.ts';
 import { CancelSessionDialog } from './cancel-session-dialog.tsx';
+import { ForkDialog } from './fork-dialog.tsx';
 
 const RESUMABLE: ReadonlySet<SessionStatus> = new Set(['failed', 'stalled', 'cancelled']);
 const ALIVE: ReadonlySet<SessionStatus> = new Set(['running', 'waiting']);
@@ -19,23 +20,16 @@ export function SessionActions({ status }: { readonly status: SessionStatus }) {
   const { toasts } = useData();
   const blocked = useBlocked('run');
   const now = useNow();
-  const [, navigate] = useLocation();
   const [isAsking, setAsking] = useState(false);
+  const [forkFrom, setForkFrom] = useState<number>();
   const resume = useCall((client, options) => client.resumeSession(id, {}, options));
-  const fork = useCall((client, options, seq: number) => client.fork(id, seq, options));
   const onResume = async () => {
     const summary = await resume.run();
     if (summary === undefined) return;
-    toasts.say('done', 'The session goes on.');
+    toasts.say('done', 'The session continues.');
     model.open();
   };
-  const onFork = async () => {
-    const summary = await fork.run(moment.seq);
-    if (summary === undefined) return;
-    toasts.say('done', `A fork from event ${moment.seq} has begun.`);
-    navigate(`/sessions/${encodeURIComponent(summary.id)}`);
-  };
-  const error = resume.error ?? fork.error;
+  const { error } = resume;
   const isSilent = status === 'running' && now - model.waterfall.end > SILENT_AFTER_MS;
   return (
     <>
@@ -49,7 +43,12 @@ export function SessionActions({ status }: { readonly status: SessionStatus }) {
           Resume
         </Button>
       ) : null}
-      <Button size="small" icon="fork" busy={fork.busy} blocked={blocked} onClick={onFork}>
+      <Button
+        size="small"
+        icon="fork"
+        blocked={blocked}
+        onClick={() => setForkFrom(isLive ? usualFork(model.events, !ALIVE.has(status)) : moment.seq)}
+      >
         {isLive ? 'Fork' : `Fork from ${moment.seq}`}
       </Button>
       {ALIVE.has(status) ? (
@@ -57,6 +56,7 @@ export function SessionActions({ status }: { readonly status: SessionStatus }) {
           Cancel
         </Button>
       ) : null}
+      <ForkDialog open={forkFrom !== undefined} from={forkFrom ?? 1} onClose={() => setForkFrom(undefined)} />
       <CancelSessionDialog open={isAsking} onClose={() => setAsking(false)} />
     </>
   );

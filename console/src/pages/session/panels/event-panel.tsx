@@ -1,11 +1,11 @@
-import { useLocation } from 'wouter';
+import { useState } from 'react';
 import { useBlocked } from '../../../data/use-blocked.ts';
-import { useCall } from '../../../data/use-call.ts';
 import { useData } from '../../../data/use-data.ts';
 import { Button } from '../../../ui/button.tsx';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { IconButton } from '../../../ui/icon-button.tsx';
 import { EventDetails } from '../../log/event-details.tsx';
+import { ForkDialog } from '../header/fork-dialog.tsx';
 import { describeEvent } from '../model/event-clause.ts';
 import { useSessionView } from '../session-view.ts';
 
@@ -15,19 +15,14 @@ export function EventPanel() {
   const { id, model, selected } = view;
   const { toasts } = useData();
   const blocked = useBlocked('run');
-  const [, navigate] = useLocation();
-  const fork = useCall((client, options, seq: number) => client.fork(id, seq, options));
+  const [isForking, setForking] = useState(false);
   const event = selected === undefined ? undefined : model.events[selected - 1];
   if (event === undefined)
     return (
-      <EmptyState icon="dot" title="No event is chosen.">
-        Choose one in the waterfall, the conversation or the list of events.
+      <EmptyState icon="dot" title="No event selected.">
+        Select one in the waterfall, the conversation or the list of events.
       </EmptyState>
     );
-  const onFork = async () => {
-    const summary = await fork.run(event.seq);
-    if (summary !== undefined) navigate(`/sessions/${encodeURIComponent(summary.id)}`);
-  };
   const onCopy = async () => {
     await navigator.clipboard.writeText(
       `${location.origin}${location.pathname}#/sessions/${encodeURIComponent(id)}?at=${event.seq}`,
@@ -42,13 +37,13 @@ export function EventPanel() {
       when={`turn ${event.turn}`}
       actions={
         <>
-          <Button size="small" icon="fork" busy={fork.busy} blocked={blocked} onClick={onFork}>
+          <Button size="small" icon="fork" blocked={blocked} onClick={() => setForking(true)}>
             Fork from here
           </Button>
+          <ForkDialog open={isForking} from={event.seq} onClose={() => setForking(false)} />
           <IconButton icon="copy" label="Copy the link to this moment" onClick={() => void onCopy()} />
         </>
       }
-      error={fork.error?.message}
     />
   );
 }

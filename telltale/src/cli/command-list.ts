@@ -8,6 +8,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Regi
   Build: {
     init: async () => (await import('./commands/init.ts')).registerInit,
     validate: async () => (await import('./commands/validate.ts')).registerValidate,
+    test: async () => (await import('./commands/test.ts')).registerTest,
     inspect: async () => (await import('./commands/inspect.ts')).registerInspect,
     schema: async () => (await import('./commands/schema.ts')).registerSchema,
     graph: async () => (await import('./commands/graph.ts')).registerGraph,

@@ -53,7 +53,7 @@ describe('telltale init', () => {
     expect(json(folder, 'package.json')).toMatchObject({
       name: 'my-agent',
       type: 'module',
-      scripts: { chat: 'telltale chat agent.yml', test: expect.stringContaining('node --test') },
+      scripts: { chat: 'telltale chat agent.yml', test: 'telltale test' },
       dependencies: { telltale: `file:${home}` },
     });
   });
@@ -126,7 +126,7 @@ describe('telltale init', () => {
       type: 'module',
       scripts: {
         start: expect.stringContaining('telltale run'),
-        test: expect.stringContaining('node --test'),
+        test: 'telltale test',
         lint: 'x',
       },
       devDependencies: { telltale: 'file:../telltale.tgz', other: '1', typescript: expect.any(String) },
@@ -321,6 +321,13 @@ describe('the Telltale of a new project', () => {
     const { cwd } = installed(undefined, 'file:../telltale-1.2.3.tgz');
     const linked = join(cwd, 'app', 'node_modules', '.pnpm', 'telltale@1', 'node_modules', 'telltale');
     expect(ownDependency(linked, '1.2.3')).toBe(`file:${join(cwd, 'telltale-1.2.3.tgz')}`);
+  });
+});
+
+it('telltale test refuses a folder without tests', async () => {
+  expect(await telltale(['test'], temporaryProject())).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('No file matches test/**/*.test.{ts,js,mjs}.'),
   });
 });
 

@@ -53,8 +53,12 @@ test('its types and its manifests are right, and the command line reads its .env
   await succeeds('npm', ['run', 'check'], project);
 });
 
-test('its test passes, and fails where the tool is wrong', async () => {
-  expect(await succeeds('npm', ['test'], project)).toMatch(/pass 2\b/);
+test('its test passes and sees .env, and fails where the tool is wrong', async () => {
+  const seesEnv =
+    "import { test } from 'node:test';\ntest('env', (t) => t.assert.equal(process.env.SEEN, 'yes'));\n";
+  writeFileSync(join(project, 'test', 'env.test.ts'), seesEnv);
+  writeFileSync(join(project, '.env'), 'SEEN=yes\n');
+  expect(await succeeds('npm', ['test'], project)).toMatch(/pass 3\b/);
   const tool = join(project, 'tools', 'count_words.ts');
   writeFileSync(tool, readFileSync(tool, 'utf8').replace('filter(Boolean).length', 'length + 1'));
   expect((await run('npm', ['test'], project)).code).not.toBe(0);

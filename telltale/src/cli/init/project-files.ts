@@ -71,7 +71,7 @@ function packageJson({ name, provider, yaml, dependency }: ProjectChoice): strin
       dev: 'telltale dev',
       test: yaml
         ? `telltale validate && telltale run agent.yml "${QUESTION}" --model scripted:./transcripts/test.yml --store memory --quiet`
-        : 'node --test "test/**/*.test.ts"',
+        : 'telltale test',
       check: yaml ? 'telltale validate' : 'tsc && telltale validate',
       schemas: `telltale schema --out ${SCHEMAS}`,
     },
@@ -314,7 +314,7 @@ Read the page before you use a key. Do not guess keys: unknown keys are errors.
 
 | command | does |
 | --- | --- |
-| \`npm test\` | ${yaml ? 'validates the manifests and runs the agent on `transcripts/test.yml`' : 'runs `test/*.test.ts` with `node --test`'}; needs no key and no network |
+| \`npm test\` | ${yaml ? 'validates the manifests and runs the agent on `transcripts/test.yml`' : 'runs `test/**/*.test.ts` with the test runner of Node'}; needs no key and no network |
 | \`npm run check\` | ${yaml ? '' : 'checks types with `tsc` and '}validates all manifests; run it after each change |
 | \`npm start\` | runs the agent once |
 | \`npx telltale run agent.yml "TASK"\` | runs it on a task of your own |

@@ -47,6 +47,7 @@ const WITHOUT_STORE = [
   'parse',
   'import',
   'demo',
+  'test',
   'doctor',
 ];
 /** What may stand behind the names and belongs in front of the option, so that a command reads as people write it. */

@@ -6,8 +6,8 @@ import { addStoreOption } from '../session/store-option.ts';
 import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
-Artifacts are sandboxed code that takes decisions. They are kept in the store, version by
-version; one of a manifest is put there when its agent is first run.
+Artifacts are sandboxed, versioned code that makes decisions. An artifact from a manifest is
+copied to the store when its agent first runs.
 
 Examples:
   $ telltale artifact test gate.yml may_release --args '[3]' --context '{"balance": 2}'
@@ -17,10 +17,10 @@ Examples:
 `;
 
 const TEST_EXAMPLES = `
-What --context does not say is as at the start of a run: {"agent_id": "test",
+Keys that --context leaves out have the values of a fresh run: {"agent_id": "test",
 "current_state": null, "step_name": null, "balance": null, "success_rate": 1,
 "recent_actions": [], "last_result": null, "metadata": {}, "variables": {}}
-Ends with 0 where it answered, 1 where the fallback would count, 2 bad usage or manifest.
+Exit codes: 0 it answered, 1 the fallback would be used, 2 bad usage or manifest.
 
 Examples:
   $ telltale artifact test gate.yml may_release --args '[3]' --context '{"balance": 2}'
@@ -30,7 +30,7 @@ Examples:
 export const registerArtifact: RegisterCommand = (program, context) => {
   const artifact = addStoreOption(program.command('artifact'))
     .summary('test artifacts; list, show or roll back stored ones')
-    .description('Tests artifacts, and looks after those of the store. Without more, lists them.')
+    .description('Tests artifacts and manages those in the store. Without a subcommand, lists them.')
     .option('--json', 'print JSON')
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
@@ -43,13 +43,13 @@ export const registerArtifact: RegisterCommand = (program, context) => {
     );
   artifact
     .command('test')
-    .description('Asks an artifact of a file, as a run would. No store is needed.')
-    .argument('<file>', 'its manifest, its source (a .js file), or a genesis artifact by its name')
-    .argument('[method]', 'which of its methods; the only one if absent')
-    .option('--args <json>', 'its arguments: a JSON list, or @FILE')
-    .option('--context <json>', 'what it sees as the last argument: a JSON object, or @FILE')
-    .option('--name <name>', 'which artifact, where the file holds several')
-    .option('--seed <text>', 'of its random numbers: the same gives the same answer')
+    .description('Calls a method of an artifact in a file, as a run would. Needs no store.')
+    .argument('<file>', 'a manifest, a .js file, or the name of a genesis artifact')
+    .argument('[method]', 'the method; may be left out if there is only one')
+    .option('--args <json>', 'the arguments: a JSON list, or @FILE')
+    .option('--context <json>', 'the context, its last argument: a JSON object, or @FILE')
+    .option('--name <name>', 'which artifact, if the file has several')
+    .option('--seed <text>', 'the seed of its random numbers')
     .option('--json', 'print the answer as JSON')
     .addHelpText('after', TEST_EXAMPLES)
     .action(
@@ -63,7 +63,7 @@ export const registerArtifact: RegisterCommand = (program, context) => {
       ),
     );
   addStoreOption(artifact.command('list'))
-    .description('Lists the artifacts of the store, each in its newest version.')
+    .description('Lists the artifacts in the store with their latest versions.')
     .option('--json', 'print them as JSON')
     .action(
       context.run(async (_own: unknown, command: WithOptions) =>
@@ -74,10 +74,10 @@ export const registerArtifact: RegisterCommand = (program, context) => {
       ),
     );
   addStoreOption(artifact.command('show'))
-    .description('Shows the source of an artifact, and its versions.')
+    .description('Shows the source and versions of an artifact.')
     .argument('<artifact>', 'its name')
-    .option('--version <n>', 'that version, in place of the newest')
-    .option('--diff <a..b>', 'what changed between two versions; "--diff 1" is against the newest')
+    .option('--version <n>', 'show this version instead of the latest')
+    .option('--diff <a..b>', 'show the changes between two versions; "--diff 1" compares with the latest')
     .option('--json', 'print it as JSON')
     .action(
       context.run(async (name: string, _own: unknown, command: WithOptions) =>
@@ -89,7 +89,7 @@ export const registerArtifact: RegisterCommand = (program, context) => {
       ),
     );
   addStoreOption(artifact.command('rollback'))
-    .description('Puts an old version back, as a new one: the others stay.')
+    .description('Restores an old version as a new version. Nothing is deleted.')
     .argument('<artifact>', 'its name')
     .argument('<version>', 'the version to put back')
     .option('--by <name>', 'for whom you do it; your user name is recorded with it')

@@ -48,11 +48,11 @@ export const registerCancel: RegisterCommand = (program, context) => {
   addStoreOption(program.command('cancel'))
     .summary('stop a session, whichever process runs it')
     .description(
-      'Ends a session or a workflow run: what runs is stopped, by the process that works on it. One that nobody runs ends at once.',
+      'Ends a session or a workflow run. The process that works on it stops its actions; without such a process it ends at once.',
     )
     .argument('<session>', 'which one')
-    .option('--reason <text>', 'why, for the log')
-    .option('--force', 'end a workflow run without undoing what its steps have done')
+    .option('--reason <text>', 'the reason, for the log')
+    .option('--force', 'end a workflow run without undoing its steps')
     .option('--json', 'print {"session", "outcome", "pid"}')
     .addHelpText('after', EXAMPLES)
     .action(

@@ -19,23 +19,23 @@ import { usage } from '../usage.ts';
 import { harmlessLine } from '../view/harmless.ts';
 
 const EXAMPLES = `
-A final response ends the exchange; the session then waits for the next message.
-Ctrl-C breaks off the turn, twice leaves: the last line says how to go on.
-Ctrl-D ends the conversation. /help lists what can be typed beside messages.
+After each final response the session waits for your next message.
+Ctrl-C stops the current turn. Pressed twice, it leaves the chat; the last line says how
+to continue. Ctrl-D ends the conversation. /help lists the commands you can type.
 In a pipe each line is a message, and the end of the input ends the conversation.
---max-turns counts for each exchange.
+--max-turns applies to each exchange.
 
 Examples:
   $ telltale chat agent.yml
-  $ telltale chat agent.yml --resume last          also one that "run" has completed
+  $ telltale chat agent.yml --resume last          also a session that "run" has completed
   $ printf 'Hello\\nAnd now?\\n' | telltale chat agent.yml --quiet
 `;
 
 export const registerChat: RegisterCommand = (program, context) => {
-  addBeginOptions(program.command('chat'), 'go on with this session')
+  addBeginOptions(program.command('chat'), 'continue this session')
     .summary('talk to an agent')
     .description(
-      'Talks to an agent: one session, as many messages as you like. Its log is kept as that of a run.',
+      'Starts a conversation with an agent: one session, as many messages as you like. The log is kept, as with "run".',
     )
     .argument('<manifest>', "the agent's manifest")
     .argument('[message]', 'what to say first')

@@ -9,7 +9,7 @@ Completes commands, options, manifests, sessions and kinds.
 
 Examples:
   $ eval "$(telltale completion bash)"                 in ~/.bashrc
-  $ eval "$(telltale completion zsh)"                  in ~/.zshrc, behind compinit
+  $ eval "$(telltale completion zsh)"                  in ~/.zshrc, after compinit
   $ telltale completion fish > ~/.config/fish/completions/telltale.fish
 `;
 
@@ -17,7 +17,7 @@ export const registerCompletion: RegisterCommand = (program, context) => {
   program
     .command('completion')
     .summary('print a completion script for your shell')
-    .description('Prints a script that has bash, zsh or fish complete what is typed behind telltale.')
+    .description('Prints a completion script for bash, zsh or fish.')
     .argument('<shell>', SHELLS.join(', '))
     .addHelpText('after', EXAMPLES)
     .action(

@@ -12,10 +12,10 @@ export const registerDemo: RegisterCommand = (program, context) => {
   addModeOptions(program.command('demo'))
     .summary('watch an agent change a small project; needs no key')
     .description(
-      'Runs a coding agent on a small project in a folder of its own: real files, real commands, a scripted model. At the pace of a quick model on a terminal, at once in a pipe.',
+      'Runs a coding agent on a small project in a new folder. The files and commands are real; the model is scripted, so no key is needed. On a terminal it speaks at the pace of a fast model, in a pipe all at once.',
     )
-    .option('--dir <folder>', 'where to lay the project out: new or empty (default: a temporary folder)')
-    .option('--rate <n>', 'tokens a second of the model, on a terminal or not')
+    .option('--dir <folder>', "the project's folder: new or empty (default: a temporary folder)")
+    .option('--rate <n>', 'how many tokens per second the model speaks')
     .action(context.run((options: Options) => demo(options, context)));
 };
 

@@ -3,9 +3,9 @@ import type { ServeOptions } from '../serve/serve-options.ts';
 import { addStoreOption } from '../session/store-option.ts';
 
 const EXAMPLES = `
-Serves the agents of a folder on this machine, with the console, and loads manifests anew
-when they change: one that is wrong shows what is wrong, and the one before it stays in
-force. Where the folder has no agent, one is there to try: no key is needed.
+Serves the agents of a folder on this machine, with the console. Manifests are reloaded
+when they change. If a change has a mistake, the mistake is shown and the previous version
+stays in use. If the folder has no agent, it serves a sample agent that needs no key.
 
 Examples:
   $ telltale dev
@@ -17,7 +17,7 @@ export const registerDev: RegisterCommand = (program, context) => {
   addStoreOption(program.command('dev'))
     .summary('serve the agents of a folder with the console, and reload them as you edit')
     .description('Serves a folder’s agents with the console, and reloads manifests when they change.')
-    .argument('[dir]', 'a folder of agents, or a manifest (default: this folder)')
+    .argument('[dir]', 'a folder with agents, or a manifest (default: this folder)')
     .option(
       '--port <number>',
       'the port to listen on, 0 for a free one (default: 4800, or the next free one)',

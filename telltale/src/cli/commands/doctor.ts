@@ -14,13 +14,12 @@ interface Options {
 }
 
 const EXAMPLES = `
-Keys are looked for by name; their values are never shown. Providers are only asked where a key or
-an address is set. What is missing and not needed is a warning; ends with 1 if something is broken
-that is needed.
+It never shows the values of keys, and contacts only providers whose key or address is set.
+Something optional that is missing is a warning. Exits with 1 if something required is broken.
 
 Examples:
   $ telltale doctor
-  $ telltale doctor --online                       also asks providers without a key
+  $ telltale doctor --online                       also contact providers without a key
   $ telltale doctor --json | jq '.checks[] | select(.status != "ok")'
 `;
 
@@ -28,8 +27,8 @@ export const registerDoctor: RegisterCommand = (program, context) => {
   program
     .command('doctor')
     .summary('check your setup, and say how to fix it')
-    .description('Looks at Node, the store, keys and providers, the terminal, and programs that can be used.')
-    .option('--online', 'ask providers also where no key is set')
+    .description('Checks Node, the store, keys and providers, the terminal, and optional programs.')
+    .option('--online', 'contact all providers, also those without a key')
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((options: Options) => doctor(options, context)));

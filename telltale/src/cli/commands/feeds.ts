@@ -3,9 +3,9 @@ import type { FeedsOptions } from '../feeds/try-feed.ts';
 import { addStoreOption } from '../session/store-option.ts';
 
 const EXAMPLES = `
-A feed is loaded as before the first turn of a session: its metadata has its defaults, and
-its variables what --var gives. Values that are cached are not looked at.
-Ends with 0 where the feed could be loaded, 1 where not, 2 bad usage or manifest.
+Loads the feed as a session would before its first turn: metadata has its defaults, and
+variables come from --var. Cached values are not used.
+Exit codes: 0 loaded, 1 could not be loaded, 2 bad usage or manifest.
 
 Examples:
   $ telltale feeds agent.yml
@@ -23,10 +23,10 @@ export const registerFeeds: RegisterCommand = (program, context) => {
       'Lists the context feeds of an agent, or loads one and prints what the model would be shown.',
     )
     .argument('<manifest>', "the agent's manifest")
-    .argument('[feed]', 'which feed to load; without it, all are listed')
-    .option('--var <name=value>', 'a variable that feeds may name; may be repeated', collect, [])
-    .option('--model <ref>', "in place of the manifest's model: provider/name, or scripted:FILE")
-    .option('--watch', 'load it again and again, and print it whenever it changes')
+    .argument('[feed]', 'the feed to load; leave it out to list all feeds')
+    .option('--var <name=value>', 'a variable that feeds may use (repeatable)', collect, [])
+    .option('--model <ref>', "use this model instead of the manifest's: provider/name, or scripted:FILE")
+    .option('--watch', 'keep loading the feed and print it whenever it changes')
     .option('--json', 'print JSON')
     .addHelpText('after', EXAMPLES)
     .action(

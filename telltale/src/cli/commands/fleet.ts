@@ -5,9 +5,9 @@ import { addStoreOption } from '../session/store-option.ts';
 import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
-The processes that share a PostgreSQL database: what each is, how much it works on, when it
-was last heard of; what waits for a worker, and for how long; and what is quarantined since
-no worker can go on with it.
+Lists the processes that share a PostgreSQL database: what each one works on and when it
+last reported, what waits for a worker and for how long, and what is quarantined because
+no worker can continue it.
 
 Examples:
   $ telltale fleet --store postgres://telltale@db.example.com/agents
@@ -19,8 +19,8 @@ Examples:
 export const registerFleet: RegisterCommand = (program, context) => {
   const fleet = addStoreOption(program.command('fleet'))
     .summary('list the workers of a fleet and what waits for them')
-    .description('Shows the workers of a fleet, what they hold, the depth of the queue and its lag.')
-    .option('--watch', 'show it anew every two seconds, until Ctrl-C')
+    .description('Shows the workers of a fleet, what they work on, and how much is waiting.')
+    .option('--watch', 'refresh every two seconds, until Ctrl-C')
     .option('--json', 'print JSON')
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
@@ -32,8 +32,8 @@ export const registerFleet: RegisterCommand = (program, context) => {
       }),
     );
   addStoreOption(fleet.command('retry'))
-    .summary('have what is quarantined tried again')
-    .description('Offers a session or run to the workers again that none of them could go on with.')
+    .summary('retry a quarantined session or run')
+    .description('Lets the workers try a quarantined session or run again.')
     .argument('<stream>', 'the session or run')
     .option('--json', 'print {"stream", "offered"}')
     .action(

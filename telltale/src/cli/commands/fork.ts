@@ -32,14 +32,17 @@ export const registerFork: RegisterCommand = (program, context) => {
   addStoreOption(program.command('fork'))
     .summary('start a new session from any event of another')
     .description(
-      'Makes a new session whose log begins as the other one did, up to and with an event. Resume it to go on from there. The message, the model and variables can be changed.',
+      "Creates a new session that starts with a copy of another session's log, up to and including an event. Resume it to continue from there. You can change the message, the model and variables.",
     )
     .argument('<session>', 'which one')
-    .argument('<seq>', 'its last event that the new one has, too')
-    .option('--message <text>', 'what the message at that event says instead; elsewhere a further message')
-    .option('--model <model>', 'the model that goes on: provider/model or scripted:FILE')
+    .argument('<seq>', 'the last event to copy')
+    .option('--message <text>', 'replace the message at that event; at any other event, add a message')
+    .option('--model <model>', 'the model to continue with: provider/model or scripted:FILE')
     .addOption(
-      new Option('--var <name=value>', 'set a variable (repeatable); JSON where it is JSON, else text')
+      new Option(
+        '--var <name=value>',
+        'set a variable (repeatable); the value is read as JSON if it is valid JSON, else as text',
+      )
         .argParser((value: string, before: readonly string[]) => [...before, value])
         .default([], 'none'),
     )

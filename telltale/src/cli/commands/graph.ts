@@ -18,8 +18,8 @@ interface Options {
 }
 
 const EXAMPLES = `
-MANIFEST is a workflow's file, or that of an agent which imports it; WORKFLOW is needed where
-there are several. Nothing is run.
+MANIFEST is a workflow, or an agent that imports workflows. Name the WORKFLOW if there are
+several. Nothing is run.
 
 Examples:
   $ telltale graph workflows/release.yml
@@ -32,15 +32,15 @@ export const registerGraph: RegisterCommand = (program, { io, run }) => {
     .command('graph')
     .summary('draw a workflow as Mermaid or SVG')
     .description(
-      'Draws a workflow: states with their transitions, or steps in their order, with what happens when one fails.',
+      'Draws a workflow: its states and transitions, or its steps in order, and what happens when one fails.',
     )
     .argument('<manifest>', "the workflow's manifest, or an agent's")
-    .argument('[workflow]', 'which one, where there are several')
+    .argument('[workflow]', 'which workflow, if there are several')
     .addOption(
-      new Option(
-        '--format <format>',
-        'what to print (default: mermaid, or as the name of the file says)',
-      ).choices(['mermaid', 'svg']),
+      new Option('--format <format>', 'the output format (default: mermaid, or from the file name)').choices([
+        'mermaid',
+        'svg',
+      ]),
     )
     .option('-o, --out <file>', 'write it to a file')
     .option('--json', 'print the graph as JSON: nodes, groups, edges')

@@ -22,9 +22,9 @@ interface Options {
 }
 
 const EXAMPLES = `
-Each file becomes a workflow, NAME.yml; NAME-checks.yml holds what judges notes, where a step
-has criteria. What is made has been checked as "telltale validate" does. Every construct is
-reported: kept, changed (how), or left (why).
+Each file becomes a workflow, NAME.yml. If steps have criteria, NAME-checks.yml has the code
+that checks notes. The results are validated as by "telltale validate". Every construct is
+reported as kept, changed (how) or left out (why).
 
 Examples:
   $ telltale import workrail review.json --out workflows
@@ -38,14 +38,14 @@ export const registerImport: RegisterCommand = (program, { io, run }) => {
     .command('import')
     .summary('convert WorkRail workflows')
     .description(
-      'Turns workflow files of WorkRail into workflows of this runtime, and says of each construct what became of it. Ends with 2 if a file is none.',
+      'Converts WorkRail workflow files into Telltale workflows, and reports what happened to each construct. Exits with 2 if a file is not a WorkRail workflow.',
     )
     .addArgument(new Argument('<kind>', 'what the files are').choices(['workrail']))
-    .argument('<files...>', 'the files; routines that they call are looked for beside them')
-    .option('--out <dir>', 'where the manifests go', '.')
-    .option('--force', 'overwrite what is there')
-    .option('--agent', 'make an agent as well, that the workflow leads')
-    .option('--model <ref>', 'what that agent runs on')
+    .argument('<files...>', 'the files; the routines they call are looked up in the same folder')
+    .option('--out <dir>', 'the folder for the manifests', '.')
+    .option('--force', 'overwrite existing files')
+    .option('--agent', 'also create an agent that follows the workflow')
+    .option('--model <ref>', 'the model of that agent')
     .addOption(
       new Option('--confirm <when>', 'when a person is asked about a step with requireConfirmation')
         .choices(['after', 'before'])

@@ -20,9 +20,8 @@ interface Options {
 }
 
 const EXAMPLES = `
-KIND is agent, tool, relic, artifact, workflow or prompt; without it every kind is looked
-through. Without a name, what there is gets listed. Tools and prompts that are built in are
-known everywhere.
+KIND is agent, tool, relic, artifact, workflow or prompt; the default is all of them.
+Without a name, it lists everything of that kind, including the built-in tools and prompts.
 
 Examples:
   $ telltale inspect

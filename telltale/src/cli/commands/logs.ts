@@ -9,19 +9,19 @@ ${STREAM_HELP}
 
 Examples:
   $ telltale logs last
-  $ telltale logs last -f                        until it ends, whoever runs it
-  $ telltale logs last --type fault,action       faults and all events of actions
+  $ telltale logs last -f                        until it ends, whichever process runs it
+  $ telltale logs last --type fault,action       faults and all action events
   $ telltale logs last --json | jq -c 'select(.type == "action.completed") | .output'
 `;
 
 export const registerLogs: RegisterCommand = (program, context) => {
   addStoreOption(program.command('logs'))
     .summary('print the events of a session; -f follows it')
-    .description('Prints the events of a session or of a workflow run, a line each.')
+    .description('Prints the events of a session or a workflow run, one per line.')
     .argument('<session>', 'which one')
-    .option('-f, --follow', 'go on until it ends')
-    .option('--from <n>', 'begin with event n')
-    .option('--type <types>', 'only these types, or groups of types; several with commas')
+    .option('-f, --follow', 'keep printing new events until it ends')
+    .option('--from <n>', 'start at event n')
+    .option('--type <types>', 'only these event types or groups of types; separate several with commas')
     .option('--json', 'print events as JSON, one a line')
     .addHelpText('after', EXAMPLES)
     .action(

@@ -6,8 +6,8 @@ import { addStoreOption } from '../session/store-option.ts';
 
 const EXAMPLES = `
 Serves the workflows and agents of the manifests (default: agent.yml) to one client over
-standard input and output, until it closes its side; with --http to several. A client is
-led through a workflow step by step; progress is kept in the store, and outlives both.
+stdio, or to several with --http. A client is guided through a workflow step by step.
+Progress is kept in the store and survives restarts of the client and the server.
 
 Examples:
   $ telltale mcp agent.yml
@@ -18,24 +18,22 @@ Examples:
 `;
 
 const ROTATE = `
-Tokens that clients hold stay good until the next rotation; then they have to ask for
+Clients' tokens stay valid until the next rotation. After that, clients have to ask for
 their step again (resume_session).
 `;
 
 export const registerMcp: RegisterCommand = (program, context) => {
   const mcp = addStoreOption(program.command('mcp'))
     .summary('serve workflows and agents to MCP clients')
-    .description(
-      'Serves workflows, agents and sessions to MCP clients, over standard input and output or HTTP.',
-    )
+    .description('Serves workflows, agents and sessions to MCP clients, over stdio or HTTP.')
     .argument('[manifests...]', "agents' manifests")
-    .option('--http [port]', 'serve over HTTP; port 4810 if none is given, 0 for a free one')
+    .option('--http [port]', 'serve over HTTP (default port: 4810; 0 picks a free one)')
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
-    .option('--token <text>', 'what clients must send as a bearer token (default: TELLTALE_MCP_TOKEN)')
-    .option('--token-ttl <duration>', 'how long a continueToken counts (default: 24h)')
-    .option('--wait <duration>', 'how long a call waits for steps of the runtime itself (default: 20s)')
-    .option('--prefix <text>', "what stands before an agent's name in the name of its tool (default: agent_)")
-    .option('--accept-changes', 'go on with runs although their manifests have changed')
+    .option('--token <text>', 'the bearer token that clients must send (default: TELLTALE_MCP_TOKEN)')
+    .option('--token-ttl <duration>', 'how long a continueToken is valid (default: 24h)')
+    .option('--wait <duration>', 'how long a call waits for steps that Telltale runs itself (default: 20s)')
+    .option('--prefix <text>', 'prefix of the tool name of each agent (default: agent_)')
+    .option('--accept-changes', 'continue runs even if their manifests have changed')
     .addOption(durabilityOption())
     .addHelpText('after', EXAMPLES)
     .action(
@@ -46,7 +44,7 @@ export const registerMcp: RegisterCommand = (program, context) => {
   addStoreOption(mcp.command('rotate-key'))
     .summary('sign continueTokens with a new key')
     .description(
-      'Makes a new key that continueTokens are signed with. The one before it counts until the next time.',
+      'Creates a new key to sign continueTokens. The previous key stays valid until the next rotation.',
     )
     .option('--json', 'print {"key", "previous"}')
     .addHelpText('after', ROTATE)

@@ -6,9 +6,9 @@ import { addStoreOption } from '../session/store-option.ts';
 import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
-The graph of a folder is kept in the store: what its files define, import and call (in
-TypeScript, JavaScript, Python, Go, Rust, Java and Markdown), and what sessions learned.
-What .gitignore excludes is left out. DIR is the current folder if absent.
+The graph is kept in the store: what the files define, import and call (TypeScript,
+JavaScript, Python, Go, Rust, Java and Markdown), and what sessions learned. Files that
+.gitignore excludes are left out. DIR defaults to the current folder.
 
 Examples:
   $ telltale memory index
@@ -19,8 +19,8 @@ Examples:
 `;
 
 const QUERY_EXAMPLES = `
-With one argument and neither --symbol nor --path, that one is the text. Files that have
-changed are read anew first.
+A single argument without --symbol and --path is the text. Changed files are read again
+first.
 
 Examples:
   $ telltale memory query "where are retries decided"
@@ -31,7 +31,9 @@ Examples:
 export const registerMemory: RegisterCommand = (program, context) => {
   const memory = addStoreOption(program.command('memory'))
     .summary('build and query the knowledge graph of a folder')
-    .description('Builds and asks the knowledge graph of a folder. Without more, says what is in it.')
+    .description(
+      'Builds and queries the knowledge graph of a folder. Without a subcommand, shows what is in it.',
+    )
     .option('--json', 'print JSON')
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
@@ -44,9 +46,7 @@ export const registerMemory: RegisterCommand = (program, context) => {
     );
   addStoreOption(memory.command('index'))
     .summary('bring the graph up to date')
-    .description(
-      'Brings the graph up to date: files that are new or have changed are read, those that are gone go.',
-    )
+    .description('Updates the graph: reads new and changed files and removes deleted ones.')
     .argument('[dir]', 'the folder', '.')
     .option('--json', 'print what was done as JSON')
     .action(
@@ -60,12 +60,12 @@ export const registerMemory: RegisterCommand = (program, context) => {
     );
   addStoreOption(memory.command('query'))
     .summary('ask it')
-    .description('Finds definitions, who calls and imports them, and what was learned about them.')
-    .argument('[dir]', 'the folder; the current one if absent')
+    .description('Finds definitions, their callers and importers, and what sessions learned about them.')
+    .argument('[dir]', 'the folder (default: the current one)')
     .argument('[text]', 'what to look for')
     .option('--symbol <name>', 'a symbol by its name: run, or Session.run')
-    .option('--path <file>', 'what is known of a file')
-    .option('--depth <n>', 'steps from what is found, over calls and imports (default: 1)')
+    .option('--path <file>', 'what is known about a file')
+    .option('--depth <n>', 'how many calls and imports to follow from each result (default: 1)')
     .option('--limit <n>', 'how many to find (default: 10)')
     .option('--max-tokens <n>', 'the size of the answer (default: 2000)')
     .option('--json', 'print nodes and edges as JSON')
@@ -82,7 +82,7 @@ export const registerMemory: RegisterCommand = (program, context) => {
       ),
     );
   addStoreOption(memory.command('stats'))
-    .summary('say what is in it')
+    .summary('show what is in it')
     .description('Says what is in the graph: files, symbols, imports, calls, facts, and when it was built.')
     .argument('[dir]', 'the folder', '.')
     .option('--json', 'print it as JSON')

@@ -14,9 +14,8 @@ interface Options {
 }
 
 const EXAMPLES = `
-Without --chunk, text that belongs together is one event however it was read;
-with it, each push of N characters prints what it made certain, as a runtime
-would see it.
+Without --chunk, text that belongs together is one event. With --chunk N, the parser gets
+N characters at a time and prints what each piece makes certain, as the runtime sees it.
 
 Examples:
   $ telltale parse transcript.txt
@@ -29,7 +28,7 @@ export const registerParse: RegisterCommand = (program, { io, run }) => {
     .command('parse')
     .summary("print how Telltale reads a model's output")
     .description(
-      "Reads a transcript of a model's output and prints the parser's events, one JSON object a line.",
+      "Reads a transcript of a model's output and prints the parser's events, one JSON object per line.",
     )
     .argument('[file]', 'the transcript, or "-" for standard input', '-')
     .option('--chunk <n>', 'feed the parser n characters at a time')

@@ -7,14 +7,13 @@ import { withStoredSessions } from '../session/with-runtime.ts';
 
 const EXAMPLES = `
 ${SESSION_HELP}
-What ends with .yml, .yaml or .json, or has a slash in it, is the manifest of an AGENT:
-its prompt is shown as it is before any run. Everything else is a session.
-TURN is the number of one of its turns; without it, the newest is shown.
-The prompt is rebuilt from the log, with the manifest as it is now. The log has a hash
-of what was sent: where the rebuilt prompt differs, the first lines say so.
+An argument that ends with .yml, .yaml or .json, or contains a slash, is the manifest of
+an AGENT. Everything else is a session.
+The prompt is rebuilt from the log, with the current manifest. The log has a hash of what
+was sent. If the rebuilt prompt differs, the first lines say so.
 
 Examples:
-  $ telltale prompt last                       what the model was asked last
+  $ telltale prompt last                       the latest turn
   $ telltale prompt last 3 | less
   $ telltale prompt agent.yml                  before any run
   $ telltale prompt last --json | jq .tokens
@@ -24,11 +23,11 @@ export const registerPrompt: RegisterCommand = (program, context) => {
   addStoreOption(program.command('prompt'))
     .summary('show what the model was asked in a turn, or would be asked')
     .description(
-      "Shows what the model was asked in a turn of a session: messages, tools, options, tokens by part, what is new since the turn before, and what the provider's cache served. Of an agent, it shows the prompt before any run.",
+      "Shows the prompt of a turn: messages, tools, options, tokens by part, what is new since the previous turn, and what came from the provider's cache. For an agent, shows the prompt of its first turn.",
     )
     .argument('<session-or-agent>', 'a session, or the manifest of an agent')
-    .argument('[turn]', 'which of its turns (default: the newest)')
-    .option('--manifest <file>', "where the session's agent is now, if its manifest has moved")
+    .argument('[turn]', "the turn's number (default: the latest)")
+    .option('--manifest <file>', "the agent's manifest, if it has moved since")
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
     .action(

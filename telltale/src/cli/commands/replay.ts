@@ -22,25 +22,25 @@ interface Options {
 }
 
 const EXAMPLES = `
-${SESSION_HELP} In a pipe nothing
-is waited for.
+${SESSION_HELP} In a pipe it
+prints everything at once.
 
 Examples:
-  $ telltale replay last                as it went
+  $ telltale replay last                at the original speed
   $ telltale replay last --speed 4      four times as fast
   $ telltale replay last --step         event by event, with Enter
-  $ telltale replay last --to 20        up to its 20th event
+  $ telltale replay last --to 20        up to event 20
 `;
 
 export const registerReplay: RegisterCommand = (program, context) => {
   addStoreOption(program.command('replay'))
     .summary('watch a session again, at any speed or step by step')
-    .description('Steps through the log of a session and shows it as the live view did. Nothing is run.')
+    .description('Shows a session again from its log, as the live view did. Nothing is run.')
     .argument('<session>', 'which one')
     .option('--to <n>', 'stop after event n')
     .option('--step', 'wait for Enter before each event')
-    .option('--speed <x>', 'how many times as fast (default: 1)')
-    .option('--instant', 'wait for nothing')
+    .option('--speed <x>', 'playback speed (default: 1)')
+    .option('--instant', 'show everything at once')
     .option('--json', 'print the events as JSON, one a line')
     .addHelpText('after', EXAMPLES)
     .action(context.run((session: string, options: Options) => replay(session, options, context)));

@@ -9,17 +9,17 @@ ${SESSION_HELP}
 
 Examples:
   $ telltale resume last
-  $ telltale resume 7xk2p --accept-changes     the manifest has been mended since
+  $ telltale resume 7xk2p --accept-changes     after you have fixed the manifest
 `;
 
 export const registerResume: RegisterCommand = (program, context) => {
   addWorkOptions(program.command('resume'))
     .summary('resume a session that was interrupted')
     .description(
-      'Goes on with a session where its log ends, with the manifest it was started with. Only what is new is shown.',
+      'Resumes a session where its log ends, with the manifest it was started with. Shows only what is new.',
     )
     .argument('<session>', 'which one')
-    .option('--accept-changes', 'go on although the manifest has changed')
+    .option('--accept-changes', 'continue even if the manifest has changed')
     .addHelpText('after', EXAMPLES)
     .action(
       context.run(async (session: string, options: ResumeSessionOptions) => {

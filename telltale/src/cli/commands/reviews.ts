@@ -9,12 +9,12 @@ import { addStoreOption } from '../session/store-option.ts';
 import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
-REVIEW is an id, the beginning or the end of one, or "last": the newest that is open
-(to answer, only where no other is).
+REVIEW is an id, its first or last characters, or "last": the newest open review
+(for answers, only if it is the only one).
 
-Kinds: permission (an action, or the call of a step), approval (a step that asks),
-confirm (before a step begins), plan (before it is executed), escalation (agent and
-verifier do not agree, or the agent is stuck).
+Kinds: permission (for an action or a step's call), approval (a step that asks),
+confirm (before a step starts), plan (before it runs), escalation (agent and verifier
+disagree, or the agent is stuck).
 
 Examples:
   $ telltale reviews
@@ -30,11 +30,13 @@ Examples:
 export const registerReviews: RegisterCommand = (program, context) => {
   const reviews = addStoreOption(program.command('reviews'))
     .summary('list what waits for a person; approve, reject or answer it')
-    .description('Lists what waits for a person, over all sessions and workflow runs, oldest first.')
+    .description(
+      "Lists everything that waits for a person's answer, in all sessions and workflow runs, oldest first.",
+    )
     .addOption(new Option('--kind <kind>', 'only those of one kind').choices(REVIEW_KINDS))
-    .option('--assignee <name>', 'only those that somebody in particular is asked')
-    .option('--session <id>', 'only those of a session, and of what it called or set off')
-    .addOption(new Option('--run <id>', 'the same of a workflow run').conflicts('session'))
+    .option('--assignee <name>', 'only reviews assigned to this person')
+    .option('--session <id>', 'only those of a session and of what it called or triggered')
+    .addOption(new Option('--run <id>', 'the same for a workflow run').conflicts('session'))
     .option('--json', 'print them as JSON')
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
@@ -46,7 +48,9 @@ export const registerReviews: RegisterCommand = (program, context) => {
       }),
     );
   addStoreOption(reviews.command('show'))
-    .description('Shows all of a review: what would be done and why, how to answer, or who answered what.')
+    .description(
+      'Shows a review in full: what would be done and why, and how to answer or what was answered.',
+    )
     .argument('<review>', 'which one')
     .option('--json', 'print it as JSON')
     .action(
@@ -66,24 +70,21 @@ export const registerReviews: RegisterCommand = (program, context) => {
       .option('--by <name>', 'for whom you decide; your user name is recorded with it')
       .option('--choice <option>', 'which of the answers that it gives to choose from')
       .option('--json', 'print {"review", "kind", "session", "answer", "choice", "by", "outcome", "pid"}');
-  decision('approve', 'Lets it go ahead: the action, the call, the step, the plan, the disputed work.')
+  decision('approve', 'Approves it: the action, call, step, plan or disputed work goes ahead.')
     .option('--always', 'for the rest of the session, where the review offers that')
     .action(
       context.run((review: string, _own: AnswerOptions, command: WithOptions) =>
         say(review, { approved: true }, command, context),
       ),
     );
-  decision(
-    'reject',
-    'Refuses it: the agent is told, with the note; a step that only asks has its answer.',
-  ).action(
+  decision('reject', 'Rejects it. The agent is told, with your note.').action(
     context.run((review: string, _own: AnswerOptions, command: WithOptions) =>
       say(review, { approved: false }, command, context),
     ),
   );
   decision(
     'answer',
-    'Answers by words: one of the choices; of an escalation, what the agent is to do; else a note beside --choice.',
+    'Answers with one of the choices or in words. For an escalation, the text tells the agent what to do.',
   )
     .argument('[text]', 'what to say')
     .action(

@@ -9,8 +9,8 @@ import { workSession } from '../run/work-session.ts';
 import { shellWord } from '../usage.ts';
 
 const EXAMPLES = `
-Ctrl-C stops the session so that it can be resumed; a second one ends at once.
-Ends with 0 completed, 1 failed or cancelled, 2 bad usage or manifest,
+Ctrl-C stops the session; you can resume it later. A second Ctrl-C exits at once.
+Exit codes: 0 completed, 1 failed or cancelled, 2 bad usage or manifest,
 3 stalled or waiting for a person, 130 interrupted.
 
 Examples:
@@ -21,16 +21,13 @@ Examples:
 `;
 
 export const registerRun: RegisterCommand = (program, context) => {
-  addBeginOptions(
-    program.command('run'),
-    'go on with this session; an input is put before the agent as a message',
-  )
+  addBeginOptions(program.command('run'), 'resume this session; the input is sent to the agent as a message')
     .summary('run an agent')
     .description(
-      'Runs an agent: a live view on a terminal, plain lines in a pipe. Its log is kept, so that it can be looked at, resumed and forked.',
+      'Runs an agent and shows what it does: a live view on a terminal, plain lines in a pipe. Everything is kept on a log, so you can inspect, resume or fork the session later.',
     )
     .argument('<manifest>', "the agent's manifest")
-    .argument('[input]', 'what to do; "-", or nothing where something is piped in, reads standard input')
+    .argument('[input]', 'what to do; "-" reads standard input, as does leaving it out in a pipe')
     .addHelpText('after', EXAMPLES)
     .action(
       context.run((manifest: string, input: string | undefined, options: BeginOptions) =>

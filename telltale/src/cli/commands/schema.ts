@@ -18,10 +18,10 @@ const EXAMPLES = `
 Examples:
   $ telltale schema                   the kinds of manifests
   $ telltale schema Agent             the JSON Schema of one kind
-  $ telltale schema --out .telltale   all of them, a file each
+  $ telltale schema --out .telltale   all of them, one file each
 
-An editor with the YAML language server checks as you type when the first line
-of a manifest is
+An editor with the YAML language server checks a manifest as you type if its first
+line is
   # yaml-language-server: $schema=.telltale/Agent.json
 `;
 
@@ -30,10 +30,10 @@ export const registerSchema: RegisterCommand = (program, { io, run }) => {
     .command('schema')
     .summary('print the JSON Schema of a kind of manifest')
     .description(
-      'Prints the JSON Schema of a kind of manifest: made from the definitions that validate uses.',
+      'Prints the JSON Schema of a kind of manifest. It is generated from the definitions that "validate" uses.',
     )
-    .argument('[kind]', 'Agent, Tool, Relic, Artifact or Workflow; without it the kinds are listed')
-    .option('--out <dir>', 'write the schema (or all of them) to KIND.json in a folder')
+    .argument('[kind]', 'Agent, Tool, Relic, Artifact or Workflow; leave it out to list the kinds')
+    .option('--out <dir>', 'write KIND.json into this folder; all kinds if none is named')
     .option('--json', 'list the kinds as JSON (a schema is JSON anyway)')
     .addHelpText('after', EXAMPLES)
     .action(run((kind: string | undefined, options: Options) => schema(kind, options, io)));

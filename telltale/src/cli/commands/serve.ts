@@ -5,12 +5,12 @@ import { durabilityOption } from '../session/durability-option.ts';
 import { addStoreOption } from '../session/store-option.ts';
 
 const EXAMPLES = `
-Serves the agents of the manifests (default: those of this folder) over HTTP, with the
-console, and works on all that the store holds: what was cut off goes on, schedules are
-kept, hooks are taken. Ctrl-C ends it in order: what runs goes on at the next start.
+Serves agents (default: those in this folder) over HTTP, with the console. It resumes
+interrupted sessions in the store, runs schedules and receives webhooks. Ctrl-C shuts it
+down; running sessions continue at the next start.
 
-Every request needs a token. The link that is printed contains one, which ends with the
-daemon. Clients on other machines need one that lasts:
+Every request needs a token. The printed link contains one that is valid until the daemon
+stops. For clients on other machines, create one that lasts:
   $ telltale token create me --role admin
 
 Examples:
@@ -22,18 +22,18 @@ Examples:
 export const registerServe: RegisterCommand = (program, context) => {
   addStoreOption(program.command('serve'))
     .summary('run the daemon: HTTP API, console, triggers and schedules')
-    .description('The daemon: HTTP, console, triggers, schedules and hooks.')
+    .description('Runs the daemon: HTTP API, console, triggers, schedules and webhooks.')
     .argument('[manifests...]', "agents' manifests, or folders of them")
     .option('--port <number>', 'the port to listen on, 0 for a free one (default: 4800)')
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
-    .option('--allow-host <name...>', 'names that requests may be sent to, beside addresses')
-    .option('--origin <origin...>', 'other sites whose pages may call this server')
+    .option('--allow-host <name...>', 'host names that clients may use, besides IP addresses')
+    .option('--origin <origin...>', 'other web origins that may call this server')
     .option(
       '--capacity <number>',
-      'the most sessions and runs worked on here at once (default: 256 in a fleet, else no limit)',
+      'how many sessions and runs this process works on at once (default: 256 in a fleet, else no limit)',
     )
     .addOption(new Option('--require-token').hideHelp())
-    .option('--no-console', 'leave the console out')
+    .option('--no-console', 'do not serve the console')
     .option('--json', 'print {"url", "port", "token", "link"} as JSON')
     .addOption(durabilityOption())
     .addHelpText('after', EXAMPLES)

@@ -40,10 +40,10 @@ Examples:
 export const registerSessions: RegisterCommand = (program, context) => {
   addStoreOption(program.command('sessions'))
     .summary('list sessions, newest first')
-    .description('Lists sessions, newest first, each with those of the agents that it called below it.')
-    .option('--status <status>', 'only those of this status; several with commas')
-    .option('--limit <n>', `how many, those of called agents not counted (default: ${DEFAULT_LIMIT})`)
-    .option('--runs', 'also the workflow runs that each has set off or called')
+    .description('Lists sessions, newest first. Sessions of called agents are listed below their caller.')
+    .option('--status <status>', 'only this status; separate several with commas')
+    .option('--limit <n>', `how many to list, not counting called agents (default: ${DEFAULT_LIMIT})`)
+    .option('--runs', 'also list the workflow runs that each session triggered or called')
     .option('--json', 'print them as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((options: Options) => sessions(options, context)));

@@ -41,9 +41,9 @@ ${STREAM_HELP}
 
 Examples:
   $ telltale show last
-  $ telltale show last --seq 12                  as it was after its 12th event
+  $ telltale show last --seq 12                  the state after event 12
   $ telltale show last --json | jq .metadata
-  $ telltale show last --action read             all that this action brought
+  $ telltale show last --action read             the whole result of this action
   $ telltale show last --states                  time, turns and tokens by what the agent said it was doing
 `;
 
@@ -51,11 +51,11 @@ export const registerShow: RegisterCommand = (program, context) => {
   addStoreOption(program.command('show'))
     .summary('show the state of a session, now or after any event')
     .description(
-      'Shows what is known of a session: status, metadata, variables, actions, workflows, the last response; or of a workflow run: status, states, steps.',
+      'Shows the state of a session (status, metadata, variables, actions, workflows, last response) or of a workflow run (status, states, steps).',
     )
     .argument('<session>', 'which one')
-    .option('--seq <n>', 'the state after event n, in place of the newest')
-    .option('--states', "what was spent in each value of the metadata's enums, and when they changed")
+    .option('--seq <n>', 'the state after event n instead of the latest')
+    .option('--states', 'time and tokens spent in each metadata state, and when it changed')
     .addOption(new Option('--action <id>', 'the whole result of one action').conflicts(['states', 'result']))
     .addOption(new Option('--result', 'the whole result of the session').conflicts(['states', 'action']))
     .option('--json', 'print it as JSON')

@@ -29,7 +29,7 @@ export const registerSteer: RegisterCommand = (program, context) => {
   addStoreOption(program.command('steer'))
     .summary('send a message to a running agent')
     .description(
-      'Puts a message before an agent, from any terminal. If nobody runs the session it waits for the resume.',
+      'Sends a message to an agent, from any terminal. If no process runs the session, the message waits until it is resumed.',
     )
     .argument('<session>', 'which one')
     .argument('<text>', 'the message; "-" reads standard input')

@@ -9,7 +9,7 @@ import type { PruneCommandOptions } from '../store/prune-command.ts';
 import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
-A store is a file of SQLite (sqlite:PATH, or a path alone) or a PostgreSQL (postgres://…).
+A store is a SQLite file (sqlite:PATH, or just a path) or a PostgreSQL database (postgres://…).
 
 Examples:
   $ telltale store info
@@ -21,17 +21,17 @@ Examples:
 `;
 
 const COPY_EXAMPLES = `
-To move a session: stop what works on it (Ctrl-C), copy, and go on in the other store:
+To move a session, stop its process (Ctrl-C), copy it, and resume it in the other store:
 
   $ telltale store copy .telltale/telltale.db postgres://db.example/telltale
   $ telltale resume ses_… --store postgres://db.example/telltale
 
-A copy that was broken off, by Ctrl-C or a crash, goes on with the same command.
+If a copy was interrupted, run the same command again to continue.
 `;
 
 const PRUNE_EXAMPLES = `
-What has ended goes, with all that it called, and only where that has ended, too. What one
-of the rules keeps, stays. Without --dry-run nothing is asked.
+A session is deleted together with everything it called, and only if all of that has ended.
+Whatever one of the rules keeps, stays. There is no confirmation: try --dry-run first.
 
 Examples:
   $ telltale store prune --older-than 30d --dry-run
@@ -45,7 +45,7 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 export const registerStore: RegisterCommand = (program, context) => {
   const store = addStoreOption(program.command('store'))
     .summary('look after a store: info, check, copy, prune, export, import')
-    .description('Looks after a store as a whole. Without more, says what is in it.')
+    .description('Manages a store. Without a subcommand, shows what is in it.')
     .option('--json', 'print JSON')
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
@@ -57,7 +57,7 @@ export const registerStore: RegisterCommand = (program, context) => {
       }),
     );
   addStoreOption(store.command('info'))
-    .summary('say what is in it')
+    .summary('show what is in it')
     .description('Says where the store is, its kind, version and size, what is in it, and who works on it.')
     .option('--json', 'print JSON')
     .action(
@@ -68,7 +68,7 @@ export const registerStore: RegisterCommand = (program, context) => {
   addStoreOption(store.command('check'))
     .summary('verify every session and run')
     .description(
-      'Reads everything and names what is wrong: gaps, order, events that cannot be read or folded, snapshots, tables. Ends with 1 where something is. Changes nothing.',
+      'Reads the whole store and reports what is wrong: gaps, wrong order, unreadable events, bad snapshots or tables. Exits with 1 if something is. Changes nothing.',
     )
     .option('--json', 'print {"ok", counts, "faults"}')
     .action(
@@ -79,13 +79,11 @@ export const registerStore: RegisterCommand = (program, context) => {
   store
     .command('copy')
     .summary('copy it into another')
-    .description(
-      'Copies sessions, runs, tables and knowledge graphs, then reads both to see that they are the same.',
-    )
+    .description('Copies sessions, runs, tables and knowledge graphs, then compares both stores.')
     .argument('<from>', 'the store to copy: a file, or postgres://…')
-    .argument('<to>', 'where to: one that is empty, or not there yet')
-    .option('--merge', 'add to what is there; what is the same in both is skipped')
-    .option('--running', 'also what is being worked on, as far as it is; another copy brings the rest')
+    .argument('<to>', 'the target store: empty or missing')
+    .option('--merge', 'add to the target; skip what is the same in both')
+    .option('--running', 'also copy running sessions as far as they are; copy again for the rest')
     .option('--verbose', 'print a line with the hash of each session and run')
     .option('--json', 'print the report as JSON, with the hash of each session and run')
     .addHelpText('after', COPY_EXAMPLES)
@@ -100,13 +98,13 @@ export const registerStore: RegisterCommand = (program, context) => {
       ),
     );
   addStoreOption(store.command('prune'))
-    .summary('take out old sessions and runs')
-    .description('Takes out sessions and runs that have ended, and gives their space back.')
-    .option('--older-than <duration>', 'those that nothing was written to for so long: 30d')
-    .option('--keep <n>', 'all but the newest n of each agent or workflow')
+    .summary('delete old sessions and runs')
+    .description('Deletes sessions and runs that have ended, and frees their space.')
+    .option('--older-than <duration>', 'only those without new events for this long: 30d')
+    .option('--keep <n>', 'keep the newest n of each agent or workflow')
     .option('--agent <name>', 'only those of this agent or workflow')
-    .option('--status <status>', 'only those that ended so; several with commas')
-    .option('--dry-run', 'say what would go, and take nothing out')
+    .option('--status <status>', 'only those that ended with this status; separate several with commas')
+    .option('--dry-run', 'show what would be deleted; delete nothing')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', PRUNE_EXAMPLES)
     .action(
@@ -118,12 +116,12 @@ export const registerStore: RegisterCommand = (program, context) => {
       ),
     );
   addStoreOption(store.command('export'))
-    .summary('write it as lines of JSON')
-    .description('Writes sessions, runs and tables as lines of JSON, to a file or to standard output.')
-    .argument('[file]', 'where to; "-" or nothing is standard output')
+    .summary('export it as JSON lines')
+    .description('Writes sessions, runs and tables as JSON lines, to a file or standard output.')
+    .argument('[file]', 'the file (default: standard output)')
     .option(
       '--session <id>',
-      'only this session or run, with what it called, and no tables; repeatable',
+      'only this session or run and what it called, without tables (repeatable)',
       collect,
     )
     .option('--no-snapshots', 'leave out snapshots, which only save time')
@@ -138,15 +136,13 @@ export const registerStore: RegisterCommand = (program, context) => {
       ),
     );
   addStoreOption(store.command('import'))
-    .summary('read what was exported')
-    .description(
-      'Puts what "store export" wrote into a store. What is there already, the same, is left alone.',
-    )
-    .argument('<file>', 'what to read; "-" is standard input')
-    .option('--dry-run', 'look at everything, and write nothing')
+    .summary('import an export')
+    .description('Imports a file that "store export" wrote. Skips what the store already has.')
+    .argument('<file>', 'the file; "-" reads standard input')
+    .option('--dry-run', 'check the file and write nothing')
     .option(
       '--trusted',
-      'the file is your own backup: also take tokens, artifacts and other rows that grant rights',
+      'the file is your own backup: also import tokens, artifacts and other rows that grant rights',
     )
     .option('--json', 'print the report as JSON')
     .action(

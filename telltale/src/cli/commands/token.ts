@@ -5,10 +5,10 @@ import { noSubcommand, type WithOptions } from '../subcommand.ts';
 import type { TokenOptions } from '../token/create-token.ts';
 
 const EXAMPLES = `
-A token lets whoever has it use "telltale serve" on this store. Roles: "read" looks, "run"
-also starts, steers and answers, "admin" also changes agents, artifacts and tokens.
-Every request needs a token. "telltale dev" and "telltale serve" make one for whoever starts
-them, which ends with them: "link" prints it again. For all others:
+Every request to "telltale serve" needs a token. Roles: "read" can look, "run" can also
+start, steer and answer, "admin" can also change agents, artifacts and tokens.
+"telltale dev" and "telltale serve" create a token for you that is valid until they stop;
+"link" prints it again. For everyone else, create one:
 
 Examples:
   $ telltale token create ann --role admin
@@ -21,7 +21,7 @@ Examples:
 export const registerToken: RegisterCommand = (program, context) => {
   const token = addStoreOption(program.command('token'))
     .summary('manage access tokens of the server')
-    .description('Makes and revokes the tokens that clients of the server send. Without more, lists them.')
+    .description('Creates and revokes access tokens of the server. Without a subcommand, lists them.')
     .option('--json', 'print JSON')
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
@@ -33,9 +33,9 @@ export const registerToken: RegisterCommand = (program, context) => {
       }),
     );
   addStoreOption(token.command('create'))
-    .summary('make one, and show it once')
-    .description('Makes a token and prints it. Only its hash is kept: it cannot be shown again.')
-    .argument('<name>', 'whose it is, for the audit: ann, ci')
+    .summary('create a token and show it once')
+    .description('Creates a token and prints it. Only its hash is stored, so it cannot be shown again.')
+    .argument('<name>', 'the name of its owner, for the audit: ann, ci')
     .addOption(
       new Option('--role <role>', 'what it allows').choices(['read', 'run', 'admin']).makeOptionMandatory(),
     )
@@ -52,9 +52,7 @@ export const registerToken: RegisterCommand = (program, context) => {
   token
     .command('link')
     .summary('print the links of running servers')
-    .description(
-      'Prints the link of each server of this user that runs, with its token: open it in a browser.',
-    )
+    .description('Prints the links of your running servers, with their tokens. Open one in a browser.')
     .option('--json', 'print them as JSON')
     .action(
       context.run(async (_own: unknown, command: WithOptions) =>
@@ -62,7 +60,7 @@ export const registerToken: RegisterCommand = (program, context) => {
       ),
     );
   addStoreOption(token.command('list'))
-    .summary('say which there are')
+    .summary('list the tokens')
     .description('Lists the tokens: name, role, when each was made and last used.')
     .option('--json', 'print them as JSON')
     .action(
@@ -74,8 +72,8 @@ export const registerToken: RegisterCommand = (program, context) => {
       ),
     );
   addStoreOption(token.command('revoke'))
-    .summary('make one useless')
-    .description('Revokes a token: a server that runs refuses it from the next second on.')
+    .summary('revoke a token')
+    .description('Revokes a token. Running servers refuse it within a second.')
     .argument('<name>', 'which one')
     .option('--json', 'print {"name", "revoked"}')
     .action(

@@ -20,7 +20,7 @@ interface Options {
 
 const EXAMPLES = `
 Examples:
-  $ telltale validate                      every manifest below the current folder
+  $ telltale validate                      every manifest in this folder and below
   $ telltale validate agent.yml            one agent and all it imports
   $ telltale validate --json | jq .errors  for a script
   $ cat agent.yml | telltale validate -    from standard input
@@ -31,14 +31,14 @@ export const registerValidate: RegisterCommand = (program, { io, run }) => {
     .command('validate')
     .summary('check manifests and the modules of their tools')
     .description(
-      'Checks manifests and all they import. Loads the modules of tools, in a process of their own; nothing else is run. Ends with 2 if there are errors.',
+      'Checks manifests and everything they import. Also loads the modules of tools, in a separate process; nothing else is run. Exits with 2 if there are errors.',
     )
     .argument('[paths...]', 'files, folders or "-" for standard input (default: the current folder)')
     .option('--json', 'print the result as JSON')
     .option('--no-modules', 'do not load the modules of tools')
     .option(
       '--root <dir>',
-      'folder that imports may not leave (default: found by package.json, .git or telltale.yml)',
+      'the project folder, which imports may not leave (default: the nearest one with package.json, .git or telltale.yml)',
     )
     .addHelpText('after', EXAMPLES)
     .action(run((paths: readonly string[], options: Options) => validate(paths, options, io)));

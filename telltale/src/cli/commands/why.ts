@@ -29,11 +29,11 @@ export const registerWhy: RegisterCommand = (program, context) => {
   addStoreOption(program.command('why'))
     .summary('explain what caused an event')
     .description(
-      'Walks from an event to the one that brought it about, and on to the start, across sessions and workflow runs.',
+      'Shows what caused an event, and what caused that, back to the start, across sessions and workflow runs.',
     )
     .argument('<session>', 'which one')
-    .argument('<seq>', 'which of its events')
-    .option('--json', 'print the events as a JSON list, the asked one first')
+    .argument('<seq>', 'the number of the event')
+    .option('--json', 'print the events as a JSON list, the one you asked about first')
     .addHelpText('after', EXAMPLES)
     .action(
       context.run((session: string, seq: string, options: Options) => why(session, seq, options, context)),

@@ -4,11 +4,10 @@ import { durabilityOption } from '../session/durability-option.ts';
 import { addStoreOption } from '../session/store-option.ts';
 
 const EXAMPLES = `
-Works for the fleet of a PostgreSQL database: takes up sessions and workflow runs that
-nobody works on, keeps schedules, and answers no requests (that is "telltale serve", which
-works as well). Start as many as there are machines, all with the same agents. One that
-dies is noticed within seconds, and what it held goes on elsewhere; SIGTERM hands it over
-in order.
+Workers share one PostgreSQL database. Each takes sessions and workflow runs that no other
+process works on, and runs schedules. For HTTP requests, start "telltale serve", which also
+works on sessions. Start as many workers as you like, all with the same agents. If one
+dies, others take over its sessions within seconds. SIGTERM hands them over cleanly.
 
 Examples:
   $ telltale worker --store postgres://telltale@db.example.com/agents
@@ -19,10 +18,10 @@ Examples:
 export const registerWorker: RegisterCommand = (program, context) => {
   addStoreOption(program.command('worker'))
     .summary('run a worker of a fleet that shares one PostgreSQL')
-    .description('A worker of a fleet: sessions, workflow runs and schedules, without HTTP.')
+    .description('Runs a worker of a fleet: it works on sessions, workflow runs and schedules, without HTTP.')
     .argument('[manifests...]', "agents' manifests, or folders of them")
-    .option('--capacity <number>', 'sessions and runs that are worked on here at once (default: 256)')
-    .option('--json', 'print what it works for as JSON')
+    .option('--capacity <number>', 'how many sessions and runs this worker works on at once (default: 256)')
+    .option('--json', 'print the fleet and the store as JSON')
     .addOption(durabilityOption())
     .addHelpText('after', EXAMPLES)
     .action(

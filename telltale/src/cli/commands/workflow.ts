@@ -15,9 +15,9 @@ import type { SignalOptions } from '../workflow/signal-run.ts';
 import type { CancelOptions } from './cancel.ts';
 
 const EXAMPLES = `
-Ctrl-C stops a run so that it can be resumed; a second one ends at once. A run that has
-nothing to do but wait is let go of: no process is held.
-Ends with 0 completed, 1 failed or cancelled, 2 bad usage or manifest, 3 waiting,
+Ctrl-C stops a run; you can resume it later. A second Ctrl-C exits at once. If a run only
+waits (for an answer, an event or a time), the command ends and the run stays in the store.
+Exit codes: 0 completed, 1 failed or cancelled, 2 bad usage or manifest, 3 waiting,
 130 interrupted.
 
 Examples:
@@ -31,8 +31,8 @@ Examples:
 `;
 
 const RUN_EXAMPLES = `
-MANIFEST is that of the agent in whose name the workflow runs: its tools, models and
-permissions. WORKFLOW is needed where it has several.
+MANIFEST is the agent that the workflow runs as, with its tools, models and permissions.
+Name the WORKFLOW if the agent has several.
 
 Examples:
   $ telltale workflow run agent.yml
@@ -44,7 +44,7 @@ Examples:
 export const registerWorkflow: RegisterCommand = (program, context) => {
   const workflow = addListOptions(program.command('workflow'))
     .summary('run a workflow on its own; list, show, resume, cancel or signal runs')
-    .description('Runs workflows on their own, and looks after their runs. Without more, lists them.')
+    .description('Runs workflows on their own and manages their runs. Without a subcommand, lists the runs.')
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
     .action(
@@ -61,15 +61,18 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     sub('run', 'run a workflow', 'Runs a workflow: a live view on a terminal, plain lines in a pipe.'),
   )
     .argument('<manifest>', "the agent's manifest")
-    .argument('[workflow]', 'which of its workflows')
-    .option('--input <json>', 'its input: a JSON object, @FILE, or @- for standard input')
+    .argument('[workflow]', 'the name of the workflow, if the agent has several')
+    .option('--input <json>', 'the input: a JSON object, @FILE, or @- for standard input')
     .addOption(
-      new Option('--var <name=value>', 'set a variable (repeatable); JSON where it is JSON, else text')
+      new Option(
+        '--var <name=value>',
+        'set a variable (repeatable); the value is read as JSON if it is valid JSON, else as text',
+      )
         .argParser(collect)
         .default([], 'none'),
     )
-    .option('--agent <name>', 'which agent, where the file holds several')
-    .option('--id <id>', 'the id of the run, which also decides what chance brings (default: a new one)')
+    .option('--agent <name>', 'which agent, if the file has several')
+    .option('--id <id>', 'the id of the run, which also seeds its random numbers (default: a new one)')
     .addHelpText('after', RUN_EXAMPLES)
     .action(
       context.run(async (manifest: string, name: string | undefined, _own: unknown, command: WithOptions) =>
@@ -88,9 +91,9 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
         (await import('../workflow/list-runs.ts')).listRuns(command.optsWithGlobals<ListOptions>(), context),
       ),
     );
-  sub('show', 'show a run', 'Shows what is known of a run: status, states, steps, variables.')
+  sub('show', 'show a run', 'Shows the state of a run: status, states, steps, variables.')
     .argument('<run>', RUN_HELP)
-    .option('--seq <n>', 'the state after event n, in place of the newest')
+    .option('--seq <n>', 'the state after event n instead of the latest')
     .option('--json', 'print it as JSON')
     .action(
       context.run(async (run: string, _own: unknown, command: WithOptions) =>
@@ -99,9 +102,9 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     );
   sub('logs', 'print the events of a run; -f follows it', 'Prints the events of a run, a line each.')
     .argument('<run>', RUN_HELP)
-    .option('-f, --follow', 'go on until it ends')
-    .option('--from <n>', 'begin with event n')
-    .option('--type <types>', 'only these types, or groups of types; several with commas')
+    .option('-f, --follow', 'keep printing new events until it ends')
+    .option('--from <n>', 'start at event n')
+    .option('--type <types>', 'only these event types or groups of types; separate several with commas')
     .option('--json', 'print events as JSON, one a line')
     .action(
       context.run(async (run: string, _own: unknown, command: WithOptions) => {
@@ -109,11 +112,9 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
         return printLog(command.optsWithGlobals<LogOptions>(), context, (store) => findRun(store, run));
       }),
     );
-  addWorkOptions(
-    sub('resume', 'go on with a run', 'Goes on with a run where its log ends. Only what is new is shown.'),
-  )
+  addWorkOptions(sub('resume', 'resume a run', 'Resumes a run where its log ends. Shows only what is new.'))
     .argument('<run>', RUN_HELP)
-    .option('--accept-changes', 'go on although the manifest has changed; shows what that means first')
+    .option('--accept-changes', 'continue even if the manifest has changed; first shows what that means')
     .option('--dry-run', 'with --accept-changes: only show what it means')
     .addOption(
       new Option('--decide <step=what>', 'for a step in doubt: rerun, skip, skip:JSON or fail (repeatable)')
@@ -121,7 +122,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
         .default([], 'none'),
     )
     .addOption(
-      new Option('--run-new <step>', 'run a new step although its place has passed (repeatable)')
+      new Option('--run-new <step>', 'run a new step even if the run is already past it (repeatable)')
         .argParser(collect)
         .default([], 'none'),
     )
@@ -137,11 +138,11 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
   sub(
     'cancel',
     'end a run',
-    'Ends a run, and undoes what its steps say is to be undone: in the process that works on it, or here.',
+    'Ends a run and undoes its steps that can be undone, in the process that works on it or here.',
   )
     .argument('<run>', RUN_HELP)
-    .option('--reason <text>', 'why, for the log')
-    .option('--force', 'end it at once, without undoing what its steps have done')
+    .option('--reason <text>', 'the reason, for the log')
+    .option('--force', 'end it at once and undo nothing')
     .option('--json', 'print {"run", "outcome", "pid"}')
     .action(
       context.run(async (run: string, _own: unknown, command: WithOptions) => {
@@ -151,14 +152,18 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
         );
       }),
     );
-  sub('signal', 'send an event to a run', 'Sends an event that a "wait" step waits for, now or later.')
+  sub(
+    'signal',
+    'send an event to a run',
+    'Sends an event to a "wait" step of a run. It also counts if the step starts later.',
+  )
     .argument('<run>', RUN_HELP)
     .argument(
       '<event>',
       'the event: what the step\'s "event" says; for "custom", the name that its "match" wants',
     )
-    .argument('[data]', 'what it carries: a JSON object, or @FILE')
-    .option('--from <name>', 'for whom you send it; your user name is recorded with it')
+    .argument('[data]', "the event's data: a JSON object, or @FILE")
+    .option('--from <name>', 'the person you send it for; your user name is recorded too')
     .option('--json', 'print {"run", "event", "outcome", "pid"}')
     .action(
       context.run(
@@ -189,16 +194,16 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
 
 const addListOptions = (command: Command): Command =>
   addStoreOption(command)
-    .option('--status <status>', 'only those of this status; several with commas')
-    .option('--of <id>', 'only those that this session or run has set off or called')
+    .option('--status <status>', 'only this status; separate several with commas')
+    .option('--of <id>', 'only runs that this session or run triggered or called')
     .option('--limit <n>', 'how many (default: 20)')
     .option('--json', 'print them as JSON');
 
 const addWorkOptions = (command: Command): Command =>
   addModeOptions(command, 'output')
-    .option('--wait', 'stay while it only waits, in place of letting go of it')
+    .option('--wait', 'stay while the run waits instead of ending the command')
     .addOption(
-      new Option('--debug <what>', 'also show what each decision of an artifact took and cost').choices([
+      new Option('--debug <what>', 'also show the time and cost of each artifact decision').choices([
         'invoke',
       ]),
     )

@@ -19,9 +19,12 @@ export interface BeginOptions extends WorkOptions {
 export const addBeginOptions = (command: Command, resumeHelp: string): Command =>
   addWorkOptions(command)
     .option('--resume <session>', resumeHelp)
-    .option('--accept-changes', 'with --resume: go on although the manifest has changed')
+    .option('--accept-changes', 'with --resume: continue even if the manifest has changed')
     .addOption(
-      new Option('--var <name=value>', 'set a variable (repeatable); JSON where it is JSON, else text')
+      new Option(
+        '--var <name=value>',
+        'set a variable (repeatable); the value is read as JSON if it is valid JSON, else as text',
+      )
         .argParser(collect)
         .default([], 'none'),
     );

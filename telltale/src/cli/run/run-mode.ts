@@ -13,9 +13,9 @@ export interface ModeOptions {
 
 export const addModeOptions = (command: Command, result = 'final response'): Command =>
   command
-    .option('--events', 'print every event as it comes, one JSON object a line')
+    .option('--events', 'print each event as it happens, one JSON object per line')
     .option('--json', 'print the result as one JSON object at the end')
-    .option('-q, --quiet', `print nothing but the ${result}`);
+    .option('-q, --quiet', `print only the ${result}`);
 
 export function runMode(options: ModeOptions, { stdout }: Pick<Io, 'stdout'>): RunMode {
   const asked = (['events', 'json', 'quiet'] as const).filter((mode) => options[mode] === true);

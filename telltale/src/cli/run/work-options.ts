@@ -8,14 +8,10 @@ import type { WorkOptions } from './work-session.ts';
 /** What `run` and `resume` both take. */
 export const addWorkOptions = (command: Command): Command =>
   addStoreOption(addModeOptions(command))
-    .option('--model <ref>', "in place of the manifest's model: provider/name, or scripted:FILE")
-    .option('--record <file>', "write the model's turns to a file that scripted: plays")
-    .option('--max-turns <n>', 'turns of the session at the most')
-    .addOption(
-      new Option('--debug <what>', 'also show each decision that an artifact is asked for').choices([
-        'invoke',
-      ]),
-    )
+    .option('--model <ref>', "use this model instead of the manifest's: provider/name, or scripted:FILE")
+    .option('--record <file>', "write the model's turns to a file that scripted:FILE can play back")
+    .option('--max-turns <n>', 'the most turns the session may take')
+    .addOption(new Option('--debug <what>', 'also show each decision of an artifact').choices(['invoke']))
     .addOption(durabilityOption());
 
 export const maxTurnsOf = ({ maxTurns }: WorkOptions): number | undefined =>

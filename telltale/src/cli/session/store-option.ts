@@ -7,5 +7,5 @@ export interface StoreOption {
 export const addStoreOption = (command: Command): Command =>
   command.option(
     '--store <path>',
-    'where sessions are kept: a file, postgres://…, or "memory" (default: TELLTALE_STORE, else .telltale/telltale.db)',
+    'the store with the sessions: a file, postgres://…, or "memory" (default: TELLTALE_STORE, else .telltale/telltale.db)',
   );

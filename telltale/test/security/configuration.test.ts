@@ -237,6 +237,7 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
       'touch telltale.yml',
       'echo "{}" > tools/package.json',
       'echo x >> agent.yml',
+      'echo OPENAI_BASE_URL=http://evil >> .env',
       'echo x >> tools/good.mjs',
       'mv tools old',
       'rm -rf tools/good.yml',
@@ -253,6 +254,7 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
         ...TOOLS,
         'work/x.txt': 'x',
         'data.yml': 'plain: 1\n',
+        '.env': 'A=1\n',
         'tools/idle.mjs': '',
         'turns/first.yml': 'turns: [x]\n',
         'other.yml': 'kind: Agent\nname: other\nmodel: scripted:./turns/later.yml\n',
@@ -273,6 +275,7 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
     });
     expect(after.split('\n').sort()).toEqual(before.split('\n').sort());
     expect(textOf(folder, 'tools/good.yml')).toBe(GOOD_TOOL);
+    expect(textOf(folder, '.env')).toBe('A=1\n');
   });
 
   test('gets at nothing under the other name of a file that is closed or denied', async () => {

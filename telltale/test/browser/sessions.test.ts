@@ -306,6 +306,41 @@ describe('a server that wants a token', () => {
   });
 });
 
+describe('a first visit', () => {
+  it('starts the tour with one click, and then an example with another model', async () => {
+    const more = 'examples: [Leap over the brook.]\nmodels: { quick: "scripted:./worker.turns.yml" }\n';
+    const files = { ...TOOLS, ...WORKER };
+    const first = await openStage({
+      files: { ...files, 'worker.agent.yml': `${files['worker.agent.yml'] ?? ''}${more}` },
+    });
+    onTestFinished(() => first.close());
+    const { page } = await browsing.open(first.at('/sessions'));
+    await page.getByRole('button', { name: 'Run it and take the tour' }).click();
+    const tour = page.getByRole('region', { name: 'Tour' });
+    await tour.getByText('1 of 5').waitFor();
+    await status(page, 'Completed').waitFor();
+    await page.getByRole('heading', { name: 'worker Leap over the brook.' }).waitFor();
+    for (let stop = 2; stop <= 5; stop++) {
+      await tour.getByRole('button', { name: 'Next' }).click();
+      await tour.getByText(`${stop} of 5`).waitFor();
+    }
+    await tour.getByRole('button', { name: 'Finish' }).click();
+    await tour.waitFor({ state: 'detached' });
+
+    await page.goto(first.at('/start/worker'));
+    await page.getByRole('list', { name: 'Examples' }).getByRole('button').click();
+    expect(await page.getByRole('textbox', { name: 'What is it to do?' }).inputValue()).toBe(
+      'Leap over the brook.',
+    );
+    expect(await page.locator('datalist option').getAttribute('value')).toBe('quick');
+    await page.getByRole('combobox', { name: /^Model/ }).fill('quick');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await status(page, 'Completed').waitFor();
+    const { items } = await first.client.sessions();
+    expect(items.map(({ title }) => title)).toEqual(['Leap over the brook.', 'Leap over the brook.']);
+  });
+});
+
 describe('while manifests are edited', () => {
   it('a broken edit shows where it is broken, and the version before it stays in force', async () => {
     const live = await openStage({ files: { ...TOOLS, ...WORKER }, dev: true });

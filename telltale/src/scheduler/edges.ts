@@ -20,6 +20,8 @@ export interface TargetTraits {
   readonly slots?: { readonly key: string; readonly max: number } | undefined;
   /** JSON Schema of the parameters. */
   readonly parameters?: JsonObject;
+  /** The parameters with the operation that they mean, where they leave it out. */
+  inFull?(input: JsonObject): JsonObject;
   /** What is wrong with the resolved parameters. */
   check(input: JsonObject): RuntimeError | undefined;
   /** There where a person may have to be asked: then `clear` is called before the first try. */

@@ -73,7 +73,8 @@ function isReady(works: Works, run: Run): boolean {
   }
   const { value, fault } = resolved.value;
   // A list in a string may have come from another action.
-  const input = traits.parameters === undefined ? value : withLists(traits.parameters, value);
+  const lists = traits.parameters === undefined ? value : withLists(traits.parameters, value);
+  const input = traits.inFull?.(lists) ?? lists;
   const problem = traits.check(input);
   if (problem !== undefined) {
     fail(works, run, problem);

@@ -15,22 +15,29 @@ export interface Operations {
   readonly operations: Readonly<Record<string, Operation>>;
   readonly byDefault: string | undefined;
   readonly check: Check;
+  inFull(input: JsonObject): JsonObject;
   idempotentFor(input: JsonObject): boolean;
   run(call: TargetCall): Promise<Json>;
 }
 
 /**
  * Operations under one name. A native call has one flat schema, whose "operation" says what each of them takes; a call is
- * checked against its own operation's, so that an error speaks of that one alone. `byDefault` counts where a call
- * names no operation.
+ * checked against its own operation's, so that an error speaks of that one alone. A call that names no operation means
+ * `byDefault`, or what `unnamed` makes of it.
  */
 export function defineOperations(
   what: string,
   operations: Readonly<Record<string, Operation>>,
   byDefault?: string,
+  unnamed?: (input: JsonObject) => JsonObject,
 ): Operations {
   const names = Object.keys(operations);
   const checks = new Map<string, Check>();
+  const inFull = (input: JsonObject): JsonObject => {
+    if (unnamed === undefined || (input.operation ?? null) !== null) return input;
+    const { operation: _, ...given } = input;
+    return unnamed(given);
+  };
   const nameOf = (input: JsonObject): Json | undefined => input.operation ?? byDefault;
   const operationOf = (input: JsonObject): Operation | undefined => {
     const name = nameOf(input);
@@ -45,20 +52,24 @@ export function defineOperations(
     parameters: flatSchema(operations, byDefault),
     operations,
     byDefault,
-    check(input) {
+    inFull,
+    check(given) {
+      const input = inFull(given);
       const operation = operationOf(input);
       const name = nameOf(input);
       if (operation === undefined) return operationUnknown(what, name, names);
       return checkOf(String(name), operation)(input);
     },
-    idempotentFor(input) {
+    idempotentFor(given) {
+      const input = inFull(given);
       const idempotent = operationOf(input)?.idempotent ?? false;
       return typeof idempotent === 'boolean' ? idempotent : idempotent(input);
     },
     async run(call) {
-      const operation = operationOf(call.input);
-      if (operation === undefined) throw operationUnknown(what, nameOf(call.input), names);
-      return operation.run(call.input, call);
+      const input = inFull(call.input);
+      const operation = operationOf(input);
+      if (operation === undefined) throw operationUnknown(what, nameOf(input), names);
+      return operation.run(input, call);
     },
   };
 }

@@ -51,6 +51,7 @@ describe('a redis relic', PATIENT, () => {
     expect(await call('delete', { key })).toEqual({ deleted: true });
     expect(await call('delete', { key })).toEqual({ deleted: false });
     expect(tool('cache').parameters).toMatchObject({ properties: { operation: { default: 'get' } } });
+    expect(tool('cache').inFull?.({ key, value: 1 })).toEqual({ operation: 'set', key, value: 1 });
   });
 
   test('a value can be kept for a time, and only where there is none', async () => {

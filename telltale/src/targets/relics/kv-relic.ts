@@ -1,6 +1,7 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Operation } from '../operations.ts';
 import { checkSize } from './check-size.ts';
+import { getOrSet } from './get-or-set.ts';
 import { readTime } from './read-time.ts';
 import type { RelicContext, RelicDriver } from './relic-driver.ts';
 import { relicHealth } from './relic-health.ts';
@@ -102,7 +103,7 @@ export function kvDriver({
       },
     }),
   };
-  return { operations, byDefault: 'get' };
+  return { operations, byDefault: 'get', unnamed: getOrSet };
 }
 
 /** As the model is told: what is there by now is what matters to it. */

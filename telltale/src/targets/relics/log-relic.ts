@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Operation } from '../operations.ts';
 import { checkSize } from './check-size.ts';
 import { FILTER, findEntries, type LogEntry, SINCE } from './find-entries.ts';
@@ -78,7 +79,14 @@ export function logDriver({
       },
     }),
   };
-  return { operations, byDefault: 'append' };
+  return { operations, byDefault: 'append', unnamed: appended };
+}
+
+/** A call without an operation appends its `value`; where it has other parameters, all of them are the entry. */
+function appended(input: JsonObject): JsonObject {
+  const names = Object.keys(input);
+  const isValue = names.length === 0 || (names.length === 1 && names[0] === 'value');
+  return { operation: 'append', ...(isValue ? input : { value: input }) };
 }
 
 const shown = ({ entries, isCut }: { readonly entries: readonly LogEntry[]; readonly isCut: boolean }) => ({

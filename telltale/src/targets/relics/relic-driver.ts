@@ -20,6 +20,8 @@ export interface RelicDriver {
   readonly operations: Readonly<Record<string, Operation>>;
   /** What a call that names no operation means. */
   readonly byDefault: string;
+  /** Such a call with its operation, where what it means depends on its parameters. */
+  unnamed?(input: JsonObject): JsonObject;
   /** Ends what outlives a call. */
   close?(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export function relicTarget(
   const { name, driver, approval, connection } = relic;
   const what = `relic "${name}"`;
   const made = makeDriver(driver, { name, what, file, connection, store, edges });
-  const operations = defineOperations(what, made.operations, made.byDefault);
+  const operations = defineOperations(what, made.operations, made.byDefault, made.unnamed);
   if (made.close !== undefined) edges.atClose(made.close);
   const target: Target = {
     kind: 'relic',
@@ -39,6 +39,7 @@ export function relicTarget(
     idempotentFor: (input) => relic.idempotent || operations.idempotentFor(input),
     start: 'on_close',
     ...(relic.timeout === undefined ? {} : { timeoutMs: relic.timeout.ms }),
+    inFull: operations.inFull,
     check: operations.check,
     definition: () => definitionHash(relic as unknown as Json),
     async run(call) {

@@ -6,8 +6,9 @@ import { targetLeaf } from './target-leaf.ts';
 
 /** Calls a tool or a relic of the agent. */
 export const prepareTool: PrepareLeaf<'tool' | 'relic'> = (step, place, context) => {
-  const prepared = (input: JsonObject) => {
-    const target = checkedTarget(step.type, step.target, input, context);
+  const prepared = (given: JsonObject) => {
+    const target = checkedTarget(step.type, step.target, given, context);
+    const input = target.inFull?.(given) ?? given;
     return targetLeaf(target, input, isRepeatable(target, input), place, context);
   };
   const input = resolveMap(step.parameters, 'parameters', place, context);

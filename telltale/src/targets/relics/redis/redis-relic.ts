@@ -3,6 +3,7 @@ import { isMap } from '../../../manifest/schema/is-map.ts';
 import type { Operation } from '../../operations.ts';
 import type { TargetCall } from '../../target.ts';
 import { checkSize } from '../check-size.ts';
+import { getOrSet } from '../get-or-set.ts';
 import { badConnection, readConnection, shownAddress } from '../read-connection.ts';
 import { readTime } from '../read-time.ts';
 import type { RelicContext, RelicDriver } from '../relic-driver.ts';
@@ -211,7 +212,7 @@ export function redisDriver(context: RelicContext): RelicDriver {
       },
     }),
   };
-  return { operations, byDefault: 'get', close: connection.close };
+  return { operations, byDefault: 'get', unnamed: getOrSet, close: connection.close };
 }
 
 const side = (byDefault: string) => ({

@@ -105,16 +105,17 @@ async function act(
 ): Promise<Json> {
   const called = callables.get(action);
   if (called === undefined) throw actionGone(action);
-  const filled = await filledParameters(parameters, results, `the action "${action}"`);
-  mustTake(called, filled);
+  const given = await filledParameters(parameters, results, `the action "${action}"`);
+  mustTake(called, given);
+  const filled = called.target.inFull?.(given) ?? given;
   const named = { id: address, kind: called.kind, name: called.target.name };
   const hooks = context.hooksOf?.(step);
   const { cause, signal } = call;
   const input: JsonObject =
     hooks === undefined
       ? filled
-      : await hooks.before({ ...named, parameters: filled, cause, signal }, (given) =>
-          called.target.check(given),
+      : await hooks.before({ ...named, parameters: filled, cause, signal }, (changed) =>
+          called.target.check(changed),
         );
   const actionCall: LeafCall = {
     ...call,

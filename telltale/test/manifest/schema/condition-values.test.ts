@@ -71,19 +71,26 @@ describe('a condition that never holds is an error with the reason', () => {
   const ask = 'Ask for what it can be, or change the type that it is declared with.';
   const own = 'Compare with a value of its own type.';
   const value = 'Write a value that it can have.';
+  const add = (missing: string) => `add ${missing} to the "values" of the metadata field "status".`;
+  const listed = `Write one of its values, or ${add('"X"')}`;
   it.each<[unknown, string, string, string]>([
-    [{ status: 'CODNIG' }, 'status', '"CODNIG" is not IDLE or CODING.', 'Did you mean "CODING"?'],
-    [{ status: 7 }, 'status', '7 is not IDLE or CODING.', 'Write one of its values.'],
-    [{ status: ['IDLE', 'X'] }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
-    [{ status: { in: ['X'] } }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
-    [{ status: { not: 'X' } }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
-    [{ status: { from: 'X' } }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
-    [{ status: { to: 'X' } }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
-    [{ status: { all: ['X'] } }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
-    [{ status: { any: ['X'] } }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
-    [{ all: [{ status: 'X' }] }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
-    [{ any: [{ status: 'X' }] }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
-    [{ not: { status: 'X' } }, 'status', '"X" is not IDLE or CODING.', 'Write one of its values.'],
+    [
+      { status: 'CODNIG' },
+      'status',
+      '"CODNIG" is not IDLE or CODING.',
+      `Did you mean "CODING"? If not, ${add('"CODNIG"')}`,
+    ],
+    [{ status: 7 }, 'status', '7 is not IDLE or CODING.', `Write one of its values, or ${add('7')}`],
+    [{ status: ['IDLE', 'X'] }, 'status', '"X" is not IDLE or CODING.', listed],
+    [{ status: { in: ['X'] } }, 'status', '"X" is not IDLE or CODING.', listed],
+    [{ status: { not: 'X' } }, 'status', '"X" is not IDLE or CODING.', listed],
+    [{ status: { from: 'X' } }, 'status', '"X" is not IDLE or CODING.', listed],
+    [{ status: { to: 'X' } }, 'status', '"X" is not IDLE or CODING.', listed],
+    [{ status: { all: ['X'] } }, 'status', '"X" is not IDLE or CODING.', listed],
+    [{ status: { any: ['X'] } }, 'status', '"X" is not IDLE or CODING.', listed],
+    [{ all: [{ status: 'X' }] }, 'status', '"X" is not IDLE or CODING.', listed],
+    [{ any: [{ status: 'X' }] }, 'status', '"X" is not IDLE or CODING.', listed],
+    [{ not: { status: 'X' } }, 'status', '"X" is not IDLE or CODING.', listed],
     [{ status: { gt: 1 } }, 'status', '"gt" compares numbers, and it is an enum.', own],
     [{ level: { gt: 'x' } }, 'level', '"gt" compares texts, and it is an enum.', own],
     [{ progress: { gte: 'x' } }, 'progress', '"gte" compares texts, and it is a number.', own],
@@ -122,9 +129,19 @@ describe('a condition that never holds is an error with the reason', () => {
     [{ tags: { matches: 'x' } }, 'tags', '"matches" looks at text, and it is an array.', ask],
     [{ 'note.x': 1 }, 'note', 'there is nothing inside of it, and it is a string.', ask],
     [{ note: { x: 1 } }, 'note', 'there is nothing inside of it, and it is a string.', ask],
-    [{ 'shaped.phase': 'plam' }, 'shaped.phase', '"plam" is not plan or build.', 'Did you mean "plan"?'],
+    [
+      { 'shaped.phase': 'plam' },
+      'shaped.phase',
+      '"plam" is not plan or build.',
+      'Did you mean "plan"? If not, add "plam" to the values that its schema allows.',
+    ],
     [{ shaped: { n: 1.5 } }, 'shaped.n', '1.5 is not a whole number.', value],
-    [{ shaped: { fixed: 'y' } }, 'shaped.fixed', '"y" is not x.', 'Write one of its values.'],
+    [
+      { shaped: { fixed: 'y' } },
+      'shaped.fixed',
+      '"y" is not x.',
+      'Write one of its values, or add "y" to the values that its schema allows.',
+    ],
     [{ shaped: { 'deep.text': 5 } }, 'shaped.deep.text', '5 is not text.', value],
   ])('%j', (conditions, name, why, hint) => {
     const line = `The metadata field "${name}" never matches this: ${why} | ${hint}`;

@@ -7,6 +7,7 @@ import type { Json } from '../../../kernel/json.ts';
 import { nearest, suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { isMap } from '../is-map.ts';
+import { showValue } from '../show-value.ts';
 import { fieldViolation } from './check-field-value.ts';
 import { type DocumentNode, errorAt } from './document-node.ts';
 import { insideSchema } from './inside-schema.ts';
@@ -201,19 +202,28 @@ const never = (
   place: DocumentNode,
   { name, declared }: Asked,
   why: string,
-  hint: string | undefined,
+  hint: string,
   at: 'key' | 'value' = 'value',
 ): Issue =>
   errorAt(place, 'never_matches', `${titleOf(name, declared)} never matches this: ${why}`, { hint, at });
 
-function hintFor({ field }: Asked, value: Json | undefined): string | undefined {
-  const allowed = field.at('values').value;
-  const texts = Array.isArray(allowed) ? allowed.filter((each) => typeof each === 'string') : [];
-  const near = typeof value === 'string' ? nearest(value, texts as readonly string[]) : undefined;
-  if (near !== undefined) return `Did you mean "${near}"?`;
+function hintFor(asked: Asked, value: Json | undefined): string {
+  const { field } = asked;
   if (typeOf(field) === 'array') return 'To ask what a list holds write { contains: … }.';
-  return Array.isArray(allowed) ? 'Write one of its values.' : 'Write a value that it can have.';
+  const allowed = field.at('values').value;
+  if (!Array.isArray(allowed)) return 'Write a value that it can have.';
+  if (typeof value === 'object') return 'Write one of its values.';
+  const texts = allowed.filter((each): each is string => typeof each === 'string');
+  const near = typeof value === 'string' ? nearest(value, texts) : undefined;
+  const add = `add ${showValue(value)} to ${allowedOf(asked)}.`;
+  return near === undefined ? `Write one of its values, or ${add}` : `Did you mean "${near}"? If not, ${add}`;
 }
+
+/** Where a value has to be added to be allowed. */
+const allowedOf = ({ name, declared }: Asked): string =>
+  declared.named.has(name)
+    ? `the "values" of ${lowerTitle(name, declared)}`
+    : 'the values that its schema allows';
 
 const typeOf = (field: DocumentNode): string | undefined =>
   field.at('type').text() ?? (field.has('values') ? 'enum' : undefined);

@@ -23,7 +23,7 @@ After each final response the session waits for your next message.
 Ctrl-C stops the current turn. Pressed twice, it leaves the chat; the last line says how
 to continue. Ctrl-D ends the conversation. /help lists the commands you can type.
 In a pipe each line is a message, and the end of the input ends the conversation.
---max-turns applies to each exchange.
+On a terminal, an exchange that fails does not end the chat. --max-turns applies to each exchange.
 
 Examples:
   $ telltale chat agent.yml

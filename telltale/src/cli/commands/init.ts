@@ -21,11 +21,13 @@ On a terminal it asks for the provider and lists those whose key is set first. W
 and in a pipe it takes the first provider whose key is set. Without any key, a script stands in for the
 model, so the project runs anyway. Its test never needs a key.
 The folder must be empty or missing. Only package.json and what npm and git create may be in it.
+"npm create telltale my-agent" does the same.
 
 Examples:
   $ telltale init my-agent
   $ telltale init my-agent --yaml                  only manifests, no TypeScript
-  $ telltale init my-agent --provider openai       or --model openai/gpt-5
+  $ telltale init my-agent --provider openai
+  $ telltale init my-agent --model openai/gpt-5
 `;
 
 export const registerInit: RegisterCommand = (program, context) => {

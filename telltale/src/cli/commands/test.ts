@@ -21,7 +21,7 @@ export const registerTest: RegisterCommand = (program, { io, run }) => {
   program
     .command('test')
     .summary("run the project's tests")
-    .description("Runs the project's tests: no key and no network needed.")
+    .description('Runs the tests of the project in the current folder.')
     .argument('[files...]', `test files (default: ${TESTS})`)
     .addHelpText('after', EXAMPLES)
     .action(run((files: readonly string[]) => test(files, io)));

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -25,6 +25,8 @@ beforeAll(async () => {
   const create = join(consumer, 'node_modules', 'create-telltale', 'create-telltale.js');
   project = join(folder, 'my first agent');
   await succeeds(process.execPath, [create, 'my first agent', '--provider', 'scripted'], folder);
+  // What npm finds there it need not unpack once more.
+  renameSync(join(consumer, 'node_modules'), join(project, 'node_modules'));
   await succeeds('npm', INSTALL, project);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

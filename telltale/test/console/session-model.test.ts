@@ -516,7 +516,7 @@ describe('what the panels show', () => {
     ];
     const story = whyStory({ events: chain });
     expect(story.summary).toBe(
-      'Workflow docs was set off because metadata status changed to CODING (event 41) in turn 2, because turn 2 began, because coder began with your message “Add a flag” (event 1).',
+      'Workflow docs was triggered because metadata status changed to CODING (event 41) in turn 2, because turn 2 began, because coder began with your message “Add a flag” (event 1).',
     );
     expect(story.links.map(({ stream, seq, isElsewhere }) => [stream, seq, isElsewhere])).toEqual([
       ['s', 42, false],

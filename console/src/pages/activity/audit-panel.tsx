@@ -22,7 +22,7 @@ export function AuditPanel() {
       label="Who did what"
       failure="Who did what could not be read."
       empty={
-        <EmptyState icon="activity" title="Nobody has done anything yet.">
+        <EmptyState icon="activity" title="No activity yet.">
           Whatever is started, answered, cancelled or changed through this server is listed here: who, what,
           when.
         </EmptyState>

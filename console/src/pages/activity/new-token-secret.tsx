@@ -28,7 +28,7 @@ export function NewTokenSecret({ token }: { readonly token: CreatedToken }) {
           {copied === 'yes' ? 'Copied' : 'Copy'}
         </Button>
         <span role="status" className="text-small text-ink-soft">
-          {copied === 'yes' ? 'It is in the clipboard.' : ''}
+          {copied === 'yes' ? 'Copied to the clipboard.' : ''}
           {copied === 'failed' ? 'The browser does not allow it: select the token above and copy it.' : ''}
         </span>
       </div>

@@ -67,10 +67,7 @@ export function NotificationsPanel() {
         label="Notifications"
         failure="The notifications could not be read."
         empty={
-          <EmptyState
-            icon="message"
-            title={status === '' ? 'Nobody was told anything yet.' : 'There are none.'}
-          >
+          <EmptyState icon="message" title={status === '' ? 'No notifications yet.' : 'There are none.'}>
             “notify” steps of workflows, and rules in manifests (“notifications”: a session failed, a review
             waits, an agent is stuck) tell people over webhooks, commands or the desktop.
           </EmptyState>

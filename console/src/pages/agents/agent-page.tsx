@@ -38,7 +38,7 @@ export function AgentPage({ name }: { readonly name: string }) {
       </Page>
     );
   const agent = details.value;
-  const blocked = agent.usable ? role : 'No version of it could be loaded.';
+  const blocked = agent.usable ? role : 'The manifest of this agent has errors.';
   return (
     <Page
       title={name}
@@ -72,7 +72,7 @@ export function AgentPage({ name }: { readonly name: string }) {
         {view === 'files' ? (
           <AgentFiles agent={agent} />
         ) : agent.manifest === null ? (
-          <p className="p-4 text-ink-soft">No version of it could be loaded: nothing is in force.</p>
+          <p className="p-4 text-ink-soft">No version of this agent could be loaded.</p>
         ) : (
           <JsonView value={agent.manifest} label="The manifest in force" className="m-3" />
         )}

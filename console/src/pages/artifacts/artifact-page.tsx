@@ -47,7 +47,7 @@ export function ArtifactPage({ name }: { readonly name: string }) {
       </Page>
     );
   const builtIn = isBuiltIn(newest);
-  const fixed = builtIn ? 'What is built in cannot be changed.' : admin;
+  const fixed = builtIn ? 'Built-in artifacts cannot be changed.' : admin;
   const changed = (version: number) => {
     setChosen(version);
     setView('source');

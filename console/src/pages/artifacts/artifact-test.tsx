@@ -84,14 +84,14 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
           icon="play"
           className="self-start"
           busy={ask.busy}
-          blocked={blocked ?? (read.ok ? undefined : 'Mend first what is marked above.')}
+          blocked={blocked ?? (read.ok ? undefined : 'Fix the marked fields first.')}
         >
           Ask it
         </Button>
       </form>
       <div aria-live="polite">
         {ask.error !== undefined ? (
-          <ErrorState title="It could not be asked." error={ask.error} />
+          <ErrorState title="The artifact could not be called." error={ask.error} />
         ) : outcome === undefined ? (
           <p className="text-ink-soft">
             What it answers appears here. Nothing is kept, and nothing is on any log.

@@ -34,7 +34,7 @@ export function ReleaseButton({ kind, id, how, onReleased, onChanged }: ReleaseB
   }, [isChanged, onChanged]);
   const onClick = async () => {
     if ((await release.run()) === undefined) return;
-    toasts.say('done', how === 'retry' ? 'The workers try it again.' : `The ${kind} goes on.`);
+    toasts.say('done', how === 'retry' ? 'The workers will retry it.' : `The ${kind} continues.`);
     sessions.refresh();
     runs.refresh();
     onReleased();

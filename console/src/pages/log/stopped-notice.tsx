@@ -15,8 +15,8 @@ export const StoppedNotice = ({ kind, message, onRetry }: StoppedNoticeProps) =>
   >
     <Icon name="offline" size={14} className="text-wait" />
     <p className="min-w-0 flex-1">
-      <strong className="font-semibold">The events have stopped coming.</strong> What you see is the {kind} as
-      it was; nothing is lost. {message}
+      <strong className="font-semibold">No more events arrive.</strong> What you see is the {kind} as it was;
+      nothing is lost. {message}
     </p>
     <Button size="small" icon="refresh" onClick={onRetry}>
       Try again now

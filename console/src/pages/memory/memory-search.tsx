@@ -70,7 +70,7 @@ export function MemorySearch({ agent, onAnswer }: { readonly agent: string; read
           kind="primary"
           icon="search"
           busy={call.busy}
-          blocked={blocked ?? (text.trim() === '' ? 'Say first what to look for.' : undefined)}
+          blocked={blocked ?? (text.trim() === '' ? 'Write first what to look for.' : undefined)}
         >
           Look
         </Button>

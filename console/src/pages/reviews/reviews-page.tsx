@@ -76,7 +76,7 @@ export function ReviewsPage({ review: chosen }: { readonly review: string | unde
         list={<ReviewList open={view.open} answered={view.answered} chosen={chosen} />}
         detail={
           chosen === undefined ? (
-            <EmptyState icon="reviews" title="Choose a review." />
+            <EmptyState icon="reviews" title="Select a review." />
           ) : (
             <ReviewDetail key={chosen} review={chosen} />
           )

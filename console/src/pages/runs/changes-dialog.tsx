@@ -54,7 +54,7 @@ export function ChangesDialog({ open, onClose, onResumed }: ChangesDialogProps) 
   };
   const blocked =
     steps === undefined
-      ? 'The changes are not known yet.'
+      ? 'The changes are not loaded yet.'
       : undecided.length > 0
         ? `Decide about ${undecided.map(({ step }) => step).join(', ')} first.`
         : undefined;

@@ -35,7 +35,7 @@ export function RunActions() {
   const isQuiet = status === 'running' && now - state.at > QUIET_MS;
   const error = resume.error ?? again.error;
   const onResumed = () => {
-    toasts.say('done', 'The run goes on.');
+    toasts.say('done', 'The run continues.');
     model.open();
   };
   const onResume = async () => {

@@ -24,8 +24,8 @@ export function RunFigures() {
         <StatusBadge status={isLive && quarantine !== undefined ? 'quarantined' : status} />
       </Figure>
       {waiting === undefined ? null : (
-        <Figure label="Waits for">
-          {waiting.for}
+        <Figure label="Waiting for">
+          {waiting.for.startsWith('review ') ? 'an answer' : waiting.for}
           {waiting.due === undefined || isTurn(waiting.for) ? null : (
             <>
               {', until '}

@@ -27,15 +27,15 @@ export function RunNotices() {
       {cancelling !== undefined && (status === 'running' || status === 'waiting') ? (
         <p role="status" className="flex gap-2 rounded-lg bg-off-soft px-3 py-2 text-small">
           <Icon name="stop" size={14} className="mt-0.5 text-off" />
-          {identityText(cancelling.by)} wants it ended: {cancelling.reason}. What runs is stopped, and undone
-          where it can be.
+          {identityText(cancelling.by)} is cancelling this run: {cancelling.reason}. Running steps are
+          stopped, and undone where possible.
         </p>
       ) : null}
       {error === undefined ? null : status === 'cancelled' ? (
         <p role="status" className="flex gap-2 rounded-lg bg-off-soft px-3 py-2">
           <Icon name="slash" className="mt-0.5 text-off" />
           <span className="min-w-0 break-words">
-            <strong className="font-semibold">It was cancelled.</strong> {error.message}
+            <strong className="font-semibold">This run was cancelled.</strong> {error.message}
           </span>
         </p>
       ) : (

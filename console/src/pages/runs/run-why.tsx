@@ -11,7 +11,7 @@ export function RunWhy() {
   const isOwn = state.origin.session === undefined && state.origin.parent === undefined;
   const byHand = isOwn && state.origin.trigger === undefined;
   const text = byHand
-    ? 'Somebody started it by hand, or a program did.'
+    ? 'It was started by hand or by a program.'
     : chain.kind === 'ready'
       ? whyStory(chain.value).summary
       : chain.kind === 'failed'

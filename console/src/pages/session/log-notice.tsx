@@ -40,8 +40,7 @@ function Silence() {
   return (
     <p role="status" className="flex shrink-0 items-center gap-2 text-small text-ink-soft">
       <Icon name="clock" size={14} className="text-wait" />
-      Nothing was heard of this session for {formatDuration(now - state.at)}. If the process that worked on it
-      is gone, resume it.
+      No news from this session for {formatDuration(now - state.at)}. If its process is gone, resume it.
     </p>
   );
 }

@@ -49,7 +49,7 @@ export function AgentChoices({ onStart }: { readonly onStart: (agent: string) =>
             kind="primary"
             icon="play"
             aria-label={`Start ${agent.name}`}
-            blocked={agent.usable ? blocked : 'No version of it could be loaded: see what is wrong with it.'}
+            blocked={agent.usable ? blocked : 'Its manifest has errors. Open the agent to see them.'}
             onClick={() => onStart(agent.name)}
           >
             Start

@@ -4,8 +4,8 @@ import { AgentFacts } from '../agents/agent-facts.tsx';
 
 /** Which agent the form starts, and the way to another one. */
 export const StartAgent = ({ agent }: { readonly agent: AgentInfo }) => (
-  <div className="flex items-start justify-between gap-3 border-b border-line pb-4">
-    <div className="min-w-0">
+  <div className="flex flex-wrap items-start justify-between gap-3 border-b border-line pb-4">
+    <div className="min-w-0 flex-1 basis-60">
       <p className="text-ink-soft">{agent.description ?? 'No description.'}</p>
       <AgentFacts agent={agent} />
     </div>

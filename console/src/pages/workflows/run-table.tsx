@@ -41,7 +41,7 @@ export const RunTable = ({ runs, named = false }: RunTableProps) => (
               )
             ) : (
               <Link href={sessionPath(run.session)} className="relative z-10 text-accent hover:underline">
-                {run.trigger === undefined ? 'by its session' : 'set off by a session'}
+                {run.trigger === undefined ? 'by its session' : 'triggered by a session'}
               </Link>
             )}
           </span>
@@ -55,7 +55,10 @@ export const RunTable = ({ runs, named = false }: RunTableProps) => (
 
 function whereOf({ status, quarantine, waiting, error, state, step, steps }: RunSummary): string {
   if (quarantine !== undefined) return visibleText(quarantine.why);
-  if (status === 'waiting') return `waits for ${waiting?.for ?? 'something'}`;
+  if (status === 'waiting') {
+    const what = waiting?.for ?? 'something';
+    return `waiting for ${what.startsWith('review ') ? 'an answer' : what}`;
+  }
   if (error !== undefined) return error.message;
   if (status === 'running') return step === undefined ? '' : `at ${step}`;
   return state === undefined ? plural(steps.completed, 'step') : `ended in ${state}`;

@@ -16,7 +16,7 @@ export function DecisionsPanel() {
   const decisions = useMemo(() => decisionsOf(model.events, seq), [model, seq, version]);
   if (decisions.length === 0)
     return (
-      <EmptyState icon="artifacts" title="Nothing had to be decided.">
+      <EmptyState icon="artifacts" title="No decisions yet.">
         Tests of conditions, answers of artifacts and of hooks are listed here, each with what it led to.
       </EmptyState>
     );

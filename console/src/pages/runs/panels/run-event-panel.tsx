@@ -10,7 +10,7 @@ export function RunEventPanel() {
   const event = selected === undefined ? undefined : model.events[selected - 1];
   if (event === undefined)
     return (
-      <EmptyState icon="dot" title="No event is chosen.">
+      <EmptyState icon="dot" title="No event selected.">
         Choose one among the events, the decisions or the states.
       </EmptyState>
     );

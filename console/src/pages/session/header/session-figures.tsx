@@ -35,7 +35,7 @@ export function SessionFigures() {
         <Cost usd={totals.cost_usd} />
       </Figure>
       <Figure label="Worked" seen>
-        <span title={downMs > 0 ? `and ${formatDuration(downMs)} in which nobody worked on it` : undefined}>
+        <span title={downMs > 0 ? `plus ${formatDuration(downMs)} without any work` : undefined}>
           {formatDuration(worked)}
         </span>
       </Figure>

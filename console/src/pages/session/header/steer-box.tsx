@@ -58,7 +58,7 @@ export function SteerBox() {
         >
           <Icon name="clock" size={13} className="mt-0.5 text-wait" />
           <span className="min-w-0 break-words">
-            <span className="font-medium text-ink">Sent, not heard yet:</span> {one.text}
+            <span className="font-medium text-ink">Sent, not read yet:</span> {one.text}
           </span>
         </p>
       ))}
@@ -78,7 +78,7 @@ export function SteerBox() {
           value={text}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
-          placeholder={isChat ? 'Your next message…' : 'Steer: the agent hears it before its next turn…'}
+          placeholder={isChat ? 'Your next message…' : 'Steer: the agent reads it before its next turn…'}
           className="block max-h-32 min-h-8 w-full min-w-0 flex-1 resize-none rounded-md border border-line-strong bg-surface px-2.5 py-1.5 text-body field-sizing-content placeholder:text-ink-faint"
         />
         <Button type="submit" kind="primary" icon="arrowRight" busy={send.busy} blocked={blocked}>

@@ -29,8 +29,8 @@ export function eventClause(event: SessionEvent): string {
       return `the session was resumed by ${identityText(event.by)}`;
     case 'session.waiting':
       return event.for === 'message'
-        ? 'the session waited for the next message'
-        : `the session waited for ${event.for}`;
+        ? 'the session is waiting for the next message'
+        : `the session paused until ${event.for.startsWith('review ') ? 'a person answers' : `${event.for} comes`}`;
     case 'turn.started':
       return `turn ${event.turn} began`;
     case 'turn.completed':
@@ -38,7 +38,7 @@ export function eventClause(event: SessionEvent): string {
     case 'turn.failed': {
       const next =
         (event.retry_in ?? 0) === 0 ? '' : `, tried again in ${formatDuration(event.retry_in ?? 0)}`;
-      const how = isInterruption(event.error) ? 'was cut short' : 'failed';
+      const how = isInterruption(event.error) ? 'was interrupted' : 'failed';
       return `turn ${event.turn} ${how}: ${errorClause(event.error)}${next}`;
     }
     case 'model.output':
@@ -54,11 +54,15 @@ export function eventClause(event: SessionEvent): string {
     case 'audit':
       return `${identityText(event.who)}: ${event.what}`;
     case 'review.requested':
-      return visibleText(`a person was asked about ${event.target} (${event.action}): ${brief(event.what)}`);
+      return visibleText(
+        `approval was requested for ${event.target} (action ${event.action}): ${brief(event.what)}`,
+      );
     case 'review.resolved':
-      return `the review ${event.review} was ${event.answer} by ${identityText(event.by)}${noteOf(event.note)}`;
+      return event.answer === 'withdrawn'
+        ? `the question was withdrawn by ${identityText(event.by)}${noteOf(event.note)}`
+        : `${identityText(event.by)} ${event.answer} it${noteOf(event.note)}`;
     case 'review.voided':
-      return `the approval ${event.review} no longer counted: ${event.changed.join(', ')}`;
+      return `the approval is void: ${event.changed.join(', ')}`;
     case 'action.declared':
       return `the model asked for ${event.action.name} (action ${event.action.id})`;
     case 'action.started':
@@ -94,11 +98,11 @@ export function eventClause(event: SessionEvent): string {
     case 'timer.set':
       return `the timer ${event.id} was set`;
     case 'timer.fired':
-      return `the timer ${event.id} went off`;
+      return `the timer ${event.id} fired`;
     case 'trigger.fired':
-      return `workflow ${event.workflow} was set off`;
+      return `workflow ${event.workflow} was triggered`;
     case 'trigger.suppressed':
-      return `workflow ${event.workflow} was not set off: ${event.message}`;
+      return `workflow ${event.workflow} was not triggered: ${event.message}`;
     case 'workflow.completed':
       return `workflow ${event.workflow} completed`;
     case 'workflow.failed':

@@ -69,7 +69,7 @@ export function runEventClause(event: RunEvent): string {
     case 'timer.set':
       return `the timer ${event.id} was set`;
     case 'timer.fired':
-      return `the timer ${event.id} went off`;
+      return `the timer ${event.id} fired`;
     case 'signal.received':
       return `the signal ${event.event} came from ${event.from}`;
     case 'variable.changed':
@@ -77,9 +77,9 @@ export function runEventClause(event: RunEvent): string {
     case 'review.requested':
       return visibleText(`a person was asked: ${quoted(event.prompt)}`);
     case 'review.resolved':
-      return `the review ${event.review} was answered ${event.choice} by ${identityText(event.by)}`;
+      return `${identityText(event.by)} answered ${quoted(event.choice)}`;
     case 'review.voided':
-      return `the approval ${event.review} no longer counted`;
+      return 'the approval is void';
     case 'budget.charged':
       return `an artifact cost ${event.amount} of the budget`;
     case 'model.used':
@@ -93,6 +93,6 @@ export function runEventClause(event: RunEvent): string {
 
 function originOf({ origin }: RunEventOf<'workflow.started'>): string {
   if (origin.parent !== undefined) return ` for step ${origin.parent.step} of ${origin.parent.run}`;
-  if (origin.trigger !== undefined) return `, set off by its trigger ${origin.trigger.id}`;
+  if (origin.trigger !== undefined) return ` by its trigger ${origin.trigger.id}`;
   return origin.action === undefined ? '' : ` for action ${origin.action}`;
 }

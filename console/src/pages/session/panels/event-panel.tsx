@@ -27,7 +27,7 @@ export function EventPanel() {
     await navigator.clipboard.writeText(
       `${location.origin}${location.pathname}#/sessions/${encodeURIComponent(id)}?at=${event.seq}`,
     );
-    toasts.say('done', 'The link to this moment is in the clipboard.');
+    toasts.say('done', 'The link to this moment was copied.');
   };
   return (
     <EventDetails

@@ -23,7 +23,7 @@ export function StatePanel() {
   const states = history.states.filter((field) => history.fields.has(field));
   const numbers = numericFields(history, moment.seq);
   if (Object.keys(metadata).length === 0 && states.length === 0)
-    return <EmptyState icon="tokens" title="This agent has declared nothing of itself." />;
+    return <EmptyState icon="tokens" title="This agent has not declared any state." />;
   return (
     <div className="flex flex-col gap-5 p-3">
       {states.map((field) => (

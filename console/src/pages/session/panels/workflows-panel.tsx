@@ -31,7 +31,7 @@ export function WorkflowsPanel() {
   const others = summaries.filter((run) => !known.has(run.id) && (isLive || run.id === lead));
   if (rows.length === 0 && others.length === 0)
     return (
-      <EmptyState icon="workflows" title="No workflow has been set off.">
+      <EmptyState icon="workflows" title="No workflow has been triggered.">
         Workflows with triggers on what this agent declares appear here. See{' '}
         <Link href="/workflows" className="text-accent underline">
           all workflows

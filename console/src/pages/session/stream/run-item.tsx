@@ -13,7 +13,8 @@ export interface RunItemProps {
 /** That a workflow was set off, and how it ended. */
 export function RunItem({ seq, row, isEnd }: RunItemProps) {
   const { workflow, run, end, at } = row;
-  const told = isEnd && end !== undefined ? `${end.status} after ${formatDuration(end.at - at)}` : 'set off';
+  const told =
+    isEnd && end !== undefined ? `${end.status} after ${formatDuration(end.at - at)}` : 'triggered';
   return (
     <ItemFrame seq={seq} label={`Workflow ${workflow}`}>
       <p className="flex flex-wrap items-center gap-1.5 text-small">

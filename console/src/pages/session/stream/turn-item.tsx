@@ -16,15 +16,19 @@ export function TurnItem({ row }: { readonly row: TurnRow }) {
   if (end !== undefined) figures.push(formatDuration(end.spokeUntil - row.at));
   if (end?.cost !== undefined && end.cost > 0) figures.push(formatCost(end.cost));
   if (end?.finish === 'cut') figures.push('cut by the runtime');
-  if (end?.finish === 'interrupted') figures.push('cut short');
-  if (end?.finish === 'length') figures.push('cut at its greatest length');
+  if (end?.finish === 'interrupted') figures.push('interrupted');
+  if (end?.finish === 'length') figures.push('reached its length limit');
   return (
     <ItemFrame seq={row.seq} label={`Turn ${row.turn}`} className="pt-3">
       <p className="flex items-center gap-2 text-small">
         <span className="shrink-0 font-semibold">Turn {row.turn}</span>
         <span aria-hidden="true" className="h-px min-w-3 flex-1 bg-line" />
         <span className="truncate text-micro text-ink-faint tabular-nums">
-          {end === undefined ? (isWaiting ? 'waits for a person' : 'the model speaks…') : figures.join(' · ')}
+          {end === undefined
+            ? isWaiting
+              ? 'waiting for a person'
+              : 'the model speaks…'
+            : figures.join(' · ')}
         </span>
       </p>
     </ItemFrame>

@@ -17,7 +17,7 @@ const MARKS: Readonly<Record<ActionStatus, readonly [icon: IconName, ink: string
   failed: ['cross', 'text-fail', 'failed'],
   skipped: ['slash', 'text-off', 'skipped'],
   cancelled: ['slash', 'text-off', 'cancelled'],
-  interrupted: ['alert', 'text-stall', 'cut off'],
+  interrupted: ['alert', 'text-stall', 'interrupted'],
   compensated: ['history', 'text-off', 'undone'],
 };
 

@@ -4,23 +4,23 @@ import { IconButton } from '../../../ui/icon-button.tsx';
 import { Kbd } from '../../../ui/kbd.tsx';
 
 const BARS: readonly (readonly [look: string, what: string])[] = [
-  ['h-4 wf-speech rounded-sm', 'The model speaks'],
-  ['h-2.5 wf-held', 'Its words wait behind an action'],
-  ['h-4 wf-while wf-while-over', 'What began in here did not wait for the model'],
+  ['h-4 wf-speech rounded-sm', 'The model writes its response'],
+  ['h-2.5 wf-held', 'The response waits for an action'],
+  ['h-4 wf-while wf-while-over', 'Actions that start here did not wait for the response to end'],
   ['h-3 rounded-[3px] wf-done', 'An action ran and completed'],
   ['h-3 rounded-[3px] wf-running', 'An action runs'],
-  ['h-3 rounded-[3px] wf-failed', 'A try failed'],
+  ['h-3 rounded-[3px] wf-failed', 'An attempt failed'],
   ['h-3 wf-wait wf-wait-dependency', 'Waits for another action'],
-  ['h-3 wf-wait wf-wait-queue', 'Waits for a place'],
+  ['h-3 wf-wait wf-wait-queue', 'Waits for a free slot'],
   ['h-3 wf-wait-review', 'Waits for a person'],
-  ['h-3 wf-wait wf-wait-retry', 'Pauses before the next try'],
-  ['h-3 rounded-full wf-run', 'A workflow run, beside it all'],
-  ['h-4 wf-gap', 'Time that was cut out: nothing was done'],
+  ['h-3 wf-wait wf-wait-retry', 'Pauses before the next attempt'],
+  ['h-3 rounded-full wf-run', 'A workflow run'],
+  ['h-4 wf-gap', 'Idle time, left out'],
 ];
 const TAGS: readonly (readonly [kind: string, shape: string, what: string])[] = [
   ['thought', 'M8 8m-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0', 'A thought'],
-  ['action', 'M8 8m-4.2 -3.4h8.4l-4.2 7.6z', 'An action was asked for'],
-  ['metadata', 'M8 8m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z', 'A state was declared'],
+  ['action', 'M8 8m-4.2 -3.4h8.4l-4.2 7.6z', 'The model asked for an action'],
+  ['metadata', 'M8 8m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z', 'The agent declared a state'],
   ['response', 'M8 8m-3.4 -3.4h6.8v6.8h-6.8z', 'A response'],
   ['fault', 'M8 8m-3.4 -3.4l6.8 6.8m0 -6.8l-6.8 6.8', 'A soft error'],
 ];

@@ -12,7 +12,7 @@ const INKS: Readonly<Record<ActionStatus, string>> = {
   compensated: 'text-off',
 };
 
-const WORDS: Partial<Record<ActionStatus, string>> = { compensated: 'undone', interrupted: 'cut off' };
+const WORDS: Partial<Record<ActionStatus, string>> = { compensated: 'undone', interrupted: 'interrupted' };
 
 export const StatusWord = ({ status }: { readonly status: ActionStatus }) => (
   <span className={cx('ml-auto shrink-0 font-medium', INKS[status])}>{WORDS[status] ?? status}</span>

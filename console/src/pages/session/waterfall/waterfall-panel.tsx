@@ -51,7 +51,7 @@ export function WaterfallPanel({ className }: { readonly className?: string }) {
       {...(className === undefined ? {} : { className })}
     >
       <div ref={attach} className="min-h-0 flex-1 overflow-auto rounded-b-lg" tabIndex={-1}>
-        {count === 0 ? <EmptyState icon="activity" title="No turn has begun." /> : null}
+        {count === 0 ? <EmptyState icon="activity" title="No turn has started." /> : null}
         {count === 0 || !isReady ? null : (
           <WaterfallRows scroller={scroller} count={count} gutter={gutter} zoom={zoom} width={width} />
         )}

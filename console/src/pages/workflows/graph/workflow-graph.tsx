@@ -46,7 +46,7 @@ export function WorkflowGraph({ graph: whole, position, chosen, onChoose }: Work
   );
   if (flow === undefined || layout === undefined)
     return (
-      <EmptyState icon="workflows" title="This graph is too large to be drawn.">
+      <EmptyState icon="workflows" title="This graph is too large to draw.">
         It has {plural(graph.nodes.length, 'box', 'boxes')}; {MAX_NODES} are drawn at the most.
       </EmptyState>
     );

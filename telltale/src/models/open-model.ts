@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { quoted } from '../manifest/printable.ts';
+import { fullModelRef } from '../manifest/schema/model-ref.ts';
 import type { Model } from './model.ts';
 
 export interface OpenModelOptions {
@@ -18,10 +19,11 @@ const SCRIPTED = 'scripted:';
 const PROVIDER_MODEL = /^[^/\s]+\/\S+$/;
 
 /**
- * The model that a reference names: `scripted:FILE` or `provider/model`; names from an agent's `models` are looked up
- * before. Loads no more than the one provider's package. Rejects with a RuntimeError.
+ * The model that a reference names: `scripted:FILE`, `provider/model`, or a known name without its provider; names from
+ * an agent's `models` are looked up before. Loads no more than the one provider's package. Rejects with a RuntimeError.
  */
-export async function openModel(ref: string, options: OpenModelOptions): Promise<Model> {
+export async function openModel(name: string, options: OpenModelOptions): Promise<Model> {
+  const ref = fullModelRef(name);
   if (ref.startsWith(SCRIPTED) && ref.length > SCRIPTED.length) {
     // Reading YAML takes ten times as long to load as all else here.
     const [{ loadScript }, { createScriptedModel }] = await Promise.all([

@@ -124,8 +124,11 @@ describe('a key of a condition that is none', () => {
 
 describe('the hint of a name that cannot be one', () => {
   it('says that a dash may stand in it, where it may', () => {
-    expect(agent('models: { "a b": a/b }')).toEqual([
+    expect(agent('prompts: { "a b": { template: x } }')).toEqual([
       'bad_name «"a b"» Write a name of letters, digits, "_" and "-" that begins with a letter or "_".',
+    ]);
+    expect(agent('models: { "a b": a/b }')).toEqual([
+      'bad_name «"a b"» Write a name of letters, digits, "_", "-", ".", ":", "/" and "@".',
     ]);
   });
 

@@ -1,4 +1,8 @@
 import { expect, test } from 'vitest';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { openModel } from '../../src/models/open-model.ts';
+import { sse, startProviderServer } from '../models/provider-server.ts';
+import { GOOGLE } from '../models/wire-formats.ts';
 import { type RunOptions, runAgent } from '../session/run-agent.ts';
 
 /** An agent of the given manifest that says this, and then a final response. */
@@ -52,5 +56,116 @@ test('a relic logs any object, and the value alone where nothing else is given',
   ]);
   expect(run.of('action.completed').at(-1)?.output).toMatchObject({
     entries: [{ value: { event: 'data_processed' } }, { value: 2 }, { value: { key: 'a', value: 3 } }],
+  });
+});
+
+const SUMMARIZE = `<action type="llm" mode="async" id="summarize">
+{
+  "name": "summarize",
+  "parameters": {
+    "text": "All of the long document.",
+    "max_length": 200,
+    "model": "gemini-1.5-flash"
+  },
+  "output_key": "summary"
+}
+</action>`;
+
+test.each([
+  ['a name of "models"', '{ gemini-1.5-flash: "scripted:flash.yml" }', 'gemini-1.5-flash'],
+  ['a name with a slash', '{ google/gemini-1.5-flash: "scripted:flash.yml" }', 'google/gemini-1.5-flash'],
+])('a prompt is asked with a length and a model, which is %s', async (_, models, model) => {
+  const run = await ran(SUMMARIZE.replace('gemini-1.5-flash', model), `models: ${models}\n`, {
+    files: {
+      'flash.yml': 'turns: [{ expect: [200 characters, All of the long document], text: Short. }]\n',
+    },
+  });
+  expect(run.of('action.completed').map(({ output }) => output)).toEqual(['Short.']);
+});
+
+test('an action may name only the models of its agent, and a length above zero', async () => {
+  const run = await ran(
+    `${SUMMARIZE}<action type="llm" id="b">{"name": "summarize", "parameters": {"text": "x", "max_length": 0}}</action>`,
+    'models: { gemini-2.5-flash: "scripted:flash.yml" }\n',
+    { files: { 'flash.yml': 'turns: [Short.]\n' } },
+  );
+  expect(run.of('action.failed').map(({ error }) => [error.code, error.message, error.hint])).toEqual([
+    [
+      'bad_parameters',
+      'The parameters of prompt "summarize" are wrong: "/model" is "gemini-1.5-flash", which is no model of this agent.',
+      'Did you mean "gemini-2.5-flash"?',
+    ],
+    [
+      'bad_parameters',
+      'The parameters of prompt "summarize" are wrong: "/max_length" is 0.',
+      'Give a whole number of characters, above zero.',
+    ],
+  ]);
+});
+
+test('an action and a feed take the context and the question under these names', async () => {
+  const run = await ran(
+    '<action type="llm" id="a">{"name": "summarize", "parameters": {"prompt": "Its purpose", "context": "A page", "model": "flash"}}</action>',
+    'models: { fast: "scripted:fast.yml", other: ollama/flash, flash: "scripted:flash.yml" }\n',
+    { files: { 'flash.yml': 'turns: [{ expect: [Its purpose, A page], text: Pages. }]\n' } },
+  );
+  expect(run.of('action.completed').map(({ output }) => output)).toEqual(['Pages.']);
+});
+
+test('a feed asks the provider whose model it names, and so does an llm step', async () => {
+  const server = await startProviderServer();
+  server.answer = (response) => {
+    sse(response, [GOOGLE.delta('A code base.'), ...GOOGLE.end('stop')]);
+    response.end();
+  };
+  try {
+    const run = await ran(
+      '<action type="workflow" mode="sync" id="w">{"name": "ask"}</action>',
+      `import: { workflows: [ask.yml] }
+context_feeds:
+  - id: code_summary
+    type: on_demand
+    cache_ttl: 1800
+    source:
+      type: llm
+      name: summarize
+      params: { prompt: Summarize the main purpose, context: A tree, model: gemini-1.5-flash }
+`,
+      {
+        files: {
+          'ask.yml': `kind: Workflow
+name: ask
+steps:
+  - { name: s, type: llm, target: summarize, parameters: { text: x, max_length: 50, model: gemini-1.5-pro } }
+`,
+        },
+        runtime: { env: GOOGLE.env(server.url) },
+      },
+    );
+    expect(run.of('action.failed')).toEqual([]);
+    expect(run.prompts[0]).toContain('A code base.');
+    expect(server.requests.map(({ url }) => /models\/([^:]*)/.exec(url)?.[1])).toEqual([
+      'gemini-1.5-flash',
+      'gemini-1.5-pro',
+    ]);
+    expect(server.requests[1]?.body).toContain('50 characters');
+  } finally {
+    await server.close();
+  }
+});
+
+test.each([
+  ['gemini-1.5-flash', 'google/gemini-1.5-flash'],
+  ['claude-sonnet-4-5', 'anthropic/claude-sonnet-4-5'],
+  ['gpt-4o-mini', 'openai/gpt-4o-mini'],
+  ['o3', 'openai/o3'],
+])('%s finds its provider', async (name, full) => {
+  const options = { env: {}, folder: '.', clock: createSystemClock(), unasked: true };
+  expect((await openModel(name, options)).id).toBe(full);
+});
+
+test.each(['llama3', 'gpt-oss-120b', 'o', 'office'])('%s names no provider', async (name) => {
+  await expect(openModel(name, { env: {}, folder: '.', clock: createSystemClock() })).rejects.toMatchObject({
+    code: 'model_unknown',
   });
 });

@@ -1,5 +1,5 @@
 import { nearest } from '../../kernel/nearest.ts';
-import { isModelRef } from '../../manifest/schema/model-ref.ts';
+import { fullModelRef, isModelRef } from '../../manifest/schema/model-ref.ts';
 import { KNOWN_PROVIDERS } from '../../models/providers/known-providers.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../usage.ts';
@@ -48,7 +48,8 @@ export function givenModel(
         `'${model}' is not a model.`,
         'Write --model provider/model, --model scripted:FILE, or name the provider with --provider.',
       );
-    return chosen(model.startsWith('scripted:') ? 'scripted' : (model.split('/')[0] ?? ''), model, env);
+    const full = fullModelRef(model);
+    return chosen(full.startsWith('scripted:') ? 'scripted' : (full.split('/')[0] ?? ''), full, env);
   }
   const offer = OFFERS.find(({ name }) => name === provider);
   if (offer === undefined) throw unknownProvider(provider);

@@ -10,7 +10,7 @@ type Used = Parameters<NonNullable<TargetCall['charge']>>;
 
 /** What the sources of one session's feeds have of the world. */
 export interface SourceEdges {
-  readonly agent: Pick<AgentManifest, 'models'>;
+  readonly agent: Pick<AgentManifest, 'model' | 'models'>;
   /** The session as it is at the time of each load. */
   readonly state: SessionState;
   readonly targets: Pick<AgentTargets, 'find' | 'all' | 'edges'>;

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
 import type { Target } from '../../targets/target.ts';
 import { badParams } from './feed-errors.ts';
@@ -7,10 +7,6 @@ import { badParams } from './feed-errors.ts';
 const LOOKING = ['tail', 'peek'];
 /** Defaults that look and change nothing. */
 const READING: ReadonlySet<string> = new Set(['get', 'query', 'read', 'list', 'now']);
-
-/** What a prompt may call the text it is about, and what it is asked, where a feed says `context` and `prompt`. */
-const TEXT_NAMES = ['text'];
-const QUESTION_NAMES = ['focus', 'what', 'instructions'];
 
 /**
  * What a target is called with: the params, and `action` as the operation. `format` may name the operation, too
@@ -21,7 +17,7 @@ export function targetInput(target: Target, action: string | undefined, params: 
   const what = `${target.kind} "${target.name}"`;
   if (target.kind === 'llm') {
     if (action !== undefined) throw noAction(what, action);
-    return promptInput(params, known);
+    return params;
   }
   if (Object.hasOwn(known, 'operation') && params.operation === undefined) {
     const operations = operationsOf(known.operation);
@@ -59,22 +55,6 @@ function readingOperation(what: string, { names, byDefault }: Operations): strin
     'the feed does not say which operation it is for, and none is sure to change nothing.',
     `Name one by "action": ${names.join(', ')}.`,
   );
-}
-
-function promptInput(params: JsonObject, known: Readonly<Record<string, unknown>>): JsonObject {
-  const renamed: Record<string, Json> = {};
-  for (const [key, value] of Object.entries(params)) renamed[nameFor(key, params, known) ?? key] = value;
-  return renamed;
-}
-
-function nameFor(
-  key: string,
-  params: JsonObject,
-  known: Readonly<Record<string, unknown>>,
-): string | undefined {
-  if (Object.hasOwn(known, key)) return key;
-  const names = key === 'context' ? TEXT_NAMES : key === 'prompt' ? QUESTION_NAMES : [];
-  return names.find((name) => Object.hasOwn(known, name) && params[name] === undefined);
 }
 
 const noAction = (what: string, action: string) =>

@@ -1,12 +1,13 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { withTimeout } from '../../targets/access/with-timeout.ts';
+import { askedModel, withoutModel } from '../../targets/llm/asked-model.ts';
 import type { Target } from '../../targets/target.ts';
 import { unknownTarget } from '../../targets/unknown-target.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
-import { badParams, mayChange, needsApproval } from './feed-errors.ts';
+import { mayChange, needsApproval } from './feed-errors.ts';
 import type { SourceEdges } from './source-edges.ts';
 import { targetInput } from './target-input.ts';
 
@@ -74,29 +75,12 @@ export function feedCall(
   const { type, name, action } = source;
   const target = targets.find(type, name);
   if (target === undefined) throw unknownTarget(type, name, targets);
-  const { model, ...rest } = params;
-  if (type !== 'llm' || model === undefined || takes(target, 'model'))
-    return { target, input: targetInput(target, action, params) };
-  const chosen = knownModel(model, name, agent.models, isModels);
-  return { target, input: targetInput(target, action, rest), model: chosen };
-}
-
-const takes = ({ parameters: { properties } }: Target, name: string): boolean =>
-  typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name);
-
-function knownModel(
-  model: Json,
-  prompt: string,
-  models: Readonly<Record<string, string>>,
-  onlyNames: boolean,
-): string {
-  if (typeof model === 'string' && (Object.hasOwn(models, model) || (!onlyNames && isModelRef(model))))
-    return model;
-  throw badParams(
-    `prompt "${prompt}"`,
-    `"/model" is ${clip(JSON.stringify(model))}, which is no model${onlyNames ? ' of this agent' : ''}.`,
-    `${suggest(String(model), Object.keys(models), 'Of "models"')}${onlyNames ? '' : ' Or write it in full: provider/model.'}`,
-  );
+  const { input, model } = withoutModel(target, params);
+  if (model === undefined) return { target, input: targetInput(target, action, input) };
+  const isAuthors = !isModels && typeof model === 'string' && isModelRef(model);
+  const asked = isAuthors ? model : askedModel(model, agent, `prompt "${name}"`);
+  if (asked instanceof RuntimeError) throw asked;
+  return { target, input: targetInput(target, action, input), model: asked };
 }
 
 export function mustOnlyRead(what: string, target: Target, input: JsonObject): void {

@@ -75,7 +75,9 @@ export const agent = closed(
     name: name('The name of the agent.'),
     version: version().optional(),
     description: text('What it does; shown to agents that may call it.').optional(),
-    model: modelRef("provider/model or scripted:FILE. A sub-agent without one uses its parent's.").optional(),
+    model: modelRef(
+      "provider/model or scripted:FILE; Claude, GPT and Gemini models need no provider. A sub-agent without a model uses its parent's.",
+    ).optional(),
     context_window: count(
       'Tokens that the model can read; by default what is known of it, and 128,000 where nothing is.',
     ).optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { closed } from './closed.ts';
-import { modelRef, modelRefOrAlias } from './model-ref.ts';
+import { modelName, modelRef, modelRefOrAlias } from './model-ref.ts';
 import { name, nonEmptyText, text } from './names.ts';
 
 const promptTemplate = closed(
@@ -21,5 +21,8 @@ export const prompts = z
   .describe('What actions of type llm name. Built in: summarize, extract, classify.');
 
 export const models = z
-  .record(name('A short name for a model.'), modelRef('provider/model or scripted:FILE.'))
-  .describe('Short names, usable in llm actions, verifiers and llm feeds.');
+  .record(
+    modelName('A name for a model.'),
+    modelRef('provider/model or scripted:FILE. Claude, GPT and Gemini models need no provider.'),
+  )
+  .describe('Names of models, usable in llm actions, verifiers and llm feeds.');

@@ -2,7 +2,7 @@ import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Model } from '../../models/model.ts';
 import type { TargetCall } from '../target.ts';
 import { askModel, noModel } from './ask-model.ts';
-import { modelOf } from './llm-targets.ts';
+import { modelOf } from './asked-model.ts';
 
 export interface TextQuestion {
   /** For messages: `step "review"`. */

@@ -1,12 +1,14 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import type { Model } from '../../models/model.ts';
 import { compileCheck } from '../check-parameters.ts';
 import type { Target } from '../target.ts';
 import { readFilling } from '../tools/fill-template.ts';
 import { askModel, noModel } from './ask-model.ts';
+import { askedModel, modelOf } from './asked-model.ts';
 import { BUILTIN_PROMPTS } from './builtin-prompts.ts';
 import type { Prompt } from './prompt.ts';
+import { readParameters } from './prompt-parameters.ts';
 
 type OpenModel = (ref: string) => Promise<Model>;
 
@@ -28,6 +30,7 @@ function llmTarget(
   open: OpenModel,
 ): Target {
   const what = `prompt "${name}"`;
+  const check = compileCheck(prompt.parameters, what);
   return {
     kind: 'llm',
     name,
@@ -35,14 +38,24 @@ function llmTarget(
     parameters: prompt.parameters,
     idempotent: true,
     start: 'on_close',
-    check: compileCheck(prompt.parameters, what),
+    check(input) {
+      const { given, model, problem } = readParameters(prompt, input, what);
+      if (problem !== undefined) return problem;
+      const asked = model === undefined ? undefined : askedModel(model, agent, what);
+      return asked instanceof RuntimeError ? asked : check(given);
+    },
     async run(call) {
-      const model = modelOf(agent, call.model ?? own);
+      const { given, model: named, maxLength } = readParameters(prompt, call.input, what);
+      const asked = named === undefined ? undefined : askedModel(named, agent, what);
+      if (asked instanceof RuntimeError) throw asked;
+      const model = modelOf(agent, call.model ?? asked ?? own);
       if (model === undefined) throw noModel(what);
       const { system } = prompt;
-      const message = prompt.message(call.input, call.agent());
+      const length =
+        maxLength === undefined ? '' : `Answer in ${String(maxLength)} characters at the most.\n\n`;
+      const message = length + prompt.message(given, call.agent());
       const text = await askModel(await open(model), { what, system, message }, call);
-      return prompt.result(text, call.input);
+      return prompt.result(text, given);
     },
   };
 }
@@ -62,15 +75,6 @@ function manifestPrompt(name: string, template: string, description: string | un
     message: (input, agent) => filling.fill({ input, agent }),
     result: (text) => text,
   };
-}
-
-/** A name of `models`, a model by itself, or the agent's own. */
-export function modelOf(
-  { model, models }: Pick<AgentManifest, 'model' | 'models'>,
-  named: string | undefined,
-): string | undefined {
-  if (named === undefined) return model;
-  return Object.hasOwn(models, named) ? models[named] : isModelRef(named) ? named : model;
 }
 
 /** Each model is opened at its first call; one that could not be is tried again. */

@@ -1,3 +1,5 @@
+import { isModelRef } from '../../manifest/schema/model-ref.ts';
+import { withoutModel } from '../../targets/llm/asked-model.ts';
 import type { LeafPlace, ReadyLeaf } from '../leaf.ts';
 import { callTarget, checkedTarget, noAgent, targetCall } from './call-target.ts';
 import type { LeafContext, PrepareLeaf, StepOf } from './leaf-edges.ts';
@@ -8,11 +10,18 @@ import { textOfParameters } from './text-of-parameters.ts';
 export const prepareLlm: PrepareLeaf<'llm'> = async (step, place, context) => {
   const parameters = await resolveMap(step.parameters, 'parameters', place, context);
   if (step.target === undefined) return ownPrompt(step, place, parameters, context);
-  const target = checkedTarget('llm', step.target, parameters, context);
+  const found = context.targets.find('llm', step.target);
+  const written = found && withoutModel(found, parameters);
+  // The author may name any model. One that comes out of a reference is asked for as in an action.
+  const model = written?.model === step.parameters.model ? written?.model : undefined;
+  const isAuthors = typeof model === 'string' && isModelRef(model);
+  const input = written !== undefined && isAuthors ? written.input : parameters;
+  const target = checkedTarget('llm', step.target, input, context);
   return {
-    input: parameters,
+    input,
     repeatable: true,
-    run: (call) => callTarget(target, call, context, { model: step.model }),
+    run: (call) =>
+      callTarget(target, call, context, { model: step.model ?? (isAuthors ? model : undefined) }),
   };
 };
 

@@ -98,7 +98,7 @@ describe('an issue says what was found, what is allowed and the nearest right na
   });
 
   it('for a model without a provider', () => {
-    expect(said(agent({ model: 'gpt-5' }))[0]).toContain('Write "provider/model"');
+    expect(said(agent({ model: 'llama3' }))[0]).toContain('Write "provider/model"');
   });
 
   it('for a CEL expression, with the offset of the mistake', () => {

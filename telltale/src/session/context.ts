@@ -23,6 +23,8 @@ import type { TestContext } from './test-context.ts';
 interface ContextWorks {
   /** Brings what others have to tell, with nothing in flight. */
   beforeTurn(): Promise<void> | undefined;
+  /** Where the session has feeds or a memory: puts on the log what the coming turn is shown of them. */
+  readonly fresh: (() => Promise<void> | undefined) | undefined;
   readonly applyMetadata: ApplyMetadata;
   context(): TestContext;
   /** All that the session's actions can call. */
@@ -43,8 +45,6 @@ export interface SessionContext {
   readonly guide: Guide | undefined;
   /** Where the agent has hooks. */
   readonly hooks: SessionHooks | undefined;
-  /** Where the agent has feeds or a memory: puts on the log what the coming turn is shown of them. */
-  readonly fresh: (() => Promise<void> | undefined) | undefined;
   readonly inbox: Pick<Inbox, 'onMessage' | 'underWay' | 'hearNoMore'>;
   /** What turns come from: the event that began or resumed the session. */
   sessionOrigin(): Cause;

@@ -11,7 +11,7 @@ import { agentView } from './agent-view.ts';
 import { beforeTurn as learnOfOthers } from './before-turn.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { createCalledAtRest } from './children/rest.ts';
-import { noFeeds, noMemory } from './feeds/uses-feeds.ts';
+import { feedsOf } from './feeds/open-feeds.ts';
 import { createCompleteStep } from './guide/complete-step.ts';
 import type { InternalEdges } from './internal/definition.ts';
 import { applyMetadata } from './metadata-writer.ts';
@@ -82,6 +82,8 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
       orders: undefined,
       runs: undefined,
       feeds: undefined,
+      feedsOpening: undefined,
+      fresh: undefined,
       memory: undefined,
       before: undefined,
       after: undefined,
@@ -143,7 +145,7 @@ function internalEdges(this: SessionWorks): InternalEdges {
     rollback: (to, by, signal) => this.scheduler.rollback(to, log.here(), { by, signal }),
     cancel: (id, reason) => this.scheduler.cancel(reason, [id]),
     completeStep: createCompleteStep(log, () => this.scheduler),
-    feeds: async () => this.feeds?.desk ?? noFeeds(),
+    feeds: async () => (await feedsOf(this)).desk,
     memory: async () => this.memory?.open() ?? noMemory(),
   };
 }
@@ -192,6 +194,12 @@ function takeOrder(this: SessionWorks, message: InboxMessage): boolean {
 function beforeTurn(this: SessionWorks): Promise<void> | undefined {
   this.tellTools?.();
   return learnOfOthers(this.edges);
+}
+
+function noMemory(): never {
+  throw new RuntimeError('not_permitted', 'The agent has no knowledge graph.', {
+    hint: 'The manifest says which folder it is of: "memory: { graph: FOLDER }".',
+  });
 }
 
 function actionFatal(id: string, cause: RuntimeError, left: RolledBack['left']): RuntimeError {

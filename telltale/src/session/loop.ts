@@ -108,7 +108,7 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
       if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
       if (state.failing !== undefined) return owner.ended(await untilStopped(context));
     }
-    const loading = context.fresh?.();
+    const loading = context.works.fresh?.();
     if (loading !== undefined) {
       await loaded(stop, loading);
       if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });

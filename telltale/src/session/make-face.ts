@@ -44,11 +44,12 @@ export function makeFace(
     isTaught: feedOperationOf(action.name) === undefined && action.isTaught(targets),
   }));
   const feedActions = callable.filter(({ name }) => feedOperationOf(name) !== undefined);
+  const isTaughtFeeds = feedActions.some((action) => action.isTaught(targets));
   const offered = [
     ...actions,
     ...(feedActions.length === 0
       ? []
-      : [{ ...contextFeedTarget(feedActions, manifest, targets), isTaught: true }]),
+      : [{ ...contextFeedTarget(feedActions, manifest, targets), isTaught: isTaughtFeeds }]),
   ];
   const names = createCallNames([
     ...targets,

@@ -56,8 +56,9 @@ export function unknown(this: Performer, { kind, name }: DeclaredAction): Runtim
   if (blocked !== undefined) return blocked;
   const { calls } = faceOf(this);
   if (calls !== undefined) {
-    const { natives } = calls.style.names;
-    return unknownTarget('tool', name, { all: natives.map((native) => ({ kind: 'tool', name: native })) });
+    const { offered: listed, style } = calls;
+    const all = style.names.natives.map((native) => ({ kind: 'tool' as const, name: native }));
+    return unknownTarget('tool', name, { all, listed });
   }
   return unknownTarget(kind, name, { all: [...targets.all, ...internalOf(this).values()] });
 }

@@ -9,6 +9,8 @@ import { takenIds } from './taken-ids.ts';
 /** What an agent's model is given to call natively; the same in every turn of every session. */
 export interface PreparedCalls {
   readonly style: CallStyle;
+  /** The names of what the model is offered. */
+  readonly offered: readonly string[];
   readonly request: { readonly tools: readonly PromptTool[]; readonly toolChoice?: string };
 }
 
@@ -27,6 +29,7 @@ export function prepareCalls(
   const tools = callTools(manifest, taught, led);
   return {
     style: { dialect, names, maxBody: protocol.max_body.bytes, takenIds, led },
+    offered: taught.flatMap(({ native }) => native ?? []),
     request: dialect === 'step' ? { tools, toolChoice: STEP } : { tools },
   };
 }

@@ -37,6 +37,9 @@ export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performe
   orders: SessionOrders | undefined;
   runs: SessionRuns | undefined;
   feeds: SessionFeeds | undefined;
+  feedsOpening: Promise<SessionFeeds> | undefined;
+  /** Where the session has feeds or a memory: puts on the log what the coming turn is shown of them. */
+  fresh: (() => Promise<void> | undefined) | undefined;
   memory: SessionMemory | undefined;
   before: SchedulerEdges['before'];
   after: SchedulerEdges['after'];

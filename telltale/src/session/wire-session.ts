@@ -5,24 +5,16 @@ import { createScheduler } from '../scheduler/drive.ts';
 import { armWall } from './arm-wall.ts';
 import type { SessionContext } from './context.ts';
 import { createSessionWorks } from './create-session-works.ts';
-import { staysFresh, usesFeeds } from './feeds/uses-feeds.ts';
+import { openFreshParts } from './feeds/open-feeds.ts';
 import { createGuide } from './guide/guide.ts';
 import { ledResult } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox, type Inbox } from './inbox.ts';
-import {
-  openFeeds,
-  openFresh,
-  openHooks,
-  openLead,
-  openLedHooks,
-  openSessionMemory,
-  openTriggers,
-} from './late-parts.ts';
+import { openHooks, openLead, openLedHooks, openSessionMemory, openTriggers } from './late-parts.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import type { SessionEdges } from './session-edges.ts';
-import { lookupOwn, runsOf, type SessionWorks } from './session-works.ts';
+import { runsOf, type SessionWorks } from './session-works.ts';
 import { isLetGo } from './stop.ts';
 import { endTurnInHand } from './turn/hearing-state.ts';
 
@@ -49,8 +41,9 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   const { state } = log;
   const works = createSessionWorks(edges);
   if (prepared.workflows.size > 0) runsOf(works); // events that runs wait for are passed on from the first
-  if (usesFeeds(manifest) || manifest.memory?.graph !== undefined) await openParts(works);
-  const { reviews, feeds, memory } = works;
+  if (manifest.memory?.graph !== undefined) works.memory = await openSessionMemory(edges);
+  await openFreshParts(works);
+  const { reviews } = works;
   const testContext = () => works.context();
   const triggers =
     prepared.triggers && (await openTriggers(edges, prepared.triggers, runsOf(works), testContext));
@@ -83,9 +76,6 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
       stop,
       reviews,
       hooks,
-      fresh: staysFresh(manifest)
-        ? await openFresh({ manifest, log, testContext, feeds, memory, origin: () => edges.origin })
-        : undefined,
       inbox,
       sessionOrigin,
       clock: runtime.clock,
@@ -120,21 +110,4 @@ function stopped(this: WiredSession): void {
 
 function sessionOrigin(this: SessionContext): Cause {
   return this.edges.origin;
-}
-
-/** What most agents have none of, loaded by those that do. */
-async function openParts(works: SessionWorks): Promise<void> {
-  const { edges } = works;
-  const view = () => works.view();
-  const testContext = () => works.context();
-  const { manifest } = edges.prepared.agent;
-  if (manifest.memory?.graph !== undefined) works.memory = await openSessionMemory(edges);
-  if (!usesFeeds(manifest)) return;
-  const lookup = (name: string) => lookupOwn(works, name);
-  const feeds = await openFeeds(edges, {
-    ...{ view, testContext, lookup, runWorkflow: runsOf(works).feed },
-    isGuarded: () => works.before !== undefined,
-  });
-  works.feeds = feeds;
-  works.fetch = feeds.keeper.fetch;
 }

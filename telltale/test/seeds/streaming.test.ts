@@ -19,6 +19,63 @@ const relics = (files: Readonly<Record<string, string>>) => ({
   ),
 });
 
+const ADD_FEED = `<action type="context_feed" mode="sync" id="add_feed">
+{
+  "name": "add_context_feed",
+  "parameters": {
+    "id": "recent_errors",
+    "type": "on_demand",
+    "source": { "type": "relic", "name": "log_service", "params": { "filter": "ERROR", "since": "1h" } }
+  }
+}
+</action>`;
+const logService = (more = '') => {
+  const { manifest, files } = relics({ log_service: 'log' });
+  return { manifest: manifest + more, files };
+};
+
+test('an agent without feeds adds one, sees it and removes it', async () => {
+  const { manifest, files } = logService();
+  const run = await runAgent({
+    manifest,
+    files,
+    turns: [
+      `<action type="relic" mode="sync" id="log">{"name":"log_service","parameters":{"level":"ERROR","text":"disk full"}}</action>${ADD_FEED}`,
+      '<action type="internal" mode="sync" id="look">{"name":"list_context_feeds"}</action>',
+      '<action type="internal" mode="sync" id="remove_feed">{"name":"remove_context_feed","parameters":{"id":"recent_errors"}}</action>',
+      '<response>Done.</response>',
+    ],
+  });
+  expect(run.of('action.failed')).toEqual([]);
+  expect(run.prompts[1]).toMatch(/<context_feed id="recent_errors"[^>]*>[^<]*disk full/);
+  expect(run.of('action.completed').find(({ id }) => id === 'look')?.output).toMatchObject({
+    feeds: [{ id: 'recent_errors' }],
+  });
+  expect(run.of('feed.removed').map(({ id }) => id)).toEqual(['recent_errors']);
+});
+
+test.each([
+  ['internal_actions: { enabled: false }\n'],
+  ['internal_actions: { blocked_actions: [add_context_feed] }\n'],
+  ['internal_actions: { allowed_actions: [remove_context_feed] }\n'],
+])('an agent adds no feed with %s', async (setting) => {
+  const { manifest, files } = logService(setting);
+  const run = await ran(ADD_FEED, manifest, { files });
+  expect(run.of('action.failed')).toMatchObject([{ id: 'add_feed', error: { code: 'not_permitted' } }]);
+});
+
+test('an agent without feeds and without a tool for files reads none by a feed', async () => {
+  const add = (type: string) =>
+    `<action type="internal" mode="sync" id="${type}">${JSON.stringify({ name: 'add_context_feed', parameters: { id: type, source: { type, name: '.' } } })}</action>`;
+  const asked = add('file') + add('repo');
+  expect((await ran(asked, '')).of('action.failed')).toMatchObject([
+    { id: 'file', error: { code: 'not_permitted' } },
+    { id: 'repo', error: { code: 'not_permitted' } },
+  ]);
+  const withTool = await ran(asked, 'import: { tools: [builtin:filesystem] }\n');
+  expect(withTool.of('action.failed')).toEqual([]);
+});
+
 test('a relic keeps a value without being told to set it, and gives it back', async () => {
   const { manifest, files } = relics({ results_cache: 'kv' });
   const run = await ran(

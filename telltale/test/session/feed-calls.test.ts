@@ -79,6 +79,19 @@ describe.each(['tags', 'tools', 'step'] as const)('actions on feeds in %s', (dia
     expect(await first(`${FEEDS}internal_actions: { enabled: false }\n`)).toEqual([]);
   });
 
+  it('run where the agent has no feeds, though it is not offered them', async () => {
+    const clock = { id: 'clock', source: { type: 'internal', action: 'system_clock' } };
+    const turns = [feed(dialect, 'add', clock), named(dialect, 'read_context_feed', { id: 'clock' })];
+    const { of, faults, requests } = await run(dialect, '', ...turns);
+    expect(faults).toEqual([]);
+    expect(of('action.completed').map(({ id }) => id)).toHaveLength(2);
+    expect(requests[1]?.messages.at(-1)?.text).toContain('<context_feed id="clock"');
+    for (const request of requests) expect(offered(request)).toEqual([]);
+    const { told } = await run(dialect, '', named(dialect, 'translate', {}));
+    expect(told).toContain('translate');
+    expect(told).not.toContain('context_feed');
+  });
+
   it('are on the log by their own names, whether a call names the operation or the action', async () => {
     const operations = [
       feed(dialect, 'add', NOTES),

@@ -77,6 +77,25 @@ const SCENARIO = {
   input: 'Go.',
 };
 
+/** Its agent has no feeds: the session has those that its model added. */
+const ADDED = {
+  async setUp() {
+    const steady = defineTool({ name: 'steady', idempotent: true, run: async () => 'steady' });
+    const turns = [
+      internal('add', 'add_context_feed', { id: 'mine', source: STEADY }),
+      '<response>$mine</response>',
+    ];
+    return { agent: await defineAgent({ name: 'adder', model: scripted(turns), tools: [steady] }) };
+  },
+  input: 'Go.',
+};
+
+it('a session that is killed anywhere has the feed that its model added, also where its agent has none', async () => {
+  await crashEverywhere(ADDED, ({ result }) => {
+    expect(result).toMatchObject({ status: 'completed', result: 'steady' });
+  });
+});
+
 describe('a session with feeds of every kind that is killed', () => {
   it('anywhere shows each once, keeps what was added and removed, and leaves its prompt as it was', async () => {
     await crashEverywhere(SCENARIO, ({ scene: { asked }, left, events, result }) => {

@@ -16,6 +16,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentView } from '../agent-view.ts';
 import { contextWindowOf } from '../context-window.ts';
 import { costWith } from '../cost.ts';
+import { hasFeeds } from '../internal/feeds/has-feeds.ts';
 import { spentLimit } from '../limits.ts';
 import type { RuntimeEdges } from '../runtime-edges.ts';
 import type { SessionEdges } from '../session-edges.ts';
@@ -96,7 +97,8 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
   const desk = createFeedDesk({
     keeper,
     read,
-    mayAdd: async (feed) => pastHooks(feed, edges.isGuarded()) ?? (await mayAdd(feed, sources)),
+    mayAdd: async (feed) =>
+      pastHooks(feed, edges.isGuarded()) ?? pastTools(feed, prepared) ?? (await mayAdd(feed, sources)),
     isTaken: (name) =>
       state.variables.has(name)
         ? 'a variable'
@@ -127,5 +129,22 @@ function pastHooks({ source }: Feed, isGuarded: boolean): RuntimeError | undefin
     'not_permitted',
     `A feed of type ${source.type} cannot be added: hooks look at each action, and would not see what it does.`,
     { hint: 'Call it by an action, or let the manifest have the feed.' },
+  );
+}
+
+/** Any agent may add feeds, and folders are open by default: one that no tool lets read files gets none by a feed either. */
+function pastTools(
+  { source: { type } }: Feed,
+  { agent: { manifest }, targets }: SessionFeedsEdges['prepared'],
+): RuntimeError | undefined {
+  if (type !== 'file' && type !== 'repo') return undefined;
+  if (hasFeeds(manifest) || manifest.internal_actions.allowed_actions !== undefined) return undefined;
+  if (targets.find('tool', 'filesystem') !== undefined) return undefined;
+  return new RuntimeError(
+    'not_permitted',
+    `This agent can add no feed of type ${type}: it has no tool for files.`,
+    {
+      hint: 'The manifest imports builtin:filesystem, has feeds under "context_feeds", or names add_context_feed in "internal_actions: { allowed_actions }".',
+    },
   );
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Definition } from '../definition.ts';
 import { DEFINITION_PROPERTIES } from './definition-properties.ts';
-import { offeredWithFeeds } from './has-feeds.ts';
+import { hasFeeds } from './has-feeds.ts';
 
 export const addContextFeed: Definition = {
   name: 'add_context_feed',
@@ -16,6 +16,6 @@ export const addContextFeed: Definition = {
     required: ['id', 'source'],
     additionalProperties: false,
   },
-  useless: offeredWithFeeds('add_context_feed'),
+  isTaught: hasFeeds,
   run: async (input, { feeds }) => (await feeds()).add(input as JsonObject),
 };

@@ -1,11 +1,11 @@
 import type { Definition } from '../definition.ts';
-import { offeredWithFeeds } from './has-feeds.ts';
+import { hasFeeds } from './has-feeds.ts';
 
 export const listContextFeeds: Definition = {
   name: 'list_context_feeds',
   description: 'Lists your feeds with sources, ages and errors.',
   idempotent: true,
   parameters: { type: 'object', properties: {}, additionalProperties: false },
-  useless: offeredWithFeeds('list_context_feeds'),
+  isTaught: hasFeeds,
   run: async (_, { feeds }) => (await feeds()).list(),
 };

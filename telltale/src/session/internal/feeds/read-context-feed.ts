@@ -1,5 +1,5 @@
 import type { Definition } from '../definition.ts';
-import { offeredWithFeeds } from './has-feeds.ts';
+import { hasFeeds } from './has-feeds.ts';
 
 export const readContextFeed: Definition = {
   name: 'read_context_feed',
@@ -14,7 +14,7 @@ export const readContextFeed: Definition = {
     required: ['id'],
     additionalProperties: false,
   },
-  useless: offeredWithFeeds('read_context_feed'),
+  isTaught: hasFeeds,
   run: async ({ id, refresh }, { feeds }, _own, signal) =>
     (await feeds()).read(String(id), refresh === true, signal),
 };

@@ -1,5 +1,5 @@
 import type { Definition } from '../definition.ts';
-import { offeredWithFeeds } from './has-feeds.ts';
+import { hasFeeds } from './has-feeds.ts';
 
 export const removeContextFeed: Definition = {
   name: 'remove_context_feed',
@@ -11,6 +11,6 @@ export const removeContextFeed: Definition = {
     required: ['id'],
     additionalProperties: false,
   },
-  useless: offeredWithFeeds('remove_context_feed'),
+  isTaught: hasFeeds,
   run: async ({ id }, { feeds }) => (await feeds()).remove(String(id)),
 };

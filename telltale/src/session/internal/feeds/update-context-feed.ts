@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Definition } from '../definition.ts';
 import { DEFINITION_PROPERTIES } from './definition-properties.ts';
-import { offeredWithFeeds } from './has-feeds.ts';
+import { hasFeeds } from './has-feeds.ts';
 
 export const updateContextFeed: Definition = {
   name: 'update_context_feed',
@@ -13,6 +13,6 @@ export const updateContextFeed: Definition = {
     required: ['id'],
     additionalProperties: false,
   },
-  useless: offeredWithFeeds('update_context_feed'),
+  isTaught: hasFeeds,
   run: async (input, { feeds }) => (await feeds()).update(input as JsonObject),
 };

@@ -1,0 +1,50 @@
+import { hasFeeds } from '../internal/feeds/has-feeds.ts';
+import { openFeeds, openFresh } from '../late-parts.ts';
+import { lookupOwn, runsOf, type SessionWorks } from '../session-works.ts';
+import type { SessionFeeds } from './session-feeds.ts';
+
+/** Opens at the start of a session what it looks at before each turn: feeds of its manifest and of its log, memory. */
+export async function openFreshParts(works: SessionWorks): Promise<void> {
+  const { manifest } = works.edges.prepared.agent;
+  if (needsFeeds(works)) await feedsOf(works);
+  else if (manifest.context_feeds.length > 0 || works.memory !== undefined) await openFreshOf(works);
+}
+
+/** The feeds of a session. One that has none opens them when its model first calls an action on feeds. */
+export function feedsOf(works: SessionWorks): Promise<SessionFeeds> {
+  works.feedsOpening ??= open(works);
+  return works.feedsOpening;
+}
+
+/** Feeds that the model added in an earlier process are on the log. */
+function needsFeeds({ state, edges }: SessionWorks): boolean {
+  const { manifest } = edges.prepared.agent;
+  if (hasFeeds(manifest)) return true;
+  return (
+    manifest.internal_actions.enabled &&
+    [...state.feeds.values()].some(({ definition }) => definition !== undefined)
+  );
+}
+
+async function open(works: SessionWorks): Promise<SessionFeeds> {
+  const feeds = await openFeeds(works.edges, {
+    view: () => works.view(),
+    testContext: () => works.context(),
+    lookup: (name) => lookupOwn(works, name),
+    runWorkflow: runsOf(works).feed,
+    isGuarded: () => works.before !== undefined,
+  });
+  works.feeds = feeds;
+  works.fetch = feeds.keeper.fetch;
+  await openFreshOf(works);
+  return feeds;
+}
+
+async function openFreshOf(works: SessionWorks): Promise<void> {
+  const { edges, log, feeds, memory } = works;
+  works.fresh = await openFresh({
+    ...{ log, feeds, memory, manifest: edges.prepared.agent.manifest },
+    testContext: () => works.context(),
+    origin: () => edges.origin,
+  });
+}

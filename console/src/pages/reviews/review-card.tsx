@@ -3,11 +3,11 @@ import { Link } from 'wouter';
 import type { AnswerReview, ReviewInfo } from '../../../../telltale/src/client/api.ts';
 import type { ErrorJson } from '../../../../telltale/src/kernel/runtime-error.ts';
 import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
-import { Code } from '../../ui/code.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
 import { AnswerButtons, AnswerEffects } from './answer-buttons.tsx';
 import { answersOf } from './answers-of.ts';
+import { ReviewExact } from './review-exact.tsx';
 import { questionOf, reasonOf } from './review-words.ts';
 
 export interface ReviewCardProps {
@@ -41,7 +41,7 @@ export function ReviewCard({ review, words, onWords, error, children, ...answeri
             </Link>
           </span>
         </p>
-        {exact === undefined ? null : <Code text={exact} className="max-h-40 w-full overflow-y-auto" />}
+        <ReviewExact kind={review.kind} text={exact} className="max-h-40 w-full overflow-y-auto" />
         <label htmlFor={id} className="sr-only">
           {label}
         </label>

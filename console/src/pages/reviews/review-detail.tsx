@@ -4,11 +4,11 @@ import { useReadable } from '../../data/readable.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 import { useData } from '../../data/use-data.ts';
 import { useLoaded } from '../../data/use-loaded.ts';
-import { Code } from '../../ui/code.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { InvisibleWarning } from '../../ui/invisible-warning.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { ReviewAnswer } from './review-answer.tsx';
+import { ReviewExact } from './review-exact.tsx';
 import { ReviewFacts } from './review-facts.tsx';
 import { ReviewOutcome } from './review-outcome.tsx';
 import { ReviewParameters } from './review-parameters.tsx';
@@ -62,7 +62,7 @@ export function ReviewDetail({ review }: { readonly review: string }) {
             {KIND_LABELS[info.kind]} · {askerOf(info)}
           </p>
           <h2 className="mt-0.5 text-title font-semibold break-words">{visibleText(title)}</h2>
-          {exact === undefined ? null : <Code text={exact} className="mt-2" />}
+          <ReviewExact kind={info.kind} text={exact} className="mt-2" />
         </div>
         <InvisibleWarning of={shownOf(info)} />
         <ReviewFacts review={info} />

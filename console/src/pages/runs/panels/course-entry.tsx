@@ -9,13 +9,14 @@ import { Cost } from '../../../ui/cost.tsx';
 import { Icon } from '../../../ui/icon.tsx';
 import type { IconName } from '../../../ui/icon-shapes.ts';
 import { runEventClause } from '../../session/model/run-event-clause.ts';
+import { LongText } from '../../session/stream/long-text.tsx';
 import { sessionPath } from '../../workflows/paths.ts';
 import { PlanView } from './plan-view.tsx';
 
 const VERDICTS = {
   pass: ['check', 'text-done', 'Passed'],
-  retry: ['refresh', 'text-wait', 'To be tried again'],
-  escalate: ['person', 'text-stall', 'Put to a person'],
+  retry: ['refresh', 'text-wait', 'Retry'],
+  escalate: ['person', 'text-stall', 'Escalated to a person'],
 } as const;
 
 const ICONS: Readonly<Partial<Record<RunEvent['type'], IconName>>> = {
@@ -60,10 +61,10 @@ function Told({ event }: { readonly event: RunEvent }) {
               <Cost usd={event.cost_usd} />
             </>
           )}
-          <p className="whitespace-pre-wrap text-ink-soft">{event.reasoning}</p>
-          {event.instruction === undefined ? null : <p>The agent is told: {event.instruction}</p>}
+          <LongText markdown text={event.reasoning} className="text-ink-soft" />
+          {event.instruction === undefined ? null : <p>Instruction to the agent: {event.instruction}</p>}
           {event.fallback === undefined ? null : (
-            <p className="text-wait">It counts although the verifier did not say so: {event.fallback}</p>
+            <p className="text-wait">Decided by the fallback, not by the verifier: {event.fallback}</p>
           )}
         </>
       );
@@ -71,7 +72,7 @@ function Told({ event }: { readonly event: RunEvent }) {
     case 'client.claimed':
       return (
         <>
-          <strong className="font-semibold">Said to be done</strong> by{' '}
+          <strong className="font-semibold">Reported as done</strong> by{' '}
           {event.type === 'step.claimed' && event.by.startsWith('ses') ? (
             <Link href={sessionPath(event.by)} className="text-accent underline">
               {event.by}
@@ -79,7 +80,7 @@ function Told({ event }: { readonly event: RunEvent }) {
           ) : (
             identityText(event.by)
           )}
-          <p className="whitespace-pre-wrap text-ink-soft">{event.notes}</p>
+          <LongText markdown text={event.notes} className="text-ink-soft" />
           {event.type === 'step.claimed' && event.evidence !== undefined ? (
             <p className="text-ink-faint">Evidence: {event.evidence.join(', ')}</p>
           ) : null}
@@ -99,14 +100,14 @@ function Told({ event }: { readonly event: RunEvent }) {
     case 'step.retrying':
       return (
         <>
-          Failed, and tried again as try {event.attempt}:{' '}
+          Failed, then tried again (attempt {event.attempt}):{' '}
           <span className="text-ink-soft">{event.error.message}</span>
         </>
       );
     case 'review.resolved':
       return (
         <>
-          <strong className="font-semibold">{event.choice}</strong>, said {identityText(event.by)}
+          {identityText(event.by)} answered <strong className="font-semibold">{event.choice}</strong>
           {event.note === undefined ? '' : `: ${event.note}`}
         </>
       );
@@ -116,7 +117,7 @@ function Told({ event }: { readonly event: RunEvent }) {
           A person was asked:{' '}
           <span className="whitespace-pre-wrap text-ink-soft">{visibleText(event.prompt)}</span>{' '}
           <Link href={`/reviews/${encodeURIComponent(event.review)}`} className="text-accent underline">
-            the review
+            Open the review
           </Link>
         </>
       );

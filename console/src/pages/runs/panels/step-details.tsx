@@ -1,7 +1,7 @@
 import { formatClock } from '../../../format/format-time.ts';
 import { Button } from '../../../ui/button.tsx';
-import { Code } from '../../../ui/code.tsx';
 import { JsonView } from '../../../ui/json-view.tsx';
+import { LongText } from '../../session/stream/long-text.tsx';
 import type { StepStory } from '../model/step-stories.ts';
 import { useRunView } from '../run-view.ts';
 import { CourseEntry } from './course-entry.tsx';
@@ -15,7 +15,7 @@ export function StepDetails({ story }: { readonly story: StepStory }) {
     <div className="flex flex-col gap-3 border-l-2 border-line px-4 pt-1 pb-4 text-body">
       <p className="flex flex-wrap items-center gap-x-3 text-small text-ink-faint">
         <span>
-          Began {formatClock(step.startedAt, true)}
+          Started {formatClock(step.startedAt, true)}
           {endedAt === undefined ? '' : `, ended ${formatClock(endedAt, true)}`}
         </span>
         {step.policy === 'continue' ? <span>Its failure does not end the run.</span> : null}
@@ -35,11 +35,11 @@ export function StepDetails({ story }: { readonly story: StepStory }) {
       )}
       {notes === undefined ? null : (
         <Part title="Notes">
-          <Code text={notes} />
+          <LongText markdown text={notes} />
         </Part>
       )}
       {course.length === 0 ? null : (
-        <Part title="On the way">
+        <Part title="What happened">
           <ol className="flex flex-col gap-2">
             {course.map((event) => (
               <CourseEntry key={event.seq} event={event} />
@@ -48,12 +48,12 @@ export function StepDetails({ story }: { readonly story: StepStory }) {
         </Part>
       )}
       {step.input === undefined ? null : (
-        <Part title="Given">
+        <Part title="Input">
           <JsonView value={step.input} label="What it was given" />
         </Part>
       )}
       {step.output === undefined ? null : (
-        <Part title="Came out">
+        <Part title="Output">
           <JsonView value={step.output} label="What came out" />
         </Part>
       )}

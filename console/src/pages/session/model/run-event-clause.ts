@@ -93,6 +93,6 @@ export function runEventClause(event: RunEvent): string {
 
 function originOf({ origin }: RunEventOf<'workflow.started'>): string {
   if (origin.parent !== undefined) return ` for step ${origin.parent.step} of ${origin.parent.run}`;
-  if (origin.trigger !== undefined) return ` by its trigger ${origin.trigger.id}`;
+  if (origin.trigger !== undefined) return `, triggered by ${origin.trigger.id}`;
   return origin.action === undefined ? '' : ` for action ${origin.action}`;
 }

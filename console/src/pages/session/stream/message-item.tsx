@@ -13,6 +13,9 @@ const SENDERS: Readonly<Record<MessageFrom, readonly [icon: IconName, name: stri
   verifier: ['eye', 'The verifier'],
 };
 
+/** Messages that a model or a manifest wrote; people's words are shown as they typed them. */
+const WRITTEN: ReadonlySet<MessageFrom> = new Set(['parent', 'workflow', 'verifier']);
+
 export interface MessageItemProps {
   readonly seq: number;
   readonly from: MessageFrom;
@@ -28,7 +31,7 @@ export function MessageItem({ seq, from, text }: MessageItemProps) {
           <Icon name={icon} size={13} />
           {name}
         </p>
-        <LongText text={text} />
+        <LongText text={text} markdown={WRITTEN.has(from)} />
       </div>
     </ItemFrame>
   );

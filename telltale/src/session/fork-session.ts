@@ -36,8 +36,9 @@ export async function forkSession(
   clock: Clock,
   changes: ForkChanges = {},
 ): Promise<string> {
-  await checkChanges(changes);
-  const { message, model } = changes;
+  checkChanges(changes);
+  const { message } = changes;
+  const model = await fullModel(changes.model);
   const all = await readEvents(store, session);
   const events = all.filter((event) => event.seq <= seq);
   const [first] = events;
@@ -131,15 +132,19 @@ const withText = (event: SessionEvent, text: string): SessionEvent =>
   event.type === 'session.started' ? { ...event, input: text } : ({ ...event, text } as SessionEvent);
 
 /** Throws what cannot be changed to that. */
-async function checkChanges({ message, model, vars }: ForkChanges): Promise<void> {
+function checkChanges({ message, vars }: ForkChanges): void {
   if (message !== undefined && (typeof message !== 'string' || message.trim() === ''))
     throw notChanged('message', 'Give a text, or leave it out.');
-  if (model !== undefined) {
-    const { isModelRef } = await import('../manifest/schema/model-ref.ts');
-    if (typeof model !== 'string' || !isModelRef(model))
-      throw notChanged('model', 'Write provider/model (anthropic/claude-sonnet-4-5) or scripted:FILE.');
-  }
   if (vars !== undefined && !isJsonObject(vars)) throw notChanged('vars', 'Give an object.');
+}
+
+/** The model as a session's log names it, with its provider. */
+async function fullModel(model: string | undefined): Promise<string | undefined> {
+  if (model === undefined) return undefined;
+  const { fullModelRef, isModelRef } = await import('../manifest/schema/model-ref.ts');
+  if (typeof model !== 'string' || !isModelRef(model))
+    throw notChanged('model', 'Write provider/model (anthropic/claude-sonnet-4-5) or scripted:FILE.');
+  return fullModelRef(model);
 }
 
 /** The variables that a fork sets, checked as those that are given at a start. */

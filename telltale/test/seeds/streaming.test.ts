@@ -3,7 +3,7 @@ import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openModel } from '../../src/models/open-model.ts';
 import { sse, startProviderServer } from '../models/provider-server.ts';
 import { GOOGLE } from '../models/wire-formats.ts';
-import { type RunOptions, runAgent } from '../session/run-agent.ts';
+import { type RunOptions, runAgent, tool } from '../session/run-agent.ts';
 
 /** An agent of the given manifest that says this, and then a final response. */
 const ran = (said: string, manifest: string, more: Partial<RunOptions> = {}) =>
@@ -225,4 +225,131 @@ test.each(['llama3', 'gpt-oss-120b', 'o', 'office'])('%s names no provider', asy
   await expect(openModel(name, { env: {}, folder: '.', clock: createSystemClock() })).rejects.toMatchObject({
     code: 'model_unknown',
   });
+});
+
+/** An agent in a file of its own that says this; its prompt holds the texts. */
+const helper = (name: string, says: string, expected: readonly string[], more = '') => ({
+  [`agents/${name}.yml`]: `kind: Agent\nname: ${name}\nmodel: scripted:../turns/${name}.yml\n${more}`,
+  [`turns/${name}.yml`]: `turns:\n  - ${JSON.stringify({ expect: expected, text: `<response>${says}</response>` })}\n`,
+});
+
+test('the complete example runs in one turn', async () => {
+  const run = await runAgent({
+    manifest:
+      'protocol: {}\nimport: { tools: [tools/*.yml], agents: [agents/*.yml], relics: [relics/*.yml] }\n',
+    files: {
+      ...relics({ results_cache: 'kv' }).files,
+      ...tool('web_scraper', 'return `The page ${input.url}`;'),
+      ...tool('arxiv_search', 'return [{ title: input.query }];'),
+      ...tool('news_api', 'return { days: input.days };'),
+      ...helper('comprehensive_analyzer', 'All agree.', [
+        'wikipedia: The page https://en.wikipedia.org/wiki/AI',
+        'research_papers: [{"title":"machine learning"}]',
+        'news: {"days":7}',
+      ]),
+    },
+    turns: [
+      `<thought>
+Three sources, then an analysis.
+</thought>
+
+<action type="tool" mode="async" id="wiki">
+{
+  "name": "web_scraper",
+  "parameters": {"url": "https://en.wikipedia.org/wiki/AI"},
+  "output_key": "wiki_data"
+}
+</action>
+
+<action type="tool" mode="async" id="arxiv">
+{
+  "name": "arxiv_search",
+  "parameters": {"query": "machine learning", "max_results": 10},
+  "output_key": "papers"
+}
+</action>
+
+<action type="tool" mode="async" id="news">
+{
+  "name": "news_api",
+  "parameters": {"topic": "artificial intelligence", "days": 7},
+  "output_key": "news_articles"
+}
+</action>
+
+<action type="agent" mode="sync" id="analyze">
+{
+  "name": "comprehensive_analyzer",
+  "parameters": {
+    "wikipedia": "$wiki_data",
+    "research_papers": "$papers",
+    "news": "$news_articles"
+  },
+  "depends_on": ["wiki", "arxiv", "news"],
+  "output_key": "comprehensive_analysis"
+}
+</action>
+
+<action type="relic" mode="fire_and_forget" id="cache">
+{
+  "name": "results_cache",
+  "parameters": {
+    "key": "ai_research_report",
+    "value": "$comprehensive_analysis",
+    "ttl": 86400
+  },
+  "depends_on": ["analyze"]
+}
+</action>
+
+<response>
+# AI Research Report
+
+$comprehensive_analysis
+</response>`,
+    ],
+  });
+  expect(run.result).toMatchObject({ status: 'completed', turns: 1 });
+  expect(run.of('session.completed')[0]?.result).toBe('# AI Research Report\n\nAll agree.');
+  expect(run.of('action.completed').map(({ id }) => id)).toEqual(
+    expect.arrayContaining(['wiki', 'arxiv', 'news', 'analyze', 'cache']),
+  );
+});
+
+test('an agent with an input schema takes what fits it, from actions and from workflows', async () => {
+  const call = (id: string, parameters: object, extra = '') =>
+    `<action type="agent" mode="sync" id="${id}">{"name": "analyzer", "parameters": ${JSON.stringify(parameters)}${extra}}</action>`;
+  const run = await ran(
+    `${call('none', {})}${call('wrong', { webpage: 5, users: [] })}${call('good', { webpage: 'A page', users: ['ann'] })}
+<action type="workflow" mode="sync" id="flow">{"name": "flow"}</action>
+<action type="agent" mode="sync" id="idle">{"name": "anything", "parameters": {}}</action>`,
+    'import: { agents: [agents/*.yml], workflows: [flow.yml] }\n',
+    {
+      files: {
+        ...helper(
+          'analyzer',
+          'One user.',
+          ['users: ["ann"]'],
+          `input:
+  type: object
+  properties: { webpage: { type: string }, users: { type: array, items: { type: string } } }
+  required: [webpage]
+`,
+        ),
+        ...helper('anything', 'Nothing.', [], 'input: { schema: { type: object } }\n'),
+        'flow.yml': `kind: Workflow
+name: flow
+steps: [{ name: s, type: agent, target: analyzer, parameters: { users: [ann] } }]
+`,
+      },
+    },
+  );
+  expect(run.of('action.completed').map(({ id, output }) => [id, output])).toEqual([['good', 'One user.']]);
+  expect(run.of('action.failed').map(({ id, error }) => `${id}: ${error.message}`)).toEqual([
+    'none: The parameters of agent "analyzer" are wrong: "webpage" is missing.',
+    expect.stringContaining('"/webpage"'),
+    expect.stringContaining('"webpage" is missing'),
+    'idle: The parameters of agent "anything" are wrong: there is nothing in them to do.',
+  ]);
+  expect(run.prompts[0]).not.toContain('your conversation');
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { actionTemplates } from './action-template.ts';
+import { agentInput } from './agent-input.ts';
 import { closed } from './closed.ts';
 import { component } from './component.ts';
 import { contextVariables } from './context-variables.ts';
@@ -55,6 +56,8 @@ export const agent = closed(
       steps: 'Steps stand in a Workflow; "workflow: NAME" leads this agent through it.',
       states: 'States stand in a Workflow; "workflow: NAME" leads this agent through it.',
       output_schema: 'It is "output: { schema }".',
+      input_schema: 'It is "input".',
+      parameters: 'The JSON Schema of what the agent is called with is "input".',
       templates: 'It is "action_templates".',
       notify: 'It is "notifications".',
       alerts: 'It is "notifications".',
@@ -101,6 +104,7 @@ export const agent = closed(
       .describe('Fragments of prompt that join the prompts of steps.'),
     hooks: hooks.prefault({}),
     notifications: notifications.optional(),
+    input: agentInput,
     output: closed(
       {
         title: '"output"',

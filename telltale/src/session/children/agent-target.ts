@@ -1,7 +1,11 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { isNamedSchema } from '../../manifest/schema/agent-input.ts';
+import { isMap } from '../../manifest/schema/is-map.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
 import type { Target } from '../../targets/target.ts';
+import { agentCall } from '../../workflows/steps/agent-call.ts';
 import { settableVariables } from '../variables/declared-variables.ts';
 import { notInSession } from './child-errors.ts';
 
@@ -17,7 +21,11 @@ const GRACE_MS = 60_000;
 /** An agent as something that actions can call. It is run by the session that calls it: `createChildRunner`. */
 export function agentTarget(manifest: AgentManifest): Target {
   const { name, description, limits } = manifest;
-  const parameters = parametersOf(manifest);
+  const what = `agent "${name}"`;
+  const vars = variablesOf(manifest);
+  const schema = inputSchemaOf(manifest);
+  const parameters = withVars(schema ?? TASK, vars);
+  const check = compileCheck(schema === undefined ? withVars(ANY_OBJECT, vars) : parameters, what);
   return {
     kind: 'agent',
     name,
@@ -28,39 +36,55 @@ export function agentTarget(manifest: AgentManifest): Target {
     start: 'on_close',
     ...(limits.wall === undefined ? {} : { timeoutMs: limits.wall.ms + SPARE_MS }),
     graceMs: GRACE_MS,
-    check: compileCheck(parameters, `agent "${name}"`),
+    check(input) {
+      const wrong = check(input);
+      if (wrong !== undefined) return wrong;
+      return agentCall(input, vars !== undefined).input.trim() === '' ? nothingToDo(what) : undefined;
+    },
     run: () => Promise.reject(notInSession(name)),
   };
 }
 
-function parametersOf(manifest: AgentManifest): JsonObject {
-  const vars = variablesOf(manifest);
-  return {
-    type: 'object',
-    properties: {
-      input: {
-        type: 'string',
-        minLength: 1,
-        description: 'The task, with all it has to know: it does not see your conversation.',
-      },
-      ...(Object.keys(vars).length === 0
-        ? {}
-        : {
-            vars: {
-              type: 'object',
-              properties: vars,
-              additionalProperties: false,
-            },
-          }),
+/** What the model is told of an agent without an input schema. Other parameters are added to the task. */
+const TASK: JsonObject = {
+  type: 'object',
+  properties: {
+    input: {
+      type: 'string',
+      minLength: 1,
+      description: 'The task, with all it has to know: it does not see your conversation.',
     },
-    required: ['input'],
-    additionalProperties: false,
-  };
+  },
+  required: ['input'],
+  additionalProperties: false,
+};
+
+const ANY_OBJECT: JsonObject = { type: 'object' };
+
+function inputSchemaOf({ input }: AgentManifest): JsonObject | undefined {
+  return input !== undefined && isNamedSchema(input) ? input.schema : (input as JsonObject | undefined);
 }
 
+const withVars = (schema: JsonObject, vars: JsonObject | undefined): JsonObject =>
+  vars === undefined
+    ? schema
+    : {
+        ...schema,
+        properties: {
+          ...(isMap(schema.properties) ? (schema.properties as JsonObject) : {}),
+          vars: { type: 'object', properties: vars, additionalProperties: false },
+        },
+      };
+
+const nothingToDo = (what: string) =>
+  new RuntimeError('bad_parameters', `The parameters of ${what} are wrong: there is nothing in them to do.`, {
+    hint: 'Write the task into "input".',
+  });
+
 /** Those that a model may set: the others are out of its hand, whichever model it is. */
-function variablesOf(manifest: AgentManifest): JsonObject {
+function variablesOf(manifest: AgentManifest): JsonObject | undefined {
   const settable = settableVariables(manifest).filter(({ writers }) => writers.includes('model'));
+  if (settable.length === 0) return undefined;
   return Object.fromEntries(
     settable.map(({ name, type, description }) => [
       name,

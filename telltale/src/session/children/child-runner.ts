@@ -1,6 +1,7 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';
+import { agentCall, takesVars } from '../../workflows/steps/agent-call.ts';
 import { readSession } from '../read-session.ts';
 import { isLetGo, type Stop, type StopReason } from '../stop.ts';
 import type { ChildEdges } from './child-edges.ts';
@@ -48,8 +49,8 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
   );
   const follow = (begun: Begin) => followChild(edges, begun, copy.take, call);
   if (known === undefined || known.head === 0) {
-    const { input, vars } = call.input as { readonly input: string; readonly vars?: JsonObject };
-    const start = { input, ...model, ...(vars === undefined ? {} : { vars }) };
+    const target = prepared.targets.find('agent', action.name);
+    const start = { ...agentCall(call.input, target !== undefined && takesVars(target)), ...model };
     return resultOf(manifest.name, await follow({ kind: 'start', ...begin, start }));
   }
   const { parent: works } = await readSession(store, session);

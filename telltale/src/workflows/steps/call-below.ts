@@ -1,38 +1,31 @@
-import { asText } from '../../conditions/as-text.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
 import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
+import { agentCall } from './agent-call.ts';
 import { checkedTarget } from './call-target.ts';
 import { childKey } from './child-key.ts';
 import type { LeafContext, PrepareLeaf } from './leaf-edges.ts';
 import { resolveMap, stepWhat } from './resolve-in-step.ts';
-import { textOfParameters } from './text-of-parameters.ts';
 
-/**
- * Runs an agent in a session of its own. Of the parameters `input` is the text it is given and `vars` its variables, as
- * in an action; others are added to the text.
- */
+/** Runs an agent in a session of its own. Its parameters are those of an action. */
 export const prepareAgentStep: PrepareLeaf<'agent'> = async (step, place, context) =>
   agentLeaf(step.target, await resolveMap(step.parameters, 'parameters', place, context), place, context);
 
 /** As a step that calls this agent, with parameters that are resolved. */
 export function agentLeaf(
   name: string,
-  { input = '', vars, ...others }: JsonObject,
+  parameters: JsonObject,
   place: Pick<LeafPlace, 'step'>,
   context: LeafContext,
 ): ReadyLeaf {
-  const given = {
-    input: textOfParameters(asText(input), isMap(vars) || vars === undefined ? others : { ...others, vars }),
-    ...(isMap(vars) ? { vars: vars as JsonObject } : {}),
-  };
-  if (given.input.trim() === '') throw nothingToDo(stepWhat(place), name);
+  const { input, vars } = agentCall(parameters, true);
+  if (input.trim() === '') throw nothingToDo(stepWhat(place), name);
   // The agent in whose name the workflow runs is none of those that it calls itself.
   const isOwn = name === context.journal.state.manifest.agent;
-  const target = isOwn ? undefined : checkedTarget('agent', name, given, context);
+  const target = isOwn ? undefined : checkedTarget('agent', name, parameters, context);
   return {
-    input: given,
+    input: { input, ...(vars === undefined ? {} : { vars }) },
     repeatable: true, // its session is found again and goes on
     ...(target?.timeoutMs === undefined ? {} : { timeoutMs: target.timeoutMs }),
     run(call) {

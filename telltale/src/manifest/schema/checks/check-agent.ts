@@ -1,4 +1,5 @@
 import type { Issue } from '../../issue.ts';
+import { isNamedSchema } from '../agent-input.ts';
 import { checkActionTemplates } from './check-action-templates.ts';
 import { checkNetwork } from './check-addresses.ts';
 import { checkConditionValues } from './check-condition-values.ts';
@@ -10,6 +11,7 @@ import { checkModels } from './check-models.ts';
 import { checkNames } from './check-names.ts';
 import { checkNotifications } from './check-notifications.ts';
 import { checkRewritableGuards, hookGuards } from './check-rewritable-guards.ts';
+import { checkObjectSchema } from './check-tool.ts';
 import { checkUnique } from './check-unique.ts';
 import { checkVariables, type DeclaredVariable, declaredVariables, triggersOf } from './check-variables.ts';
 import { type DocumentNode, warningAt } from './document-node.ts';
@@ -33,6 +35,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     .at('tools')
     .items()
     .map((tool) => tool.at('mcp').at('name'));
+  const input = agent.at('input');
   return [
     ...checkMetadata(agent.at('metadata')),
     ...checkVariables(agent.at('context_variables')),
@@ -42,6 +45,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     ...checkFeedNames(feeds, { roots: ['metadata', 'vars', 'agent', ...names], members }),
     ...checkActionTemplates(agent.at('action_templates'), members, names),
     ...checkModels(agent),
+    ...checkObjectSchema(isNamedSchema(input.value) ? input.at('schema') : input),
     ...checkUnique(
       agent
         .at('components')

@@ -84,9 +84,9 @@ function tell(text: string): void {
 }
 
 const ENDED_AT_ONCE =
-  'Ended at once. What was at work is on its log as far as it came: "telltale sessions" lists it, "telltale resume" goes on.\n';
+  'Stopped at once. The log has everything up to here: "telltale sessions" lists your sessions, "telltale resume" continues one.\n';
 
 const endedFromWithin = (code: number): string =>
-  `error: The process was ended from within before the command was done (exit code ${code}).
-  → A tool's code has called process.exit(): let it return or throw. A session can be resumed.
+  `error: A tool ended the process before the command was done (exit code ${code}).
+  → Its code called process.exit(): let it return or throw instead. You can resume the session.
 `;

@@ -87,7 +87,7 @@ const cannotPrint = (cause: NodeJS.ErrnoException) =>
     hint:
       cause.code === 'ENOSPC'
         ? 'The disk is full: free some space, or send the output elsewhere.'
-        : 'Look at where the output is sent to.',
+        : 'Check where the output goes.',
     cause,
   });
 

@@ -39,6 +39,6 @@ function currentFolder(): string | undefined {
   }
 }
 
-const NO_FOLDER = `error: The folder that this command was started in does not exist any more.
-  → Go to one that does: cd ~
+const NO_FOLDER = `error: The current folder no longer exists.
+  → Go to another one: cd ~
 `;

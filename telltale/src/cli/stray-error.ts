@@ -6,9 +6,9 @@ export function strayError(thrown: unknown): RuntimeError {
   const place = thrownPlace(thrown);
   return new RuntimeError(
     'stray_error',
-    `Code that nobody waits for failed${place === undefined ? '' : ` at ${place}`}: ${saidBy(thrown)}`,
+    `Code that nothing awaits failed${place === undefined ? '' : ` at ${place}`}: ${saidBy(thrown)}`,
     {
-      hint: 'A tool has left work behind when it returned: wait for it with "await", or catch what it throws.',
+      hint: 'A tool returned before its work was done: wait for it with "await", or catch what it throws.',
       cause: thrown,
     },
   );

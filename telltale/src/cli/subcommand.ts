@@ -9,7 +9,7 @@ export interface WithOptions {
 
 export const noSubcommand = (asked: string, command: Command) =>
   usage(
-    `There is no command '${asked}' of "telltale ${command.name()}".`,
+    `'${asked}' is not a ${command.name()} command.`,
     suggest(
       asked,
       command.commands.map((each) => each.name()),

@@ -5,7 +5,7 @@ export function wholeNumber(name: string, text: string, least = 1): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
   throw usage(
-    `${name} '${text}' is no whole number of at least ${least}.`,
+    `${name} '${text}' is not a whole number of at least ${least}.`,
     `Write ${name} ${Math.max(least, 3)}, say.`,
   );
 }

@@ -57,7 +57,7 @@ async function* pages(
 
 export const runUnknown = (run: string, location: string) =>
   new RuntimeError('run_unknown', `No workflow run "${run}" is in ${location}.`, {
-    hint: 'List them with: telltale workflow list',
+    hint: 'List them: telltale workflow list',
   });
 
 const noRun = (run: string, kind: string) =>

@@ -42,6 +42,6 @@ export function parseByteSize(input: string | number): Result<number> {
 }
 
 const notWhole = (input: string | number, bytes: number) =>
-  new RuntimeError('bad_size', `The size "${input}" is ${bytes} bytes, which is no whole number.`, {
+  new RuntimeError('bad_size', `The size "${input}" is ${bytes} bytes, which is not a whole number.`, {
     hint: `Write it like ${BYTE_SIZE.example}.`,
   });

@@ -12,7 +12,7 @@ import { loadProject } from './project/load-project.ts';
 import type { LoadResult } from './project/project.ts';
 import { createSourceCache } from './project/source-cache.ts';
 
-/** A manifest that is no file: standard input, an editor's buffer. Its imports are relative to `folder`. */
+/** A manifest that is not a file: standard input, an editor's buffer. Its imports are relative to `folder`. */
 export interface ManifestText {
   /** What diagnostics call it. */
   readonly label: string;
@@ -136,7 +136,7 @@ function limited(diagnostics: readonly Diagnostic[]): Diagnostic[] {
       code: 'too_many_errors',
       file,
       message,
-      hint: 'Mend the ones that are shown first.',
+      hint: 'Fix the ones shown first.',
     };
   });
   return [...kept, ...closing];

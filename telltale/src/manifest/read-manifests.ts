@@ -25,7 +25,7 @@ export interface ReadDocument {
   readonly lineOf: (path: IssuePath) => number;
   /** The variables that were put in. */
   readonly fromEnv?: readonly EnvValue[];
-  /** What belongs to it and is no JSON, where it was written in code. */
+  /** What belongs to it and is not JSON, where it was written in code. */
   readonly code?: object;
 }
 
@@ -136,7 +136,7 @@ const tooManyErrors = (left: number): Finding => ({
   severity: 'error',
   code: 'too_many_errors',
   message: `This document has at least ${left.toLocaleString('en')} more mistakes.`,
-  hint: 'Mend the ones that are shown first.',
+  hint: 'Fix the ones shown first.',
 });
 
 const emptyFile = (text: string): Finding => ({

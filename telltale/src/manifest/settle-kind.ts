@@ -64,7 +64,7 @@ const misspeltKey = (key: string): Issue => ({
   code: 'unknown_key',
   path: [key],
   at: 'key',
-  message: `A manifest has no key "${key}".`,
+  message: `Unknown key "${key}" in a manifest.`,
   hint: 'Did you mean "kind"?',
 });
 

@@ -6,7 +6,7 @@ export const folderMissing = (folder: string) =>
   });
 
 export const notAFolder = (folder: string) =>
-  new RuntimeError('not_a_folder', `${folder} is no folder.`, {
+  new RuntimeError('not_a_folder', `${folder} is not a folder.`, {
     hint: 'Give the path of the folder that the graph is about, not that of a file in it.',
   });
 

@@ -24,38 +24,44 @@ export type ModelFailure = (typeof MODEL_FAILURES)[number];
 const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; readonly hint: string }>> = {
   model_rate_limited: {
     retryable: true,
-    hint: 'The provider limits how much you may ask; wait, lower the load, or ask for a higher limit.',
+    hint: "You have reached the provider's rate limit. Wait, send fewer requests, or ask the provider for a higher limit.",
   },
-  model_overloaded: { retryable: true, hint: 'The provider has trouble; its status page may say more.' },
+  model_overloaded: {
+    retryable: true,
+    hint: 'The provider has problems. Check its status page, then try again.',
+  },
   model_unreachable: {
     retryable: true,
-    hint: 'Check the network, the proxy and the base URL; is the server running?',
+    hint: 'Check your network connection, the proxy and the base URL, and that the server is running.',
   },
   model_broke_off: {
     retryable: true,
-    hint: 'The connection ended in the middle of an answer; that usually passes.',
+    hint: 'The connection broke in the middle of an answer. Try again.',
   },
   model_timeout: {
     retryable: true,
-    hint: 'The provider is slow or hangs; try again, or use a smaller model.',
+    hint: 'The provider is slow or hangs. Try again, or use a smaller model.',
   },
   model_bad_request: {
     retryable: false,
-    hint: 'The provider refuses this request; its own words are above.',
+    hint: "The provider rejected the request. The message above is the provider's.",
   },
   model_context_exceeded: {
     retryable: false,
-    hint: 'The prompt is longer than the model can read; compact the session or use a model with a larger window.',
+    hint: "The prompt does not fit into the model's context window. Compact the session, or use a model with a larger window.",
   },
   model_filtered: {
     retryable: false,
-    hint: "The provider's filter or the model itself refuses to go on; ask for it in other words.",
+    hint: "The provider's filter or the model itself refused. Rephrase the task.",
   },
   model_no_tools: {
     retryable: false,
-    hint: 'Write "dialect: tags" in the manifest, which any model can speak, or use a model that can call tools.',
+    hint: 'Set "dialect: tags" in the manifest, which works with every model, or use a model that can call tools.',
   },
-  model_refused_key: { retryable: false, hint: 'Check the API key, and whether it may use this model.' },
+  model_refused_key: {
+    retryable: false,
+    hint: 'Check that the API key is right and that it may use this model.',
+  },
 };
 
 export interface ModelFailedOptions {
@@ -73,7 +79,7 @@ export const modelFailed = (
 
 export const firstTokenLate = (id: string, ms: number) =>
   modelFailed('model_timeout', `${id}: no word of an answer came within ${ms / 1000} s.`, {
-    hint: 'The provider is slow or hangs, or the model thinks for long before it says anything: then allow it more with "limits: { first_token: 20m }".',
+    hint: 'The provider is slow or hangs, or the model thinks for a long time first. To wait longer, set "limits: { first_token: 20m }".',
   });
 
 /**

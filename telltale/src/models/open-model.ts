@@ -40,6 +40,6 @@ export async function openModel(name: string, options: OpenModelOptions): Promis
 }
 
 const notAModel = (ref: string) =>
-  new RuntimeError('model_unknown', `${quoted(ref)} names no model.`, {
-    hint: 'Write provider/model (anthropic/claude-sonnet-4-5) or scripted:FILE.',
+  new RuntimeError('model_unknown', `${quoted(ref)} is not a model.`, {
+    hint: 'Write provider/model, for example anthropic/claude-sonnet-4-5, or scripted:FILE.',
   });

@@ -37,13 +37,13 @@ export function recordToFile(model: Model, path: string, clock: Clock): Model {
   });
 }
 
-async function kindOf(path: string): Promise<'nothing' | 'file' | 'a folder' | 'no file'> {
+async function kindOf(path: string): Promise<'nothing' | 'file' | 'a folder' | 'not a file'> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
   if (found === undefined) return 'nothing';
-  return found.isFile() ? 'file' : found.isDirectory() ? 'a folder' : 'no file';
+  return found.isFile() ? 'file' : found.isDirectory() ? 'a folder' : 'not a file';
 }
 
 /** A file that is there and is no script is not written over. */

@@ -182,11 +182,11 @@ const shownToChild = (what: 'metadata' | 'variables', values: JsonObject) =>
   }) as const;
 
 const sessionEnded = (id: string, status: string) =>
-  new RuntimeError('session_ended', `${id} has ended (${status}), and goes on only if somebody resumes it.`, {
+  new RuntimeError('session_ended', `${id} has ended (${status}). It only continues if you resume it.`, {
     hint: `Resume it: telltale resume ${id}`,
   });
 
 const sessionCompleted = (id: string) =>
-  new RuntimeError('session_completed', `${id} has completed: there is nothing left to resume.`, {
-    hint: `Branch off from one of its events (telltale fork ${id} SEQ), or talk to it: telltale chat MANIFEST --resume ${id}`,
+  new RuntimeError('session_completed', `${id} has completed, so there is nothing to resume.`, {
+    hint: `Fork it at one of its events (telltale fork ${id} SEQ), or talk to it: telltale chat MANIFEST --resume ${id}`,
   });

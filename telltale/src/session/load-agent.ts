@@ -100,7 +100,7 @@ const MAX_SHOWN = 3;
 export function badManifest(
   path: string,
   diagnostics: readonly Diagnostic[],
-  hint = `See all of them: telltale validate ${path}`,
+  hint = `To see all errors: telltale validate ${path}`,
 ) {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const shown = errors.slice(0, MAX_SHOWN).map((each) => formatDiagnostic(each));
@@ -113,8 +113,8 @@ export function badManifest(
 }
 
 const noAgent = (path: string) =>
-  new RuntimeError('no_agent', `${path} holds no Agent.`, {
-    hint: 'Name a file with a document of "kind: Agent"; what it imports is run in its name, workflows too.',
+  new RuntimeError('no_agent', `${path} has no Agent.`, {
+    hint: 'Name a file that contains "kind: Agent".',
   });
 
 const notFromCode = (list: string, index: number) =>

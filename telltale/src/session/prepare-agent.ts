@@ -214,6 +214,6 @@ async function derivedOf(
 }
 
 const noModel = (agent: string) =>
-  new RuntimeError('no_model', `The agent "${agent}" names no model.`, {
-    hint: 'Write "model: provider/model" or "model: scripted:FILE" into its manifest, or give --model.',
+  new RuntimeError('no_model', `The agent "${agent}" has no model.`, {
+    hint: 'Add "model: provider/model" or "model: scripted:FILE" to its manifest, or use --model.',
   });

@@ -98,7 +98,7 @@ async function* pages(
 
 export const sessionUnknown = (session: string, location: string) =>
   new RuntimeError('session_unknown', `No session "${session}" is in ${location}.`, {
-    hint: 'List them with: telltale sessions',
+    hint: 'List them: telltale sessions',
   });
 
 export const sessionEmpty = (session: string) =>

@@ -45,12 +45,12 @@ function startedWith({ model }: SessionState, agent: LoadedAgent<unknown>): stri
 
 const sessionOfAgent = (session: string, parent: string) =>
   new RuntimeError('session_has_parent', `${session} is a sub-agent's session: ${parent} works on it.`, {
-    hint: `Resume that one: telltale resume ${parent}. Or make a session of its own of it: telltale fork ${session} SEQ`,
+    hint: `Resume that one: telltale resume ${parent}. Or make it a session of its own: telltale fork ${session} SEQ`,
   });
 
 const manifestChanged = (session: string, { path, code }: SessionState['manifest']) =>
   new RuntimeError('manifest_changed', `The manifest ${path} is not the one that ${session} started with.`, {
-    hint: `Put it back as it was, start a new session, or accept the changes: ${
+    hint: `Restore it, start a new session, or accept the changes: ${
       code === true
         ? 'runtime.resume(id, { agent, acceptChanges: true }).'
         : `telltale resume ${session} --accept-changes`

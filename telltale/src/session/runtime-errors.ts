@@ -2,13 +2,9 @@ import type { LaidAside, WhyNot, WorkOffer } from '../engine/fleet/work-queue.ts
 import { RuntimeError } from '../kernel/runtime-error.ts';
 
 export const sessionQuarantined = (session: string) =>
-  new RuntimeError(
-    'quarantined',
-    `${session} is quarantined: no message wakes it until somebody resumes it.`,
-    {
-      hint: `See why: telltale show ${session}. To go on with it: telltale resume ${session}`,
-    },
-  );
+  new RuntimeError('quarantined', `${session} is quarantined. It does not continue until you resume it.`, {
+    hint: `See why: telltale show ${session}. To continue: telltale resume ${session}`,
+  });
 
 export const laidAside = ({ stream, why }: LaidAside) =>
   new RuntimeError('laid_aside', `${stream} is quarantined, since no worker can go on with it: ${why}`, {
@@ -26,5 +22,5 @@ export const runtimeClosed = () =>
 
 export const streamUnknown = (stream: string, location: string) =>
   new RuntimeError('session_unknown', `No session or run "${stream}" is in ${location}.`, {
-    hint: 'List them with: telltale sessions, telltale workflow list',
+    hint: 'List them: telltale sessions, telltale workflow list',
   });

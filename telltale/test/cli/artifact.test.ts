@@ -75,7 +75,7 @@ describe('telltale artifact test', { timeout: 60_000 }, () => {
     expect(wrong.err).toContain('Did you mean "may"?');
     expect((await artifact(['test', 'none.js', 'x'], cwd)).err).toContain("There is no file 'none.js'.");
     const { err } = await artifact(['test', 'gate.yml', 'may', '--args', '['], cwd);
-    expect(err).toContain('--args is no JSON');
+    expect(err).toContain('--args is not JSON');
     expect(err).toContain(`Write --args '[3, "text"]'`);
   });
 

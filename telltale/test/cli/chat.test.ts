@@ -135,8 +135,8 @@ describe('telltale chat', () => {
   it('refuses what run refuses', async () => {
     const cwd = project([says('One.')]);
     for (const [argv, message] of [
-      [['--accept-changes'], "'--accept-changes' belongs to --resume."],
-      [['--resume', 'last', '--var', 'a=1'], "'--var' cannot be changed"],
+      [['--accept-changes'], "'--accept-changes' only works with --resume."],
+      [['--resume', 'last', '--var', 'a=1'], "'--var' cannot change a session"],
       [['--json', '--quiet'], "'--json' and '--quiet'"],
       [[' '], 'The message is empty.'],
     ] as const) {

@@ -122,7 +122,7 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     writeFileSync(file, 'mine');
     for (const [dir, problem] of [
       [folder, 'is not empty'],
-      [file, 'is no folder'],
+      [file, 'is not a folder'],
     ] as const) {
       const io = recordedIo();
       expect(await main(['demo', '--dir', dir], io)).toBe(2);
@@ -133,14 +133,14 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
   it('says where it cannot write, and what to do', async () => {
     const io = recordedIo();
     expect(await main(['demo', '--dir', '/nowhere/demo'], io)).toBe(1);
-    expect(io.err()).toMatch(/The demo cannot be laid out in \/nowhere\/demo \(ENOENT\)\./);
+    expect(io.err()).toMatch(/Cannot create the demo in \/nowhere\/demo \(ENOENT\)\./);
     expect(io.err()).toContain('--dir DIR');
   });
 
   it('refuses a rate that is none', async () => {
     const io = recordedIo();
     expect(await main(['demo', '--rate', 'fast'], io)).toBe(2);
-    expect(io.err()).toContain("--rate 'fast' is no number above 0.");
+    expect(io.err()).toContain("--rate 'fast' is not a number above 0.");
   });
 });
 

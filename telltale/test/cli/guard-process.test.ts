@@ -90,7 +90,7 @@ describe('what nobody caught', () => {
       expect(isOwnStop(thrown)).toBe(false);
       expect(strayError(thrown)).toMatchObject({
         code: 'stray_error',
-        message: expect.stringContaining('Code that nobody waits for failed'),
+        message: expect.stringContaining('Code that nothing awaits failed'),
       });
     }
   });
@@ -102,7 +102,7 @@ describe('a process that runs the code of tools', { timeout: 30_000 }, () => {
     const { code, err } = await spawned(['run', 'agent.yml', 'go'], cwd).ended;
     expect({ code, err }).toEqual({
       code: 1,
-      err: expect.stringMatching(/^error: The process was ended from within .*\n {2}→ .*process\.exit/),
+      err: expect.stringMatching(/^error: A tool ended the process .*\n {2}→ .*process\.exit/),
     });
   });
 
@@ -114,7 +114,7 @@ describe('a process that runs the code of tools', { timeout: 30_000 }, () => {
     const { code, out, err } = await spawned(['run', 'agent.yml', 'go', '--json'], cwd).ended;
     expect(code).toBe(1);
     expect(JSON.parse(out)).toMatchObject({ status: 'interrupted' });
-    expect(err).toContain('Code that nobody waits for failed at ');
+    expect(err).toContain('Code that nothing awaits failed at ');
     expect(err).toContain('tool.mjs:2:18: nobody waits\n');
     expect(err).not.toContain('    at ');
   });
@@ -197,7 +197,7 @@ export const run = (_, { signal }) => {
     expect(await ended).toMatchObject({
       code: 130,
       err: expect.stringContaining(
-        '"telltale sessions --store b.db" lists it, "telltale resume --store b.db" goes on',
+        '"telltale sessions --store b.db" lists your sessions, "telltale resume --store b.db" continues one',
       ),
     });
     while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -219,7 +219,7 @@ export const run = (_, { signal }) => {
     const ended = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
     await expect(ended).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^error: The folder that this command was started in does not exist/),
+      stderr: expect.stringMatching(/^error: The current folder no longer exists/),
     });
   });
 });
@@ -231,8 +231,8 @@ describe('what is found for it', () => {
 
   it('is the place of an error, if its stack trace names a file', () => {
     expect(strayError(Object.assign(new Error('x'), { stack: 'Error: x' })).message).toBe(
-      'Code that nobody waits for failed: x',
+      'Code that nothing awaits failed: x',
     );
-    expect(strayError('a text').message).toBe('Code that nobody waits for failed: a text');
+    expect(strayError('a text').message).toBe('Code that nothing awaits failed: a text');
   });
 });

@@ -105,9 +105,9 @@ describe('main', () => {
   });
 
   it('says which help page to read when nothing is near', async () => {
-    expect((await run(['xyzzy'])).err).toContain('→ Run "telltale --help" for what it takes.');
+    expect((await run(['xyzzy'])).err).toContain('→ Run "telltale --help" for its options.');
     expect((await run(['greet', 'Ada', '--xyzzy'])).err).toContain(
-      '→ Run "telltale greet --help" for what it takes.',
+      '→ Run "telltale greet --help" for its options.',
     );
     expect((await run(['greet'])).err).toContain("Missing required argument 'name'.");
     expect((await run(['greet', 'a', 'b'])).code).toBe(2);

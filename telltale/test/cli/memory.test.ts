@@ -74,11 +74,11 @@ describe('telltale memory', { timeout: 60_000 }, () => {
 
   it.each([
     [['index', 'none'], 'There is no folder at'],
-    [['index', 'src/sleep.ts'], 'is no folder'],
+    [['index', 'src/sleep.ts'], 'is not a folder'],
     [['query', 'x', '--symbol', 'y', 'z'], 'Several things are asked for at once'],
     [['query'], 'It is not said what to look for'],
-    [['query', 'x', '--limit', 'many'], "--limit 'many' is no whole number"],
-    [['indx'], `There is no command 'indx' of "telltale memory"`],
+    [['query', 'x', '--limit', 'many'], "--limit 'many' is not a whole number"],
+    [['indx'], `'indx' is not a memory command.`],
   ])('ends with 2 on %j', async (argv, message) => {
     const cwd = temporaryProject(FILES);
     const { code, err } = await telltale(argv, cwd);

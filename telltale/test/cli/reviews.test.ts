@@ -198,7 +198,7 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
     expect(await ids('--assignee', 'ann')).toEqual(['rev_a1']);
     expect(await ids('--run', 'run_9', '--kind', 'confirm')).toEqual(['rev_b2']);
     expect(await telltale(['reviews', '--assignee', 'zoe'], cwd)).toMatchObject({
-      ...{ code: 0, out: 'Nothing that fits waits for a person in sqlite:.telltale/telltale.db.\n' },
+      ...{ code: 0, out: 'Nothing that matches waits for a person in sqlite:.telltale/telltale.db.\n' },
     });
     expect(await telltale(['reviews', '--run', 'run_8'], cwd)).toMatchObject({ code: 1 });
     expect(await telltale(['reviews', '--kind', 'wish'], cwd)).toMatchObject({ code: 2 });

@@ -181,7 +181,7 @@ describe('telltale run', () => {
     expect(empty).toMatchObject({ code: 2, out: '' });
     expect(empty.err).toContain('Standard input is empty.');
     const typed = await command(['run', 'a.yml'], SHORT, { lines: [] });
-    expect(typed.err).toContain('→ Write what to do behind the manifest: telltale run a.yml "what to do"');
+    expect(typed.err).toContain('→ Add a task after the manifest: telltale run a.yml "what to do"');
     const blank = await command(['run', 'a.yml', ' '], SHORT);
     expect(blank).toMatchObject({ code: 2, out: '' });
     expect(blank.err).toContain('The input is empty.');
@@ -193,13 +193,13 @@ describe('telltale run', () => {
     [['--var', 'x'], "--var 'x' is not name=value."],
     [['--var', '1=x'], "--var '1=x' is not name=value."],
     [['--var', 'a=1', '--var', 'a=2'], 'sets a a second time'],
-    [['--max-turns', '0'], "--max-turns '0' is no whole number of at least 1."],
-    [['--max-turns', '1.5'], 'is no whole number'],
-    [['--json', '--events'], "'--events' and '--json' cannot be had at once."],
+    [['--max-turns', '0'], "--max-turns '0' is not a whole number of at least 1."],
+    [['--max-turns', '1.5'], 'is not a whole number'],
+    [['--json', '--events'], "'--events' and '--json' cannot be used together."],
     [['--durability', 'none'], "'none' is invalid"],
     [['--store', ''], '--store names no store.'],
-    [['--accept-changes'], "'--accept-changes' belongs to --resume."],
-    [['--resume', 'last', '--var', 'a=1'], "'--var' cannot be changed"],
+    [['--accept-changes'], "'--accept-changes' only works with --resume."],
+    [['--resume', 'last', '--var', 'a=1'], "'--var' cannot change a session"],
   ])('refuses %j and runs nothing', async (argv, message) => {
     const { code, out, err, runtime } = await command(['run', 'a.yml', 'x', ...argv], SHORT);
     expect(code).toBe(2);
@@ -265,7 +265,7 @@ describe('telltale run', () => {
 
   it('ends with 2 where a sound file holds no agent', async () => {
     const cwd = temporaryProject({ 't.yml': 'kind: Tool\nname: t\nimplementation: { command: [ls] }\n' });
-    const loadError = new RuntimeError('no_agent', 't.yml holds no Agent.');
+    const loadError = new RuntimeError('no_agent', 't.yml has no Agent.');
     expect(await command(['run', 't.yml', 'x'], { loadError }, { cwd })).toMatchObject({ code: 2 });
     const unknown = new RuntimeError('provider_unknown', 'No provider is named "x".');
     expect(await command(['run', 't.yml', 'x'], { loadError: unknown }, { cwd })).toMatchObject({ code: 2 });

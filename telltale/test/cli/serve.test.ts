@@ -146,9 +146,9 @@ steps: [{ name: pay, type: tool, target: pay }]
   });
 
   it.each([
-    ['a folder without agents', [], /No agent is in this folder\..*telltale init/s],
-    ['manifests that cannot be loaded', ['nope.yml'], /None of the agents can be started.*nope\.yml/s],
-    ['a port that is none', ['agent.yml', '--port', '70000'], /is no port.*65535/s],
+    ['a folder without agents', [], /There is no agent in this folder\..*telltale init/s],
+    ['manifests that cannot be loaded', ['nope.yml'], /No agent can be started.*nope\.yml/s],
+    ['a port that is none', ['agent.yml', '--port', '70000'], /is not a port.*65535/s],
     ['an address of others without a token', ['agent.yml', '--host', '0.0.0.0'], /telltale token create/],
   ])('says what to do about %s', async (_what, args, said) => {
     const folder = folderOf(args.length === 0 ? {} : { 'agent.yml': AGENT, 'turns.yml': TURNS });
@@ -201,14 +201,14 @@ describe('telltale dev', () => {
     await expect
       .poll(() => dev.get('/agents'))
       .toMatchObject({ items: [{ usable: true, problems: [{ line: 5, code: 'unknown_key' }] }] });
-    expect(dev.said()).toMatch(/agent\.yml:5:1[\s\S]*Did you mean "description"[\s\S]*stays in force/);
+    expect(dev.said()).toMatch(/agent\.yml:5:1[\s\S]*Did you mean "description"[\s\S]*stays in use/);
     const { id } = await dev.post('/sessions', { agent: 'helper', input: 'Go.' });
     await expect.poll(() => statusOf(dev, String(id))).toBe('completed');
     writeFileSync(join(folder, 'agent.yml'), `${AGENT}description: better\n`);
     await expect
       .poll(() => dev.get('/agents'))
       .toMatchObject({ items: [{ description: 'better', problems: [] }] });
-    expect(dev.said()).toContain('helper is loaded anew');
+    expect(dev.said()).toContain('helper was reloaded');
   });
 
   it('takes the next port where the usual one is taken', async () => {

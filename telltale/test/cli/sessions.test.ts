@@ -236,7 +236,7 @@ describe('telltale logs', () => {
     };
     const stderr = { ...io.stderr, write };
     const ended = main(['logs', 'xyz', '-f'], { ...io, stderr }, undefined, fakeRuntime(LEFT));
-    while (!io.err().includes('Nobody works on')) await new Promise((resolve) => setImmediate(resolve));
+    while (!io.err().includes('No process works on')) await new Promise((resolve) => setImmediate(resolve));
     expect(shownBefore).toContain('turn.started');
     io.interrupt();
     expect(await ended).toBe(130);
@@ -287,7 +287,7 @@ describe('telltale fork', () => {
     const { out, runtime } = await command(['fork', 'last', '4'], BOTH);
     expect(runtime.calls).toContainEqual(['fork', SESSION, 4]);
     expect(out).toBe(
-      `ses_forked\nIt begins as ${SESSION} did, up to event 4.\nResume with: telltale resume ses_forked\n`,
+      `ses_forked\nIt starts with a copy of ${SESSION} up to event 4.\nResume with: telltale resume ses_forked\n`,
     );
     expect(JSON.parse((await command(['fork', 'last', '4', '--json'], BOTH)).out)).toEqual({
       session: 'ses_forked',
@@ -326,7 +326,7 @@ describe('telltale steer', () => {
       env: { TELLTALE_STORE: import.meta.filename },
       stdin: 'Stop\n',
     });
-    expect(out).toContain(`waits until it is resumed.\nResume with: telltale resume ${OTHER}\n`);
+    expect(out).toContain(`waits until you resume it.\nResume with: telltale resume ${OTHER}\n`);
     expect(JSON.parse((await command(['steer', 'xyz', 'x', '--json'], LEFT)).out)).toEqual({
       session: OTHER,
       delivered: false,
@@ -422,9 +422,9 @@ describe('telltale replay', () => {
   });
 
   it.each([
-    [['--speed', '0'], "--speed '0' is no number above 0."],
+    [['--speed', '0'], "--speed '0' is not a number above 0."],
     [['--step'], "'--step' needs a terminal."],
-    [['--step', '--instant'], "'--step' and '--instant' cannot be had at once."],
+    [['--step', '--instant'], "'--step' and '--instant' cannot be used together."],
     [['--to', '99'], 'has no event 99'],
   ])('refuses %j', async (argv, message) => {
     const isTerminal = argv[0] === '--speed';

@@ -18,7 +18,7 @@ describe('a slip on the command line', () => {
     const { code, err } = await said(['run', 'agent.yml', 'Fix', 'the', 'test']);
     expect(code).toBe(2);
     expect(err).toContain('Too many arguments for "run".');
-    expect(err).toContain('→ Put a text of several words into quotes.');
+    expect(err).toContain('→ Put quotes around a text of several words.');
     expect(err).not.toContain('^');
   });
 
@@ -31,7 +31,7 @@ describe('a slip on the command line', () => {
   it('of a command of reviews names the nearest one', async () => {
     const { code, err } = await said(['reviews', 'aprove']);
     expect(code).toBe(2);
-    expect(err).toContain('There is no command \'aprove\' of "telltale reviews".');
+    expect(err).toContain("'aprove' is not a reviews command.");
     expect(err).toContain('→ Did you mean "approve"?');
   });
 
@@ -39,7 +39,7 @@ describe('a slip on the command line', () => {
     const fake = { logs: [eventList([[0, started()]])] };
     const { code, err } = await command(['steer', 'last', ''], fake);
     expect(code).toBe(2);
-    expect(err).toContain('→ Write the message behind the session: telltale steer last "what to say"');
+    expect(err).toContain('→ Add the message after the session: telltale steer last "what to say"');
   });
 
   it('with a folder that is not there lists nothing in its place', async () => {
@@ -51,8 +51,8 @@ describe('a slip on the command line', () => {
   it.each(['abc', '-1', '70000', ''])('with the port %o says what a port is', async (port) => {
     const { code, err } = await said(['mcp', '--http', port], { 'agent.yml': 'kind: Agent\nname: a\n' });
     expect(code).toBe(2);
-    expect(err).toContain('is no port.');
-    expect(err).toContain('→ Write a number up to 65535; 0 is a free port.');
+    expect(err).toContain('is not a port.');
+    expect(err).toContain('→ Write a number up to 65535, or 0 for any free port.');
   });
 
   it('in a manifest is shown to who serves it over MCP as validate shows it', async () => {

@@ -130,7 +130,7 @@ describe('a session, over real processes', { timeout: 60_000 }, () => {
     expect(await json(['sessions', '--status', 'interrupted'], cwd)).toMatchObject([{ session: id }]);
     await expect
       .poll(follower.err, { timeout: 10_000 })
-      .toBe(`Nobody works on ${id} now. It goes on with: telltale resume ${id}\n`);
+      .toBe(`No process works on ${id} now. To continue: telltale resume ${id}\n`);
     const resumed = await telltale(['resume', id], cwd);
     expect(resumed).toMatchObject({ code: 0, err: '' });
     expect(resumed.out).toContain('response          Second answer.');
@@ -139,7 +139,7 @@ describe('a session, over real processes', { timeout: 60_000 }, () => {
     expect((await follower.ended).out).toContain('session.completed');
     expect(await telltale(['resume', id], cwd)).toMatchObject({
       code: 1,
-      err: expect.stringContaining('has completed: there is nothing left to resume'),
+      err: expect.stringContaining('has completed, so there is nothing to resume'),
     });
   });
 

@@ -215,10 +215,10 @@ it('prune shows what would go, takes only that, and asks for a rule', async () =
     /^Nothing is to be taken out\.\n/,
   );
   for (const [argv, found] of [
-    [[], 'Nothing says which sessions may go'],
-    [['--agent', 'coder'], 'Nothing says which sessions may go'],
-    [['--older-than', 'long'], "--older-than 'long' is no duration"],
-    [['--keep', '-1'], "--keep '-1' is no whole number"],
+    [[], 'Say which sessions to delete'],
+    [['--agent', 'coder'], 'Say which sessions to delete'],
+    [['--older-than', 'long'], "--older-than 'long' is not a duration"],
+    [['--keep', '-1'], "--keep '-1' is not a whole number"],
     [['--keep', '1', '--status', 'running'], "No session ends as 'running'"],
   ] as const)
     expect(await telltale(['store', 'prune', ...argv], cwd)).toMatchObject({
@@ -279,7 +279,7 @@ it('export and import are each other’s inverse, over files and pipes', async (
   expect(existsSync(join(cwd, 'never.db'))).toBe(false);
   writeFileSync(join(cwd, 'b.jsonl'), `${piped.out.split('\n').slice(0, 3).join('\n')}\nnonsense\n`);
   expect(await telltale(['store', 'import', 'b.jsonl', '--store', 'c.db'], cwd)).toMatchObject({
-    ...{ code: 1, err: expect.stringContaining('Line 4: It is no JSON') },
+    ...{ code: 1, err: expect.stringContaining('Line 4: It is not JSON') },
   });
 });
 
@@ -287,9 +287,9 @@ it('copy takes what names two stores, and says so where it does not', async () =
   const cwd = await filled();
   symlinkSync(join(cwd, STORE), join(cwd, 'link.db'));
   for (const [argv, found] of [
-    [[STORE, 'link.db'], "'link.db' is the store that is to be copied"],
+    [[STORE, 'link.db'], "'link.db' is the store to copy"],
     [['nosuch.db', 'b.db'], "There is no store at 'nosuch.db'"],
-    [[STORE, 'memory'], 'ends with the process that made it'],
+    [[STORE, 'memory'], 'ends with its process'],
     [[STORE, 'mysql://x/y'], 'There is no kind of store'],
     [[STORE], "Missing required argument 'to'"],
   ] as const)

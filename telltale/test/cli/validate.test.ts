@@ -115,7 +115,7 @@ describe('telltale validate', () => {
     const nothing = await validate([], { cwd });
     expect(nothing).toMatchObject({ code: 2, out: '' });
     expect(nothing.err).toContain(
-      'No manifest was found below the current folder (looked into 1 YAML or JSON file).',
+      'There is no manifest in the current folder (looked into 1 YAML or JSON file).',
     );
     expect(JSON.parse((await validate(['--json'], { cwd })).out)).toMatchObject({
       ok: false,
@@ -138,13 +138,15 @@ describe('telltale validate', () => {
     expect(inside.out).toContain('"../t.yml" leads out of the project (p).');
   });
 
-  it('refuses a --root that is no folder', async () => {
+  it('refuses a --root that is not a folder', async () => {
     const cwd = temporaryProject();
     const missing = await validate(['--root', 'nowhere', '.'], { cwd });
     expect(missing).toMatchObject({ code: 2, out: '' });
     expect(missing.err).toContain("--root 'nowhere' is not there.");
     writeFileSync(join(cwd, 'file'), '');
-    expect((await validate(['--root', 'file', '.'], { cwd })).err).toContain("--root 'file' is no folder.");
+    expect((await validate(['--root', 'file', '.'], { cwd })).err).toContain(
+      "--root 'file' is not a folder.",
+    );
   });
 
   it('takes environment variables from the Io', async () => {

@@ -68,7 +68,7 @@ describe('telltale workflow run', () => {
       expect(err).toContain(`error: --id '${id}' is no id of a run.`);
     }
     expect((await command(['workflow', 'run', 'a.yml', '--nonsense'], LIVE)).err).toContain(
-      '→ Run "telltale workflow run --help" for what it takes.',
+      '→ Run "telltale workflow run --help" for its options.',
     );
   });
 
@@ -108,9 +108,9 @@ describe('telltale workflow run', () => {
     writeFileSync(join(cwd, 'bad.json'), '{');
     const wrong = async (input: string) =>
       command(['workflow', 'run', 'a.yml', '--input', input], LIVE, { cwd });
-    expect((await wrong('[1]')).err).toContain('error: --input is no JSON object.');
-    expect((await wrong('{"a": }')).err).toContain('error: --input is no JSON: ');
-    expect((await wrong('@bad.json')).err).toContain("error: 'bad.json' is no JSON: ");
+    expect((await wrong('[1]')).err).toContain('error: --input is not a JSON object.');
+    expect((await wrong('{"a": }')).err).toContain('error: --input is not JSON: ');
+    expect((await wrong('@bad.json')).err).toContain("error: 'bad.json' is not JSON: ");
     const none = await wrong('@none.json');
     expect(none.err).toContain("There is no file 'none.json'.");
     expect(none.err).toContain('→ Name a file with JSON, or "-" for standard input.');
@@ -142,7 +142,7 @@ describe('telltale workflow run', () => {
       'waiting: The run waits for review rev_1, until 2026-01-01T12:01:00.000Z.',
       '  review@1/ask asks: Release it? [approve / reject]',
       '  → telltale reviews approve rev_1   (or: reject)',
-      `Go on with: telltale workflow resume ${RUN}`,
+      `Resume with: telltale workflow resume ${RUN}`,
       '',
     ]);
   });
@@ -189,7 +189,7 @@ describe('telltale workflow run', () => {
     const { code, err } = await outcome;
     expect(code).toBe(130);
     expect(runtime.calls).toContainEqual(['interrupt']);
-    expect(err).toMatch(/^interrupted while running: build \(.*\)\nGo on with: telltale workflow resume /);
+    expect(err).toMatch(/^interrupted while running: build \(.*\)\nResume with: telltale workflow resume /);
   });
 
   it('refuses a folder, and says what is wrong with a manifest as validate does', async () => {

@@ -124,8 +124,8 @@ describe('sizes', () => {
       'The size "1PB" has an unknown unit "PB".',
       `Units: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB. ${SIZE_HINT}`,
     ],
-    ['1.5B', 'The size "1.5B" is 1.5 bytes, which is no whole number.', SIZE_HINT],
-    [0.5, 'The size "0.5" is 0.5 bytes, which is no whole number.', SIZE_HINT],
+    ['1.5B', 'The size "1.5B" is 1.5 bytes, which is not a whole number.', SIZE_HINT],
+    [0.5, 'The size "0.5" is 0.5 bytes, which is not a whole number.', SIZE_HINT],
     ['', 'The size "" is empty.', SIZE_HINT],
     ['-5MB', 'The size "-5MB" cannot be read from "-5MB" on.', SIZE_HINT],
     ['99999999TiB', 'The size "99999999TiB" is too large.', SIZE_HINT],
@@ -165,7 +165,8 @@ describe('the patterns for JSON Schemas', () => {
     .map((pieces) => pieces.join(''));
 
   /** A pattern sees how something is written, not how much it is. */
-  const isWritten = (read: Result<number>) => read.ok || /no whole number|too large/.test(read.error.message);
+  const isWritten = (read: Result<number>) =>
+    read.ok || /not a whole number|too large/.test(read.error.message);
 
   it('take exactly the durations that are read, and those that are too large', () => {
     const pattern = new RegExp(DURATION_PATTERN, 'u');

@@ -63,7 +63,7 @@ describe('an environment variable', () => {
     ...['${A:8080}', '${A-x}', '${A:?x}', '${A=x}', '${A?}', '${A+x}', '${A#x}', '${ A:+x }'].map(
       (written): [string, string, string] => [
         written,
-        `"${written}" is no reference to an environment variable.`,
+        `"${written}" is not a reference to an environment variable.`,
         'Write ${A} or ${A:-default}; $${ is for the two characters themselves.',
       ],
     ),

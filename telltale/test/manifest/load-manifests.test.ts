@@ -326,7 +326,7 @@ describe('the result', () => {
     expect(projects[0]?.manifests.map(({ id }) => id)).toEqual(['Tool/t']);
   });
 
-  it('takes text that is no file, with imports relative to a folder', async () => {
+  it('takes text that is not a file, with imports relative to a folder', async () => {
     const cwd = temporaryProject({ 'tools/t.yml': tool('t') });
     const bytes = Buffer.from(agent('a', 'import:\n  tools: [./t.yml]\ndialct: x\n'));
     const result = await loadManifests([{ label: 'buffer', bytes, folder: join(cwd, 'tools') }], {

@@ -61,7 +61,7 @@ describe('a name that is misspelt where a variable uses it is found, with the ne
       await found(derived('{ type: function, artifact: judge, method: decide, fallback: false }')),
     ).toEqual([]);
     expect(await found('context_variables:\n  defined:\n    - { name: v, store: prefs }\n')).toEqual([]);
-    // Of variables of a run, and in data, such a key is no name of ours.
+    // Of variables of a run, and in data, such a key is not a name of ours.
     expect(
       await found('context_variables:\n  runtime:\n    - { name: v, default: { store: pefs } }\n'),
     ).toEqual([]);

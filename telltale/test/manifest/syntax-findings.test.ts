@@ -38,7 +38,7 @@ describe('a line without a colon is shown with what to write', () => {
     ['of several words', 'foo.bar baz\n', '3:1 foo.bar baz', 'Write "foo.bar baz: …", or delete the line.'],
   ])('%s', async (_where, text, place, hint) => {
     const word = place.slice(place.indexOf(' ') + 1);
-    expect(await found(text)).toEqual([`${place}: "${word}" is no key: it has no ":". | ${hint}`]);
+    expect(await found(text)).toEqual([`${place}: "${word}" is not a key: it has no ":". | ${hint}`]);
   });
 
   it('unless it has one, and no key before it', async () => {
@@ -61,7 +61,7 @@ describe('an entry of a list where a key is expected is called that', () => {
   });
 
   it('while a dash without a space is text', async () => {
-    expect((await found('-x\n'))[0]).toContain('"-x" is no key');
+    expect((await found('-x\n'))[0]).toContain('"-x" is not a key');
   });
 });
 
@@ -148,7 +148,7 @@ describe('other slips', () => {
     [
       'an escape that is none',
       'description: "\\q"\n',
-      '3:15 \\q: "\\q" is no escape of a double-quoted text. | Write "\\\\" for a backslash, or put the text in single quotes.',
+      '3:15 \\q: "\\q" is not an escape of a double-quoted text. | Write "\\\\" for a backslash, or put the text in single quotes.',
     ],
     [
       'a tab',

@@ -47,7 +47,7 @@ const tool = (...answers: readonly ReturnType<typeof answer>[]): ModelMessage =>
   answers,
 });
 
-/** A turn with two calls, one of which nobody answered and one which is no JSON; then one that broke off in a call. */
+/** A turn with two calls, one of which nobody answered and one which is not JSON; then one that broke off in a call. */
 const CONVERSATION: readonly ModelMessage[] = [
   { role: 'user', text: 'task' },
   {

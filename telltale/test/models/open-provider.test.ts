@@ -18,7 +18,7 @@ describe('a provider', () => {
     expect(await refused('antropic/claude')).toEqual({
       code: 'provider_unknown',
       message: 'No provider is named "antropic".',
-      hint: 'Did you mean "anthropic"? Known: anthropic, openai, google, openai-compatible, ollama. Many others can be asked as openai-compatible/MODEL.',
+      hint: 'Did you mean "anthropic"? Known: anthropic, openai, google, openai-compatible, ollama. For any other OpenAI-compatible server, use openai-compatible/MODEL.',
     });
     expect(await refused('constructor/x')).toMatchObject({ code: 'provider_unknown' });
   });
@@ -49,7 +49,7 @@ describe('a provider', () => {
     for (const base of ['localhost:8000', 'nonsense', 'file:///etc/passwd'])
       expect(await refused('ollama/x', { OLLAMA_BASE_URL: base })).toMatchObject({
         code: 'model_base_url_invalid',
-        message: `"${base}" is no address of a model's server.`,
+        message: `"${base}" is not an address of a model's server.`,
       });
   });
 

@@ -103,7 +103,7 @@ describe('a redirect', () => {
     expect(server.requests).toHaveLength(6);
   });
 
-  it('to what is no address of HTTP is not followed', async () => {
+  it('to what is not an address of HTTP is not followed', async () => {
     for (const location of ['file:///etc/passwd', 'http://[', 'data:text/plain,x']) {
       redirect(307, () => location);
       expect(await ask(await open(ANTHROPIC)).error).toMatchObject({

@@ -238,7 +238,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
     expect(retryAfterMs(error)).toBe(7000);
   });
 
-  it('an error page that is no JSON is shown, clipped', async () => {
+  it('an error page that is not JSON is shown, clipped', async () => {
     server.answer = (response) => {
       response.writeHead(502, 'Bad Gateway', { 'content-type': 'text/html' });
       response.end(`<h1>502 Bad Gateway</h1>\u001b[31m${'x'.repeat(5000)}`);
@@ -310,7 +310,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
     const error = (await ask(await open(wire)).error) as Error & { hint: string };
     expect(JSON.stringify(server.requests[0]?.headers)).toContain('sk-test-key');
     expect(JSON.stringify(error) + error.stack).not.toContain('sk-test-key');
-    expect(error.hint).toMatch(/^Check [A-Z_]+_API_KEY, and whether/);
+    expect(error.hint).toMatch(/^Check that [A-Z_]+_API_KEY is right and/);
   });
 
   it('connections are used again: the next turn pays for no handshake', async () => {

@@ -281,7 +281,7 @@ describe('a recorded model', () => {
     };
     const { error } = ask(recordToFile(model, path, createSimulatedClock()));
     expect(await error).toMatchObject({ code: 'record_failed' });
-    expect(await error).toMatchObject({ message: expect.stringContaining('is no file') });
+    expect(await error).toMatchObject({ message: expect.stringContaining('is not a file') });
     expect(asked).toBe(0);
     expect((await lstat(path)).isFIFO()).toBe(true);
   });

@@ -105,16 +105,16 @@ turns:
 describe('a mistake in a scripted file', () => {
   it('names the file, the line, the column and the nearest key', async () => {
     expect(await wrong('turns:\n  - one\n  - txt: two\n')).toBe(
-      'script_invalid x.yml:3:5: A turn has no key "txt".\nDid you mean "text"? Allowed here: text, say, reasoning, tokens_per_second, chunk, delay, expect, fail_after, fail_with, finish, …',
+      'script_invalid x.yml:3:5: Unknown key "txt" in a turn.\nDid you mean "text"? Allowed here: text, say, reasoning, tokens_per_second, chunk, delay, expect, fail_after, fail_with, finish, …',
     );
     expect(await wrong('turn:\n  - one\n')).toContain(
-      'x.yml:1:1: A script has no key "turn".\nDid you mean "turns"?',
+      'x.yml:1:1: Unknown key "turn" in a script.\nDid you mean "turns"?',
     );
   });
 
   it('a key in the wrong place is told where it stands', async () => {
     expect(await wrong('turns: [a]\nfail_after: 3\n')).toBe(
-      'script_invalid x.yml:2:1: A script has no key "fail_after".\nIt stands in a turn.',
+      'script_invalid x.yml:2:1: Unknown key "fail_after" in a script.\nIt stands in a turn.',
     );
   });
 

@@ -147,11 +147,11 @@ describe('a mistake in the parts of a scripted turn', () => {
     ],
     [
       'turns:\n  - call: search\n',
-      'x.yml:2:5: A turn has no key "call".\nA call is a part of what is said: say: [{ call: … }].',
+      'x.yml:2:5: Unknown key "call" in a turn.\nA call is a part of what is said: say: [{ call: … }].',
     ],
     [
       'turns:\n  - say:\n      - name: search\n',
-      'x.yml:3:9: A call has no key "name".\nDid you mean "call"? Its value is the name of the tool.',
+      'x.yml:3:9: Unknown key "name" in a call.\nDid you mean "call"? Its value is the name of the tool.',
     ],
     [
       'turns:\n  - say:\n      - call: search\n        input: [1]\n',
@@ -159,7 +159,7 @@ describe('a mistake in the parts of a scripted turn', () => {
     ],
     [
       'turns:\n  - say:\n      - call: search\n        inputs: { a: 1 }\n',
-      'x.yml:4:9: A call has no key "inputs".\nDid you mean "input"?',
+      'x.yml:4:9: Unknown key "inputs" in a call.\nDid you mean "input"?',
     ],
     [
       'turns:\n  - say:\n      - { call: a, id: same }\n      - { call: b, id: same }\n',

@@ -59,7 +59,7 @@ it('one that was cancelled does not go on because somebody had found it alive', 
   const model = says('Well.', '<response>Done.</response>');
   await expect(runtime.resume(id, { agent, model, by: 'runtime' })).rejects.toMatchObject({
     code: 'session_ended',
-    message: `${id} has ended (cancelled), and goes on only if somebody resumes it.`,
+    message: `${id} has ended (cancelled). It only continues if you resume it.`,
   });
   expect(await runtime.events(id)).toEqual(before);
   const resumed = await runtime.resume(id, { agent, model });

@@ -151,15 +151,15 @@ describe('export and import', () => {
   test.each<[claim: string, text: string | Uint8Array, line: number, found: string]>([
     ['nothing at all', '', 1, 'There is nothing'],
     ['another file', 'apiVersion: telltale/v1\n', 1, 'not the first line of an export'],
-    ['a line that is no JSON', `${HEAD}{"row":\n`, 2, 'no JSON'],
-    ['NUL bytes', `${HEAD}\0\0\0\n`, 2, 'no JSON'],
+    ['a line that is not JSON', `${HEAD}{"row":\n`, 2, 'not JSON'],
+    ['NUL bytes', `${HEAD}\0\0\0\n`, 2, 'not JSON'],
     [
       'bytes that are no UTF-8',
       Buffer.concat([Buffer.from(HEAD), Buffer.from([0xff, 0xfe, 10])]),
       2,
       'UTF-8',
     ],
-    ['a list', `${HEAD}[]\n`, 2, 'no JSON object'],
+    ['a list', `${HEAD}[]\n`, 2, 'not a JSON object'],
     ['a kind of line that there is not', `${HEAD}{"streem":{}}\n`, 2, 'Did you mean "stream"?'],
     [
       'a line of two kinds',
@@ -362,7 +362,7 @@ describe('export and import', () => {
     expect(await imported(inMemory(), text)).toMatchObject({ streams: 1 });
   });
 
-  test('an event that is no JSON is exported as it is, and refused by whoever imports it', async () => {
+  test('an event that is not JSON is exported as it is, and refused by whoever imports it', async () => {
     const from = sqlite();
     await keepSession(from, 'ses_a', { bodies: [thought('a')] });
     meddle(from, `UPDATE log SET body = replace(body, '"type":"thought"', '"type":thought"')`);

@@ -57,7 +57,7 @@ async function chat(
   runMode(options, io);
   const begin = readBegin(options, io);
   if (message !== undefined && message.trim() === '')
-    throw usage('The message is empty.', 'Leave it out, and type it when asked.');
+    throw usage('The message is empty.', 'Leave it out and type it at the prompt.');
   const mustExist = options.resume !== undefined;
   return withAgent(manifest, { ...options, mustExist }, context, async (agent, opened) => {
     let result: SessionResult | undefined;
@@ -113,7 +113,7 @@ async function firstExchanges(
     if (input === undefined) {
       await lead.end();
       if (!io.stdin.isTerminal && !io.signal.aborted)
-        throw usage('Standard input is empty.', 'Pipe in messages, one a line.');
+        throw usage('Standard input is empty.', 'Pipe in messages, one per line.');
       return 'nothing said';
     }
     const resumeWith = chatAgain(agent.path, io);

@@ -29,5 +29,5 @@ async function demo(options: Options, context: CommandContext): Promise<ExitCode
 function tokensPerSecond(text: string): number {
   const rate = Number(text);
   if (rate > 0 && Number.isFinite(rate)) return rate;
-  throw usage(`--rate '${text}' is no number above 0.`, 'Write --rate 40 for 40 tokens a second.');
+  throw usage(`--rate '${text}' is not a number above 0.`, 'Write --rate 40 for 40 tokens a second.');
 }

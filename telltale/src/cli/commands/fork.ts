@@ -73,7 +73,7 @@ async function fork(
     await stdout.write(
       options.json === true
         ? jsonText({ session, from: stream, seq }, 2)
-        : `${session}\nIt begins as ${stream} did, up to event ${seq}.\nResume with: ${program} resume ${session}${storeFlag(options.store)}\n`,
+        : `${session}\nIt starts with a copy of ${stream} up to event ${seq}.\nResume with: ${program} resume ${session}${storeFlag(options.store)}\n`,
     );
     return EXIT.ok;
   });

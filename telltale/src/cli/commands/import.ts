@@ -67,7 +67,7 @@ async function importFiles(paths: readonly string[], options: Options, io: Io): 
     import('../../manifest/schema/model-ref.ts'),
   ]);
   if (options.model !== undefined && !isModelRef(options.model))
-    throw usage(`--model '${options.model}' names no model.`, 'Write provider/model, or scripted:FILE.');
+    throw usage(`--model '${options.model}' is not a model.`, 'Write provider/model, or scripted:FILE.');
   if (options.model !== undefined && options.agent !== true)
     throw usage("'--model' says what the agent runs on, and none is made.", 'Add --agent.');
   const stop = startProgress(io, () => `Converting ${countText(paths.length, 'file')}…`);

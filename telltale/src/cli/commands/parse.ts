@@ -83,7 +83,7 @@ function chunkSize(text: string): number {
   const size = Number(text);
   if (Number.isInteger(size) && size > 0) return size;
   throw usage(
-    `--chunk '${text}' is no whole number above 0.`,
+    `--chunk '${text}' is not a whole number above 0.`,
     'Write --chunk 4 for four characters at a time.',
   );
 }

@@ -68,13 +68,13 @@ async function replay(asked: string, options: Options, context: CommandContext):
 function readPace(options: Options, { stdout, stdin }: Io): Pace {
   const asked = (['step', 'speed', 'instant'] as const).filter((name) => options[name] !== undefined);
   if (asked.length > 1)
-    throw usage(`'--${asked[0]}' and '--${asked[1]}' cannot be had at once.`, 'Leave one of them out.');
+    throw usage(`'--${asked[0]}' and '--${asked[1]}' cannot be used together.`, 'Use only one of them.');
   if (options.step === true) {
     if (stdout.isTerminal && stdin.isTerminal) return { kind: 'step' };
     throw usage("'--step' needs a terminal.", 'Leave it out: in a pipe all events are printed at once.');
   }
   const speed = Number(options.speed ?? 1);
   if (!(speed > 0 && Number.isFinite(speed)))
-    throw usage(`--speed '${options.speed}' is no number above 0.`, 'Write --speed 2 for twice as fast.');
+    throw usage(`--speed '${options.speed}' is not a number above 0.`, 'Write --speed 2 for twice as fast.');
   return options.instant === true || !stdout.isTerminal ? { kind: 'instant' } : { kind: 'timed', speed };
 }

@@ -65,4 +65,4 @@ async function run(
 }
 
 const toldWith = (manifest: string): string =>
-  `Write what to do behind the manifest: telltale run ${shellWord(manifest)} "what to do"`;
+  `Add a task after the manifest: telltale run ${shellWord(manifest)} "what to do"`;

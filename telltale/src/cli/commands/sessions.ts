@@ -112,7 +112,7 @@ async function print(
   if (found.length === 0)
     return io.stdout.write(
       asTyped(
-        `No sessions in ${shownLocation(storeLocation(store, io))}. Start one with: telltale run MANIFEST "what to do"\n`,
+        `No sessions in ${shownLocation(storeLocation(store, io))}. Start one: telltale run MANIFEST "what to do"\n`,
         io,
         storeFlag(store),
       ),

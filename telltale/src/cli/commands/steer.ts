@@ -54,7 +54,7 @@ async function steer(
     const { stream } = info;
     const fork = `telltale fork ${stream} SEQ`;
     if (await hearsNoMore(runtime.store, info)) throw nobodyReads(stream, fork);
-    const remedy = `Write the message behind the session: telltale steer ${asked} "what to say"`;
+    const remedy = `Add the message after the session: telltale steer ${asked} "what to say"`;
     const text = await readInput(argument, io, remedy);
     await forkingBy(runtime.steer(stream, text, signer()), stream, fork);
     const owner = (await runtime.store.info(stream))?.owner;
@@ -63,7 +63,7 @@ async function steer(
       options.json === true
         ? jsonText({ session: stream, delivered: owner !== undefined, pid: owner?.pid ?? null }, 2)
         : owner === undefined
-          ? `Nobody works on ${stream} now: the message waits until it is resumed.\nResume with: ${resume}\n`
+          ? `No process works on ${stream} now. The message waits until you resume it.\nResume with: ${resume}\n`
           : `Delivered to process ${owner.pid}, which works on ${stream}: the agent reads it in its next turn.\n`,
     );
     return EXIT.ok;

@@ -77,15 +77,15 @@ async function checkRoot(root: string, io: Io): Promise<void> {
   const found = await stat(resolve(io.cwd, root)).catch(() => undefined);
   if (!found?.isDirectory())
     throw usage(
-      `--root '${root}' is ${found === undefined ? 'not there' : 'no folder'}.`,
-      'Name the folder of the project.',
+      `--root '${root}' is ${found === undefined ? 'not there' : 'not a folder'}.`,
+      'Name the project folder.',
     );
 }
 
 async function inputs(paths: readonly string[], io: Io): Promise<readonly (string | ManifestText)[]> {
   if (paths.length === 0) return ['.'];
   if (paths.indexOf('-') !== paths.lastIndexOf('-'))
-    throw usage("Standard input, '-', is named twice.", 'Name it once.');
+    throw usage("'-' (standard input) is given twice.", 'Give it once.');
   return Promise.all(paths.map((path) => (path === '-' ? standardInput(io) : path)));
 }
 
@@ -111,6 +111,6 @@ const inputTooLarge = () =>
 
 const noManifests = (paths: readonly string[], { found }: ValidateResult) =>
   usage(
-    `No manifest was found below ${paths.length === 0 ? 'the current folder' : paths.join(', ')} (looked into ${countText(found.looked, 'YAML or JSON file')}).`,
-    'A manifest is a .yml, .yaml or .json file with "kind: Agent" (or Tool, Relic, Artifact, Workflow) at its top.',
+    `There is no manifest in ${paths.length === 0 ? 'the current folder' : paths.join(', ')} (looked into ${countText(found.looked, 'YAML or JSON file')}).`,
+    'A manifest is a .yml, .yaml or .json file with "kind: Agent" (or Tool, Relic, Artifact, Workflow) at the top.',
   );

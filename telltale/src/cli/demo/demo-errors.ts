@@ -6,13 +6,13 @@ export const filesMissing = (template: string, cause: NodeJS.ErrnoException) =>
     'demo_missing',
     `The files of the demo cannot be read at ${template} (${reason(cause)}).`,
     {
-      hint: 'Install the package anew; in a clone: git checkout -- telltale/transcripts',
+      hint: 'Reinstall the package; in a clone: git checkout -- telltale/transcripts',
       cause,
     },
   );
 
 export const cannotLayOut = (folder: string, cause: NodeJS.ErrnoException) =>
-  new RuntimeError('cannot_write', `The demo cannot be laid out in ${folder} (${reason(cause)}).`, {
+  new RuntimeError('cannot_write', `Cannot create the demo in ${folder} (${reason(cause)}).`, {
     hint:
       cause.code === 'ENOSPC'
         ? 'The disk is full: free some space, or name a folder on another one with --dir.'
@@ -21,12 +21,9 @@ export const cannotLayOut = (folder: string, cause: NodeJS.ErrnoException) =>
   });
 
 export const notEmpty = (dir: string) =>
-  usage(
-    `--dir '${dir}' is not empty.`,
-    'Name a folder that is empty or not there yet: the demo overwrites nothing.',
-  );
+  usage(`--dir '${dir}' is not empty.`, 'Name a new or empty folder: the demo overwrites nothing.');
 
 export const notAFolder = (dir: string) =>
-  usage(`--dir '${dir}' is no folder.`, 'Name a folder that is empty or not there yet.');
+  usage(`--dir '${dir}' is not a folder.`, 'Name a new or empty folder.');
 
 const reason = ({ code, message }: NodeJS.ErrnoException) => code ?? message;

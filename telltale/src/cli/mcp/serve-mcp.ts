@@ -155,7 +155,7 @@ const needsToken = (host: string) =>
 function duration(option: string, text: string): number {
   const read = parseDuration(text);
   if (read.ok && read.value > 0) return read.value;
-  throw usage(`${option} '${text}' is no duration.`, 'Write for example 30s, 15m or 24h.');
+  throw usage(`${option} '${text}' is not a duration.`, 'Write for example 30s, 15m or 24h.');
 }
 
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

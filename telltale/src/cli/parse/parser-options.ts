@@ -28,10 +28,10 @@ function readObject(json: string): Record<string, unknown> {
   try {
     value = JSON.parse(json);
   } catch (thrown) {
-    throw usage(`--options is no JSON: ${(thrown as Error).message}.`, EXAMPLE);
+    throw usage(`--options is not JSON: ${(thrown as Error).message}.`, EXAMPLE);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw usage('--options is no JSON object.', EXAMPLE);
+    throw usage('--options is not a JSON object.', EXAMPLE);
   }
   return value as Record<string, unknown>;
 }

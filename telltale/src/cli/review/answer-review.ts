@@ -60,7 +60,7 @@ export async function answer(
         : 'go on with:';
     const text =
       pid === undefined
-        ? `${id} is ${became}. Nobody works on ${session} now; ${stays}\n  ${resume}${storeFlag(options.store)}\n`
+        ? `${id} is ${became}. No process works on ${session} now; ${stays}\n  ${resume}${storeFlag(options.store)}\n`
         : outcome === 'resolved'
           ? `${id} is ${became}: process ${pid} goes on with ${session}.\n`
           : `Delivered to process ${pid}, which works on ${session}: ${id} will be ${became}.\n`;

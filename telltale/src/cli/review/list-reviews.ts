@@ -45,7 +45,7 @@ export async function listReviews(options: ListOptions, context: CommandContext)
   else if (found.length === 0) {
     const isFiltered = [kind, assignee, session].some((each) => each !== undefined);
     await io.stdout.write(
-      `Nothing ${isFiltered ? 'that fits ' : ''}waits for a person in ${shownLocation(location)}.\n`,
+      `Nothing ${isFiltered ? 'that matches ' : ''}waits for a person in ${shownLocation(location)}.\n`,
     );
   } else await print(found, storeFlag(store), io);
   return EXIT.ok;
@@ -87,8 +87,6 @@ async function print(
     columns: stdout.columns,
     paint: (text, row) => (row === -1 ? paint.dim(text) : text),
   });
-  const how = paint.dim(
-    `All of one, and how to answer it: ${program} reviews show REVIEW${flag}. Then: approve REVIEW, reject REVIEW, or answer REVIEW TEXT`,
-  );
+  const how = paint.dim(`See one in full and how to answer it: ${program} reviews show REVIEW${flag}`);
   await stdout.write(`${[...lines, how].join('\n')}\n`);
 }

@@ -37,11 +37,11 @@ export function readBegin(options: BeginOptions, { cwd }: Pick<Io, 'cwd'>): Omit
   const vars = readVars(options.var);
   if (options.resume !== undefined && options.var.length > 0)
     throw usage(
-      "'--var' cannot be changed for a session that has begun.",
+      "'--var' cannot change a session that has already started.",
       'Leave it out, or start a new session without --resume.',
     );
   if (options.acceptChanges && options.resume === undefined)
-    throw usage("'--accept-changes' belongs to --resume.", 'Leave it out.');
+    throw usage("'--accept-changes' only works with --resume.", 'Leave it out.');
   return {
     ...(options.var.length === 0 ? {} : { vars }),
     ...(options.model === undefined ? {} : { model: options.model }),

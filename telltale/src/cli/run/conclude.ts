@@ -59,7 +59,7 @@ export async function conclude(
   const { error, session } = result;
   const follow = (command: string, what: string) =>
     storeFlag === undefined ? '' : `${what}: ${io.program} ${command} ${session}${storeFlag}`;
-  const resume = follow(resumeWith, 'Resume with') || 'Its store was in memory: it cannot be resumed.';
+  const resume = follow(resumeWith, 'Resume with') || 'Its store was in memory, so it cannot be resumed.';
   const lines: string[] = [];
   switch (result.status) {
     case 'completed':
@@ -74,7 +74,7 @@ export async function conclude(
         );
       if (isShared && !idle)
         lines.push(
-          `A worker of the fleet goes on with it, if there is one that has its manifest. ${follow('cancel', 'To end it')}`,
+          `A worker of the fleet continues it if it has the manifest. ${follow('cancel', 'To end it')}`,
         );
       lines.push(resume);
       break;

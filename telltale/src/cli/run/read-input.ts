@@ -16,7 +16,7 @@ export async function readInput(argument: string | undefined, io: Io, remedy: st
     if (argument.trim() === '') throw usage('The input is empty.', remedy);
     return argument;
   }
-  if (argument === undefined && io.stdin.isTerminal) throw usage('The agent is not told what to do.', remedy);
+  if (argument === undefined && io.stdin.isTerminal) throw usage('Tell the agent what to do.', remedy);
   if (io.stdin.isTerminal) await io.stderr.write('Reading from the terminal; end with Ctrl-D.\n');
   const stopProgress = io.stdin.isTerminal
     ? async () => {}

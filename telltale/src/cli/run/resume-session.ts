@@ -94,6 +94,6 @@ async function goOn(
 }
 
 const neverStarted = (stream: string) =>
-  new RuntimeError('session_unknown', `${stream} is not the log of a session that has begun.`, {
-    hint: 'Start it anew with: telltale run MANIFEST "what to do"',
+  new RuntimeError('session_unknown', `${stream} is not the log of a session that has started.`, {
+    hint: 'Start a new one: telltale run MANIFEST "what to do"',
   });

@@ -21,6 +21,6 @@ export function runMode(options: ModeOptions, { stdout }: Pick<Io, 'stdout'>): R
   const asked = (['events', 'json', 'quiet'] as const).filter((mode) => options[mode] === true);
   const [mode, other] = asked;
   if (other !== undefined)
-    throw usage(`'--${mode}' and '--${other}' cannot be had at once.`, 'Leave one of them out.');
+    throw usage(`'--${mode}' and '--${other}' cannot be used together.`, 'Use only one of them.');
   return mode ?? (stdout.isTerminal ? 'live' : 'plain');
 }

@@ -85,13 +85,13 @@ async function foldersAmong(paths: readonly string[], cwd: string): Promise<read
 const noAgents = (manifests: readonly string[]) =>
   usage(
     manifests.length === 0
-      ? 'No agent is in this folder.'
-      : `No agent is in ${manifests.map((each) => `'${each}'`).join(', ')}.`,
-    'Name the manifests of agents, or folders of them: telltale serve agents/. Or make a project: telltale init',
+      ? 'There is no agent in this folder.'
+      : `There is no agent in ${manifests.map((each) => `'${each}'`).join(', ')}.`,
+    'Name a manifest or a folder with agents: telltale serve agents/. Or create a project: telltale init',
   );
 
 const noSuchFolder = (dir: string) =>
   usage(
     `There is no '${dir}'.`,
-    'Name a folder of agents or a manifest, or leave it out: telltale dev then shows an agent to try.',
+    'Name a folder with agents or a manifest. Without one, telltale dev serves a sample agent.',
   );

@@ -145,7 +145,7 @@ const tellError =
   (thrown: unknown): void => {
     const paint = paletteFor(io.stderr);
     const { code, message, hint = '', cause } = toRuntimeError(thrown);
-    const told = code === 'store_unreachable' ? `${hint} It is tried again by itself.`.trim() : hint;
+    const told = code === 'store_unreachable' ? `${hint} Telltale tries again by itself.`.trim() : hint;
     say(io)(`${paint.red('error:')} ${message}${told === '' ? '' : `\n  → ${asTyped(told, io, flag)}`}`);
     // A mistake of ours: whoever is to mend it needs its place.
     if (code === 'internal' && cause !== undefined)
@@ -155,8 +155,5 @@ const tellError =
 function noneUsable(entries: readonly CatalogEntry[]) {
   const [first] = entries.flatMap(({ problems }) => problems);
   const where = first === undefined ? '' : ` ${first.file}:${first.line}:${first.column}: ${first.message}`;
-  return usage(
-    `None of the agents can be started.${where}`,
-    first?.hint ?? 'See all that is wrong: telltale validate',
-  );
+  return usage(`No agent can be started.${where}`, first?.hint ?? 'To see all errors: telltale validate');
 }

@@ -56,7 +56,7 @@ async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
       paletteFor(io.stderr).dim(
         runtime.fleet === undefined
           ? 'Closing: what runs is kept, and goes on at the next start. Ctrl-C again ends at once.'
-          : 'Draining: what is worked on here goes on with others. Ctrl-C again ends at once.',
+          : 'Handing sessions over to other workers. Press Ctrl-C again to stop at once.',
       ),
     );
   } finally {

@@ -23,18 +23,18 @@ export function openingText(opened: Opened, agents: readonly CatalogEntry[], loo
   const { link, version, isDev, isTour, store } = opened;
   const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
   const what = isTour
-    ? `${names.join(', ')}, to try, in telltale-tour: this folder has no agent of its own`
+    ? `${names.join(', ')}, a sample in telltale-tour, since this folder has no agent`
     : names.join(', ');
   return [
     `${paint.bold(`Telltale ${version}`)}${isDev ? paint.dim(' · reloads manifests when they change') : ''}`,
     `  console  ${paint.cyan(link)}`,
-    `  agents   ${what === '' ? 'none that can be started' : what}`,
+    `  agents   ${what === '' ? 'none can be started' : what}`,
     `  store    ${store}`,
     ...agents.flatMap((entry) => problemLines(entry, look)),
     paint.dim(
       isDev
-        ? 'Open the link and start an agent. The link is a key to this server: keep it to yourself. Ctrl-C ends it.'
-        : 'The link is a key to this server: keep it to yourself. Ctrl-C ends it.',
+        ? 'Open the link and start an agent. Anyone with the link can use this server, so keep it private. Ctrl-C stops it.'
+        : 'Anyone with the link can use this server, so keep it private. Ctrl-C stops it.',
     ),
     '',
   ].join('\n');
@@ -54,7 +54,7 @@ export function workingText(
     `  agents   ${names.join(', ')}`,
     `  store    ${store}`,
     ...agents.flatMap((entry) => problemLines(entry, look)),
-    paint.dim('See the fleet: telltale fleet. Ctrl-C ends it.'),
+    paint.dim('See the fleet: telltale fleet. Ctrl-C stops it.'),
     '',
   ].join('\n');
 }
@@ -73,7 +73,7 @@ export function reloadText(
     if (was === undefined) return [`${paint.green('+')} ${entry.name}`];
     return was.agent?.hash === entry.agent?.hash && was.problems.length === 0
       ? []
-      : [`${paint.green('✓')} ${entry.name} is loaded anew`];
+      : [`${paint.green('✓')} ${entry.name} was reloaded`];
   });
   const gone = before.filter(({ name }) => !now.some((entry) => entry.name === name));
   return [...lines, ...gone.map(({ name }) => `${paint.yellow('-')} ${name} is gone`)]
@@ -90,7 +90,7 @@ function problemLines({ name, agent, problems }: CatalogEntry, { paint, cwd }: L
     `${paint.red('✗')} ${name}: ${first.message}${more}`,
     `  ${paint.dim(`${near(first.file, cwd)}:${first.line}:${first.column}`)}`,
     ...(first.hint === undefined ? [] : [`  ${paint.cyan('→')} ${first.hint}`]),
-    agent === undefined ? '  It cannot be started.' : '  The version before this edit stays in force.',
+    agent === undefined ? '  This agent cannot be started.' : '  The previous version stays in use.',
   ];
 }
 

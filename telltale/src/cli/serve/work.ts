@@ -41,7 +41,7 @@ export async function work(
       await stopped(io.signal);
       say(io)(
         paletteFor(io.stderr).dim(
-          'Draining: what is worked on here goes on with others. Ctrl-C again ends at once.',
+          'Handing sessions over to other workers. Press Ctrl-C again to stop at once.',
         ),
       );
     } finally {

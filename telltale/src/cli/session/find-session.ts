@@ -57,11 +57,11 @@ function newest(known: readonly StreamInfo[]): StreamInfo {
 const NONE: Readonly<Record<Kind, (location: string) => RuntimeError>> = {
   session: (location) =>
     new RuntimeError('session_unknown', `There are no sessions in ${location}.`, {
-      hint: 'Start one with: telltale run MANIFEST "what to do"',
+      hint: 'Start one: telltale run MANIFEST "what to do"',
     }),
   run: (location) =>
     new RuntimeError('run_unknown', `There are no workflow runs in ${location}.`, {
-      hint: 'Start one with: telltale workflow run MANIFEST WORKFLOW',
+      hint: 'Start one: telltale workflow run MANIFEST WORKFLOW',
     }),
 };
 
@@ -72,12 +72,12 @@ const WHAT: Readonly<Record<Kind, string>> = { session: 'session', run: 'workflo
 
 const isRun = (asked: string) =>
   new RuntimeError('session_unknown', `'${asked}' is a workflow run, not a session.`, {
-    hint: `See what can be done with it: telltale workflow show ${asked}`,
+    hint: `See what you can do with it: telltale workflow show ${asked}`,
   });
 
 const isSession = (asked: string) =>
   new RuntimeError('run_unknown', `'${asked}' is a session, not a workflow run.`, {
-    hint: `See which runs it set off: telltale show ${asked}`,
+    hint: `See which runs it triggered: telltale show ${asked}`,
   });
 
 const unknown = (asked: string, known: readonly StreamInfo[], kind: Kind) => {

@@ -55,7 +55,7 @@ export async function printLog(
       wasLeft = isLeft;
       if (!isNews) return;
       const resume = `${await streamToResume(store, info, io)}${storeFlag(options.store)}`;
-      await stderr.write(`Nobody works on ${stream} now. It goes on with: ${resume}\n`);
+      await stderr.write(`No process works on ${stream} now. To continue: ${resume}\n`);
     };
     if (options.follow === true) {
       const mayGoOn = info.status === 'running' || info.status === 'waiting';

@@ -96,6 +96,6 @@ export function requireStore({ store }: StoreOption, io: Pick<Io, 'env' | 'cwd'>
 const noStore = (location: string) =>
   new RuntimeError('no_store', `There is no store at ${shownLocation(location)}.`, {
     hint: isInMemory(location)
-      ? 'A store in memory ends with the process that made it: name the one that was run with.'
-      : 'Go to the folder where the agent was run, or name its store with --store.',
+      ? 'A store in memory ends with its process: name another store.'
+      : 'Go to the folder where you ran the agent, or name its store with --store.',
   });

@@ -29,13 +29,10 @@ export async function copyCommand(
   if (!storeExists(source, io))
     throw usage(
       `There is no store at '${shownLocation(from)}'.`,
-      'Name a file of SQLite, or postgres://… of a database.',
+      'Name a SQLite file or a postgres://… database.',
     );
   if (samePlace(source, target, io.cwd))
-    throw usage(
-      `'${shownLocation(to)}' is the store that is to be copied.`,
-      'Name another place for the copy.',
-    );
+    throw usage(`'${shownLocation(to)}' is the store to copy.`, 'Name another place for the copy.');
   const copy = (ours: Store) =>
     withStoreAt(target, context, async (theirs) => {
       const began = io.clock.monotonic();

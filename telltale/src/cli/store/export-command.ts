@@ -89,7 +89,10 @@ async function refuseThere(path: string, file: string, force: boolean): Promise<
   if (found?.isDirectory()) throw usage(`'${file}' is a folder.`, 'Name a file in it.');
   // The export is put in its place by its name: a device would be gone.
   if (found?.isFile() === false)
-    throw usage(`'${file}' is no file.`, `Write to standard output instead: telltale store export > ${file}`);
+    throw usage(
+      `'${file}' is not a file.`,
+      `Write to standard output instead: telltale store export > ${file}`,
+    );
   if (found !== undefined && !force)
     throw usage(`There is a file '${file}' already.`, 'Name another, or overwrite it with --force.');
 }

@@ -70,7 +70,7 @@ export async function showing<T>(
 export function keptLocation(named: string | undefined, io: Pick<Io, 'env'>): string {
   const location = storeLocation(named, io);
   if (isInMemory(location))
-    throw usage('A store in memory ends with the process that made it.', 'Name a file, or a database.');
+    throw usage('A store in memory ends with its process.', 'Name a file, or a database.');
   return location;
 }
 

@@ -69,12 +69,12 @@ function readRules(
 ): PruneRules {
   if (olderThan === undefined && keep === undefined)
     throw usage(
-      'Nothing says which sessions may go.',
-      'Say --older-than 30d, or --keep 100 for the newest of each agent, or both; --dry-run shows what would go.',
+      'Say which sessions to delete.',
+      'Use --older-than 30d, or --keep 100 for the newest of each agent, or both. --dry-run shows what would be deleted.',
     );
   const age = olderThan === undefined ? undefined : parseDuration(olderThan);
   if (age?.ok === false)
-    throw usage(`--older-than '${olderThan}' is no duration.`, 'Write it like 30d, 12h or 90m.');
+    throw usage(`--older-than '${olderThan}' is not a duration.`, 'Write it like 30d, 12h or 90m.');
   const statuses = status?.split(',').map((each) => each.trim());
   const wrong = statuses?.find((each) => !(ENDED_STATUSES as readonly string[]).includes(each));
   if (wrong !== undefined)

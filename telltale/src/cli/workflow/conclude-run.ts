@@ -50,7 +50,7 @@ export async function concludeRun(
   }
   const follow = (command: string, what: string) =>
     storeFlag === undefined ? '' : `${what}: ${io.program} workflow ${command} ${run}${storeFlag}`;
-  const resume = follow('resume', 'Go on with') || 'Its store was in memory: it cannot be resumed.';
+  const resume = follow('resume', 'Resume with') || 'Its store was in memory, so it cannot be resumed.';
   const lines: string[] = [];
   switch (status) {
     case 'completed':

@@ -69,7 +69,7 @@ async function print(
   if (found.length === 0)
     return io.stdout.write(
       asTyped(
-        `No workflow runs in ${shownLocation(storeLocation(store, io))}. Start one with: telltale workflow run MANIFEST WORKFLOW\n`,
+        `No workflow runs in ${shownLocation(storeLocation(store, io))}. Start one: telltale workflow run MANIFEST WORKFLOW\n`,
         io,
         storeFlag(store),
       ),

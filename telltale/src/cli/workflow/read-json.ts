@@ -15,21 +15,21 @@ export async function readJson(
   example = '{"name": "value"}',
 ): Promise<Json> {
   const hint = `Write ${option} '${example}', or @FILE for a file.`;
-  if (!given.startsWith('@')) return parse(given, `${option} is no JSON`, hint);
+  if (!given.startsWith('@')) return parse(given, `${option} is not JSON`, hint);
   const path = given.slice(1);
   let text = '';
   for await (const piece of readText(path === '' ? '-' : path, io, 'file with JSON')) {
     text += piece;
     if (text.length > MAX_CHARACTERS) throw tooLong(path);
   }
-  return parse(text, `${path === '-' ? 'Standard input' : `'${path}'`} is no JSON`, hint);
+  return parse(text, `${path === '-' ? 'Standard input' : `'${path}'`} is not JSON`, hint);
 }
 
 /** The same where it has to be a map. */
 export async function readObject(option: string, given: string, io: Io): Promise<JsonObject> {
   const value = await readJson(option, given, io);
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as JsonObject;
-  throw usage(`${option} is no JSON object.`, `Write ${option} '{"name": "value"}', or ${option} @FILE.`);
+  throw usage(`${option} is not a JSON object.`, `Write ${option} '{"name": "value"}', or ${option} @FILE.`);
 }
 
 function parse(text: string, what: string, hint: string): Json {

@@ -131,7 +131,7 @@ const WRONG = {
   separator: (name: string, written: string): Finding => ({
     severity: 'error',
     code: 'env_syntax',
-    message: `${quoted(written)} is no reference to an environment variable.`,
+    message: `${quoted(written)} is not a reference to an environment variable.`,
     hint: `Write \${${name}} or \${${name}:-default}; $\${ is for the two characters themselves.`,
   }),
 } as const;

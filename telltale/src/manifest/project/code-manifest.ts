@@ -13,7 +13,7 @@ export interface CodeManifest {
   readonly value: unknown;
   /** What the program made: two manifests of the same thing are one. */
   readonly identity: object;
-  /** What belongs to it and is no JSON: functions, schemas, models. */
+  /** What belongs to it and is not JSON: functions, schemas, models. */
   readonly code: object;
   /** What counts for its hash beside the document. */
   readonly pinned: JsonObject;

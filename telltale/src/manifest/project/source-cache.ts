@@ -40,7 +40,7 @@ export type ReadSource =
 /** Reads each file once, however many ways lead to it, and keeps count of what the load has cost. */
 export interface SourceCache {
   read(path: string, realRoot: string): Promise<ReadSource>;
-  /** A text that is no file, as if it stood in `folder`. */
+  /** A text that is not a file, as if it stood in `folder`. */
   add(label: string, bytes: Uint8Array, folder: string, realRoot: string): Promise<ReadSource>;
   /** A path as diagnostics show it. */
   label(path: string): string;

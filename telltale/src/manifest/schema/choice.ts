@@ -4,6 +4,7 @@ import { placeOf } from './closed.ts';
 import { type Finding, finding } from './finding.ts';
 import { isMap } from './is-map.ts';
 import { orList, showValue } from './show-value.ts';
+import { unknownKey } from './translate-issue.ts';
 
 type Choose = (value: unknown) => z.core.$ZodType | Refusal;
 
@@ -147,7 +148,7 @@ function lacks(
     return {
       refused: {
         code: 'unknown_key',
-        message: `${title} has no key "${written}".`,
+        message: unknownKey(written, title),
         hint: `Did you mean "${near}"? ${hint}`,
         at: 'key',
       },

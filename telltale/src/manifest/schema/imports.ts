@@ -76,7 +76,7 @@ const mcpImport = closed(
   { mcp: mcpServer },
 );
 
-/** In an editor a misspelt `builtin:NAME` is no file either. */
+/** In an editor a misspelt `builtin:NAME` is not a file either. */
 const toolFile = z.string().min(1).register(z.globalRegistry, {
   description: 'A path or glob, relative to this manifest.',
   expects: 'text that is not empty',

@@ -66,7 +66,7 @@ function notJson(value: unknown, path: readonly (string | number)[], copy: Copy)
       : typeof value === 'number'
         ? showValue(value)
         : `a ${typeof value}`;
-  copy.issues.push(issue('not_json', path, `${what} is no JSON value.`));
+  copy.issues.push(issue('not_json', path, `${what} is not a JSON value.`));
   return undefined;
 }
 

@@ -12,7 +12,7 @@ export const moment = (description: string) =>
     .check((ctx) => {
       if (ISO_TIME.test(ctx.value) && beginsWithADay(ctx.value) && !Number.isNaN(Date.parse(ctx.value)))
         return;
-      const message = `${showValue(ctx.value)} is no time.`;
+      const message = `${showValue(ctx.value)} is not a time.`;
       ctx.issues.push(
         finding(ctx.value, { code: 'bad_time', message, hint: 'Write it like 2026-11-15T08:30:00Z.' }),
       );
@@ -24,7 +24,7 @@ export const timeZone = (description: string) =>
     .string()
     .check((ctx) => {
       if (isTimeZone(ctx.value)) return;
-      const message = `${showValue(ctx.value)} is no time zone.`;
+      const message = `${showValue(ctx.value)} is not a time zone.`;
       ctx.issues.push(
         finding(ctx.value, {
           code: 'bad_time_zone',

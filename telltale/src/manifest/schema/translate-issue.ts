@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { likeliest, nearest } from '../../kernel/nearest.ts';
 import type { Issue, IssuePath } from '../issue.ts';
-import { capital, placeOf } from './closed.ts';
+import { placeOf } from './closed.ts';
 import type { Finding } from './finding.ts';
 import { isMap } from './is-map.ts';
 import { clip, orList, showValue } from './show-value.ts';
@@ -58,12 +58,16 @@ function unknownKeys(keys: readonly string[], raw: Raw, path: IssuePath): readon
     const slip = place?.slips !== undefined && Object.hasOwn(place.slips, key) ? place.slips[key] : undefined;
     const allowed = near === undefined ? list(known) : list(absent, MAX_LISTED_BEHIND_NEAREST);
     const hint = slip ?? `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed here: ${allowed}`;
-    const message = `${capital(place?.title ?? 'this map')} has no key "${clip(key)}".`;
+    const message = unknownKey(clip(key), place?.title ?? 'this map');
     return { severity: 'error', code: 'unknown_key', path: [...path, key], at: 'key', message, hint };
   });
   const hidden = keys.length - issues.length;
   return hidden === 0 ? issues : [...issues, moreUnknownKeys(hidden, path)];
 }
+
+/** `Unknown key "modle" in Agent.`: the name of a kind needs no article. */
+export const unknownKey = (key: string, title: string): string =>
+  `Unknown key "${key}" in ${title.replace(/^A(?=n? )/, 'a').replace(/^an? (?=[A-Z])/, '')}.`;
 
 /** Nothing is left out in silence. */
 const moreUnknownKeys = (hidden: number, path: IssuePath): Issue => ({
@@ -158,7 +162,7 @@ function asEntry(input: unknown): string {
   return `: [${input}]`;
 }
 
-/** What can stand between brackets as it is, and is no number, word of YAML or reference. */
+/** What can stand between brackets as it is, and is not a number, word of YAML or reference. */
 const PLAIN_ENTRY = /^(?!(?:true|false|null)$)[A-Za-z./][\w./*:-]{0,59}$/;
 
 /** Of a map whose keys are known. */

@@ -57,7 +57,7 @@ function explain(
         'Write one name before the ":", in quotes if it holds signs.',
         where,
       );
-    return at(`${quoted(word)} is no key: it has no ":".`, keyHint(word), where);
+    return at(`${quoted(word)} is not a key: it has no ":".`, keyHint(word), where);
   };
   const noComma = (where: Span) =>
     at('A comma is missing.', 'Put a "," between the entries inside [ ] or { }.', where);
@@ -142,7 +142,7 @@ function explain(
       return at(`A value may not begin with ${quoted(text[start] ?? '')}.`, 'Put the value in quotes.');
     case 'BAD_DQ_ESCAPE':
       return at(
-        `${quoted(text.slice(start, start + 2))} is no escape of a double-quoted text.`,
+        `${quoted(text.slice(start, start + 2))} is not an escape of a double-quoted text.`,
         'Write "\\\\" for a backslash, or put the text in single quotes.',
         { start, end: start + 2 },
       );

@@ -98,7 +98,7 @@ const providerUnknown = (name: string) => {
   const known = Object.keys(KNOWN_PROVIDERS);
   const near = nearest(name, known);
   return new RuntimeError('provider_unknown', `No provider is named ${quoted(name)}.`, {
-    hint: `${near === undefined ? '' : `Did you mean "${near}"? `}Known: ${known.join(', ')}. Many others can be asked as openai-compatible/MODEL.`,
+    hint: `${near === undefined ? '' : `Did you mean "${near}"? `}Known: ${known.join(', ')}. For any other OpenAI-compatible server, use openai-compatible/MODEL.`,
   });
 };
 
@@ -132,6 +132,6 @@ const baseMissing = (ref: string, { baseVariable }: KnownProvider) =>
   );
 
 const baseInvalid = (base: string, { baseVariable }: KnownProvider) =>
-  new RuntimeError('model_base_url_invalid', `${quoted(base)} is no address of a model's server.`, {
+  new RuntimeError('model_base_url_invalid', `${quoted(base)} is not an address of a model's server.`, {
     hint: `Set ${baseVariable} to an address that begins with http:// or https://.`,
   });

@@ -64,7 +64,7 @@ const redirectsOn = (at: AskedAt, { origin }: URL) =>
 
 function leadsAway(at: AskedAt, from: URL, to: URL | undefined): RuntimeError {
   const isWeb = to !== undefined && /^https?:$/.test(to.protocol);
-  const where = isWeb ? to.origin : 'what is no http:// or https:// address';
+  const where = isWeb ? to.origin : 'what is not an http:// or https:// address';
   return refused(
     at,
     `${from.origin} redirects to ${shown(where)}, which is not followed.`,

@@ -113,11 +113,13 @@ function statusFailure(status: number, seen: Seen, context: FailureContext): Run
   return status === 404 ? fail('model_bad_request', NO_SUCH_MODEL) : fail('model_bad_request');
 }
 
-const PAY = 'The account has no credit left: see the billing page of the provider.';
-const NO_SUCH_MODEL = 'Is there a model of that name? Check the reference and the base URL.';
+const PAY = "Your account has no credit left. See the provider's billing page.";
+const NO_SUCH_MODEL = 'Check the name of the model and the base URL.';
 
 const keyHint = ({ keyVariable }: FailureContext) =>
-  keyVariable === undefined ? undefined : `Check ${keyVariable}, and whether that key may use this model.`;
+  keyVariable === undefined
+    ? undefined
+    : `Check that ${keyVariable} is right and that the key may use this model.`;
 
 const UNREACHABLE = new Set([
   'ECONNREFUSED',

@@ -18,10 +18,10 @@ export const serverClosing = () =>
 export const nothingToFollow = (kind: 'session' | 'run', stream: string, location: string) =>
   kind === 'session'
     ? new RuntimeError('session_unknown', `No session "${stream}" is in ${location}.`, {
-        hint: 'List them with: telltale sessions',
+        hint: 'List them: telltale sessions',
       })
     : new RuntimeError('run_unknown', `No workflow run "${stream}" is in ${location}.`, {
-        hint: 'List them with: telltale workflow list',
+        hint: 'List them: telltale workflow list',
       });
 
 /** An event was told of that cannot be read. */

@@ -44,5 +44,5 @@ const scheduleContended = (name: string) =>
   new RuntimeError(
     'schedule_contended',
     `Others changed the schedule "${name}" ${MAX_TRIES} times while it was to be claimed.`,
-    { hint: 'It is tried again by itself. How many processes listen on this store?', retryable: true },
+    { hint: 'Telltale tries again by itself. How many processes listen on this store?', retryable: true },
   );

@@ -41,6 +41,6 @@ function lateModel(
 const FREE = { input: 0, output: 0 };
 
 const noModel = (agent: string) =>
-  new RuntimeError('no_model', `The agent "${agent}" names no model.`, {
+  new RuntimeError('no_model', `The agent "${agent}" has no model.`, {
     hint: 'Write "model: provider/model" or "model: scripted:FILE" into its manifest.',
   });

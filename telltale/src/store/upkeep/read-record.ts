@@ -87,9 +87,9 @@ function parsed(text: string, wrong: (found: string) => never): JsonObject {
   try {
     value = JSON.parse(text) as Json;
   } catch (thrown) {
-    return wrong(`It is no JSON (${shortened(toRuntimeError(thrown).message)}).`);
+    return wrong(`It is not JSON (${shortened(toRuntimeError(thrown).message)}).`);
   }
-  return isJsonObject(value) ? value : wrong('It is no JSON object.');
+  return isJsonObject(value) ? value : wrong('It is not a JSON object.');
 }
 
 const MAX_REASON = 120;
@@ -102,7 +102,7 @@ function eventOf(text: string, value: Json): string {
   return isAsWritten && isJson(body) ? body : JSON.stringify(value);
 }
 
-/** A key that stands twice in the line leaves a piece that is no JSON. */
+/** A key that stands twice in the line leaves a piece that is not JSON. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text);
@@ -150,7 +150,7 @@ function fieldsOf(what: string, value: Json | undefined, wrong: (found: string) 
     const found = find(key);
     return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0
       ? found
-      : wrong(`"${key}" of "${what}" is no whole number of at least 0.`);
+      : wrong(`"${key}" of "${what}" is not a whole number of at least 0.`);
   };
   return {
     text,

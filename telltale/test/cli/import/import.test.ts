@@ -238,8 +238,8 @@ describe('telltale import workrail', () => {
     );
     await expect(lines.join('')).toMatchFileSnapshot('expected/report.txt');
     expect(diagnostics.map(({ message }: { message: string }) => message)).toEqual([
-      '"audit" has no key "delegate".',
-      'A WorkRail workflow has no key "changelog".',
+      'Unknown key "delegate" in "audit".',
+      'Unknown key "changelog" in WorkRail workflow.',
     ]);
     for (const name of ['', '-checks', '-agent'])
       await expect(readFileSync(join(cwd, `wr-every-construct${name}.yml`), 'utf8')).toMatchFileSnapshot(
@@ -249,7 +249,7 @@ describe('telltale import workrail', () => {
     expect(valid.diagnostics).toEqual([]);
   });
 
-  it('refuses what is no workflow, with the place of each mistake, and imports the others', async () => {
+  it('refuses what is not a workflow, with the place of each mistake, and imports the others', async () => {
     const broken = `{
   "id": "Big_ID",
   "name": "",
@@ -283,7 +283,7 @@ describe('telltale import workrail', () => {
     expect(out).toContain('There is no file "gone.json".');
     expect(out).toContain('"." is a folder. [not_a_file]\n  .\n  → Name its files: *.json\n');
     expect(out).not.toContain('YAML');
-    expect(out).toContain('broken.json is no workflow of WorkRail that can be imported.');
+    expect(out).toContain('broken.json is not a workflow of WorkRail that can be imported.');
     expect(existsSync(join(cwd, 'my-flow.yml'))).toBe(true);
   });
 

@@ -14,7 +14,7 @@ describe('an entry of "network"', () => {
   it.each(['a b', 'x:99999', '*.*.com', 'user@x.com', 'api.*.com', ':80'])(
     'that no host can be is an error, since it would deny and allow nothing: %s',
     (entry) => {
-      const found = `bad_address permissions.network.0: "${entry}" is no host, so it would never count. | ${FORMS}`;
+      const found = `bad_address permissions.network.0: "${entry}" is not a host, so it would never count. | ${FORMS}`;
       expect(network(entry)).toEqual([found]);
     },
   );
@@ -54,7 +54,7 @@ describe('the address of a request', () => {
     ['localhost:8080', 'Did you mean "https://localhost:8080"?'],
     ['http://', 'Write it like https://example.com/path.'],
   ])('that is none is found before a request is made: %s', (url, hint) => {
-    const said = `"${url}" is no http:// or https:// address. | ${hint}`;
+    const said = `"${url}" is not an http:// or https:// address. | ${hint}`;
     expect(http(url)).toEqual([`bad_address implementation.http.url: ${said}`]);
     expect(feed(url)).toEqual([`bad_address context_feeds.0.source.name: ${said}`]);
   });

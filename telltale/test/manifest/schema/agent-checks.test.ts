@@ -540,8 +540,8 @@ describe('notifications', () => {
   });
 
   it.each([
-    ['nowhere', '"nowhere" is no address.'],
-    ['ftp://example.com', '"ftp://example.com" is no address that can be posted to.'],
+    ['nowhere', '"nowhere" is not an address.'],
+    ['ftp://example.com', '"ftp://example.com" is not an address that can be posted to.'],
     // It may have come from a variable: what is printed holds no password.
     ['https://me:pw@example.com', 'The address holds a name or a password.'],
   ])('go to an address: not to %s', (url, why) => {

@@ -24,8 +24,8 @@ test.each([
 });
 
 test.each([
-  ['let x = ;', ["5:13 bad_script This is no JavaScript: Unexpected token ';'."]],
-  ['1;\n2;\n  )', ["7:7 bad_script This is no JavaScript: Unexpected token ')'."]],
+  ['let x = ;', ["5:13 bad_script This is not JavaScript: Unexpected token ';'."]],
+  ['1;\n2;\n  )', ["7:7 bad_script This is not JavaScript: Unexpected token ')'."]],
   ['return 1;\nlet let = 1', [expect.stringMatching(/^6:9 bad_script /)]],
   [`${'('.repeat(100_000)}1`, [expect.stringMatching(/^5:5 bad_script .*nested too deep/)]],
   ['with (a) b', [expect.stringMatching(/^5:5 bad_script .*strict/i)]],

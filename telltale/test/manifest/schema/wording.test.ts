@@ -7,7 +7,7 @@ import { agent, fields, found, said, step, steps, tool } from './said.ts';
 describe('an issue says what was found, what is allowed and the nearest right name', () => {
   it('for what others call the most calls of a tool at once', () => {
     expect(said(tool({ concurrency: 3 }))).toEqual([
-      expect.stringContaining('A Tool has no key "concurrency". | It is "max_parallel".'),
+      expect.stringContaining('Unknown key "concurrency" in Tool. | It is "max_parallel".'),
     ]);
     expect(said(tool({ max_paralel: 3 }))).toEqual([expect.stringContaining('Did you mean "max_parallel"?')]);
     expect(said(tool({ max_parallel: 0 }))).toEqual([expect.stringContaining('max_parallel')]);
@@ -16,7 +16,7 @@ describe('an issue says what was found, what is allowed and the nearest right na
 
   it('for an unknown key', () => {
     expect(said(tool({ idempotentt: true }))).toEqual([
-      'unknown_key idempotentt: A Tool has no key "idempotentt". | Did you mean "idempotent"? Allowed here: version, description, parameters, idempotent, background, start, approval, timeout, max_parallel, output, …',
+      'unknown_key idempotentt: Unknown key "idempotentt" in Tool. | Did you mean "idempotent"? Allowed here: version, description, parameters, idempotent, background, start, approval, timeout, max_parallel, output, …',
     ]);
   });
 
@@ -151,7 +151,7 @@ describe('an error inside a union is reported inside the branch that was meant',
 
   it('by its key', () => {
     expect(said(tool({ implementation: { http: { url: 'x', methd: 'GET' } } }))[0]).toContain(
-      'unknown_key implementation.http.methd: "http" has no key "methd". | Did you mean "method"?',
+      'unknown_key implementation.http.methd: Unknown key "methd" in "http". | Did you mean "method"?',
     );
     expect(said(tool({ implementation: { command: 'git log' } }))[0]).toContain(
       'Write a list of the program and its arguments',
@@ -160,7 +160,7 @@ describe('an error inside a union is reported inside the branch that was meant',
 
   it('and a misspelt discriminator is named', () => {
     expect(said(tool({ implementation: { comand: ['git'] } }))).toEqual([
-      'unknown_key implementation.comand: An implementation has no key "comand". | Did you mean "command"? Give one of module, command, http, mcp or script.',
+      'unknown_key implementation.comand: Unknown key "comand" in an implementation. | Did you mean "command"? Give one of module, command, http, mcp or script.',
     ]);
     expect(said(steps({ name: 'a', tipe: 'tool' }))[0]).toContain('Did you mean "type"?');
   });
@@ -209,7 +209,7 @@ describe('the kind of a document', () => {
       { kind: 'agent', name: 'a' },
       'not_allowed kind: "kind" cannot be "agent". | Did you mean "Agent"? Allowed: Agent, Tool, Relic, Artifact, Workflow.',
     ],
-    [{ knd: 'Agent', name: 'a' }, 'unknown_key knd: A manifest has no key "knd". | Did you mean "kind"?'],
+    [{ knd: 'Agent', name: 'a' }, 'unknown_key knd: Unknown key "knd" in a manifest. | Did you mean "kind"?'],
     [
       [],
       'wrong_type (root): A manifest is a map; found an empty list. | It begins with "kind:". Allowed: Agent, Tool, Relic, Artifact, Workflow.',

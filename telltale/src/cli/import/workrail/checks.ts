@@ -135,7 +135,7 @@ function problemOf({ type, value, pattern, flags, schema, condition }: Rule): st
       return undefined;
     case 'regex':
       if (pattern === undefined) return 'a rule "regex" has no "pattern"';
-      return isPattern(pattern, flags) ? undefined : `/${pattern}/${flags ?? ''} is no regular expression`;
+      return isPattern(pattern, flags) ? undefined : `/${pattern}/${flags ?? ''} is not a regular expression`;
     case 'schema': {
       if (schema === undefined) return 'a rule "schema" has no "schema"';
       const unknown = [...new Set(keywords(schema))].filter((each) => !KNOWN_KEYWORDS.has(each));
@@ -146,7 +146,7 @@ function problemOf({ type, value, pattern, flags, schema, condition }: Rule): st
 
 const badPattern = (condition: Condition): string | undefined => {
   const { matches, and = [], or = [], not } = condition;
-  if (matches !== undefined && !isPattern(matches)) return `/${matches}/, which is no regular expression`;
+  if (matches !== undefined && !isPattern(matches)) return `/${matches}/, which is not a regular expression`;
   return [...and, ...or, ...(not === undefined ? [] : [not])]
     .map(badPattern)
     .find((each) => each !== undefined);

@@ -141,6 +141,6 @@ async function make(
 const notValid = (file: string, [first]: readonly Diagnostic[]) =>
   new RuntimeError(
     'internal',
-    `What was made of ${file} is no valid manifest: ${first?.message} (${first?.file}:${first?.line}, ${first?.code})`,
+    `What was made of ${file} is not a valid manifest: ${first?.message} (${first?.file}:${first?.line}, ${first?.code})`,
     { hint: 'This is a mistake of the import, not of the file: please report it with the file.' },
   );

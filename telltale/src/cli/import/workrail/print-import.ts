@@ -12,7 +12,7 @@ export function importText({ file, diagnostics, made }: ImportedFile, palette: P
   if (made === undefined)
     return [
       ...problems,
-      `${red('✗')} ${bold(printable(file))} is no workflow of WorkRail that can be imported.`,
+      `${red('✗')} ${bold(printable(file))} is not a workflow of WorkRail that can be imported.`,
     ].join('\n');
   const steps = [...new Set(made.entries.map(({ step }) => step))];
   return [

@@ -90,7 +90,7 @@ const moreMistakes = (source: SourceText, hidden: number): Diagnostic =>
       severity: 'warning',
       code: 'more_issues',
       message: `This file has ${hidden} more mistakes and doubts.`,
-      hint: 'Mend the ones that are shown first.',
+      hint: 'Fix the ones shown first.',
     },
   );
 
@@ -102,7 +102,7 @@ function notJson(source: SourceText, message: string): Diagnostic {
     {
       severity: 'error',
       code: 'not_json',
-      message: 'This is no JSON, which workflows of WorkRail are written in.',
+      message: 'This is not JSON, which workflows of WorkRail are written in.',
       hint: 'Mend it here, or name another file.',
     },
   );

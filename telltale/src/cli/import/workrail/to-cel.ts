@@ -116,7 +116,7 @@ const compared = (x: string, sign: string, value = 0): Cel =>
 function matches(x: string, pattern: string, names: CelNames): Cel {
   if (compilePattern(pattern).ok)
     return and([isScalar(x), atom(`string(${x}).trim().regex(${quoted(pattern)})`)]);
-  names.doubt(`/${pattern.slice(4)}/ is no pattern that a test may hold, so it never matches`);
+  names.doubt(`/${pattern.slice(4)}/ is not a pattern that a test may hold, so it never matches`);
   return atom('false');
 }
 

@@ -17,7 +17,7 @@ export function checkRequestAddress(address: DocumentNode): readonly Issue[] {
   )
     return [];
   return [
-    errorAt(address, 'bad_address', `${showValue(text)} is no http:// or https:// address.`, {
+    errorAt(address, 'bad_address', `${showValue(text)} is not an http:// or https:// address.`, {
       hint: /^[\w.-]+(?::\d+)?(?:[/?#]|$)/.test(text)
         ? `Did you mean "https://${text}"?`
         : 'Write it like https://example.com/path.',
@@ -51,7 +51,7 @@ function checkHost(entry: DocumentNode): readonly Issue[] {
   const { host, port } = readHostEntry(text);
   if (!isHost(host) || Number(port ?? 0) > MAX_PORT)
     return [
-      errorAt(entry, 'bad_address', `${shown} is no host, so it would never count.`, {
+      errorAt(entry, 'bad_address', `${shown} is not a host, so it would never count.`, {
         hint: 'Write it like api.example.com, localhost:8080, *.example.com, [::1] or *.',
       }),
     ];

@@ -76,7 +76,7 @@ function checkMethods(methods: DocumentNode): readonly Issue[] {
       }),
     ];
   return named.flatMap(([name, place]) =>
-    isFunctionName(name) || !/^[A-Za-z_][\w-]*$/.test(name) // what is no name at all, the schema says
+    isFunctionName(name) || !/^[A-Za-z_][\w-]*$/.test(name) // what is not a name at all, the schema says
       ? []
       : [
           errorAt(place, 'bad_name', `"${name}" cannot be the name of a function.`, {

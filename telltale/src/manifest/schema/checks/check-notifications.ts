@@ -36,9 +36,9 @@ function checkAddress(url: DocumentNode): readonly Issue[] {
   const bad = (why: string, hint: string) => [
     errorAt(url, 'bad_address', `${showValue(text)} ${why}.`, { hint }),
   ];
-  if (parsed === null) return bad('is no address', 'Write it like https://example.com/hook.');
+  if (parsed === null) return bad('is not an address', 'Write it like https://example.com/hook.');
   if (!/^https?:$/.test(parsed.protocol))
-    return bad('is no address that can be posted to', 'Write an http:// or https:// address.');
+    return bad('is not an address that can be posted to', 'Write an http:// or https:// address.');
   if (parsed.username !== '' || parsed.password !== '')
     // Not quoted: a message is for all eyes.
     return [

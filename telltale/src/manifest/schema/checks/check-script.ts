@@ -18,7 +18,10 @@ export function checkScript(script: DocumentNode): readonly Issue[] {
     ? 'Scripts are synchronous: there is nothing to await.'
     : 'Its last value is the result, or what it returns.';
   return [
-    errorAt(script, 'bad_script', `This is no JavaScript: ${error.message}.`, { hint, offset: error.offset }),
+    errorAt(script, 'bad_script', `This is not JavaScript: ${error.message}.`, {
+      hint,
+      offset: error.offset,
+    }),
   ];
 }
 
@@ -32,7 +35,7 @@ export function checkModule(module: DocumentNode): readonly Issue[] {
   const error = syntaxError(STRICT, source, '');
   if (error === undefined) return [];
   return [
-    errorAt(module, 'bad_script', `This is no JavaScript: ${error.message}.`, {
+    errorAt(module, 'bad_script', `This is not JavaScript: ${error.message}.`, {
       hint: 'It is an ES module, and a method is a function in it.',
       offset: error.offset,
     }),

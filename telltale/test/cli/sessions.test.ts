@@ -124,7 +124,7 @@ describe('telltale show', () => {
     expect((await show('--result')).out).toBe('All **12** pass.\n');
     const unknown = await show('--action', 'a2');
     expect(unknown.code).toBe(1);
-    expect(unknown.err).toContain('The session has no action "a2".');
+    expect(unknown.err).toContain('There is no action or step "a2".');
     expect(unknown.err).toContain('Did you mean "a1"?');
     expect((await command(['show', OTHER, '--result'], BOTH)).err).toContain('has no result yet');
   });

@@ -1,5 +1,7 @@
 import { Option } from 'commander';
+import { readRun } from '../../engine/read-run.ts';
 import { newestOf } from '../../events/action-id.ts';
+import type { RunState } from '../../events/run-state.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
@@ -17,7 +19,6 @@ import { STREAM_HELP } from '../session/session-help.ts';
 import { showRun, statusNow } from '../session/show-run.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
-import { usage } from '../usage.ts';
 import { jsonText } from '../view/json-line.ts';
 import { resultText } from '../view/result-text.ts';
 import { stateJson } from '../view/state-json.ts';
@@ -56,8 +57,18 @@ export const registerShow: RegisterCommand = (program, context) => {
     .argument('<session>', 'which one')
     .option('--seq <n>', 'the state after event n instead of the latest')
     .option('--states', 'time and tokens spent in each metadata state, and when it changed')
-    .addOption(new Option('--action <id>', 'the whole result of one action').conflicts(['states', 'result']))
-    .addOption(new Option('--result', 'the whole result of the session').conflicts(['states', 'action']))
+    .addOption(
+      new Option('--action <id>', 'the whole result of one action, or of one step of a run').conflicts([
+        'states',
+        'result',
+      ]),
+    )
+    .addOption(
+      new Option('--result', 'the whole result of the session, or the output of the run').conflicts([
+        'states',
+        'action',
+      ]),
+    )
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((session: string, options: Options) => show(session, options, context)));
@@ -69,7 +80,11 @@ async function show(asked: string, options: Options, context: CommandContext): P
   return withStoredSessions(context, options, async (runtime) => {
     const info = await findStream(runtime.store, asked);
     if (info.kind === 'run') {
-      if (options.action !== undefined || options.result === true) throw ofSession();
+      if (options.action !== undefined || options.result === true) {
+        const state = await readRun(runtime.store, info.stream, seq);
+        await stdout.write(wholeText(wantedOfRun(state, options), options, stdout));
+        return EXIT.ok;
+      }
       await showRun(runtime.store, info, context.io, { seq, json: options.json });
       return EXIT.ok;
     }
@@ -120,13 +135,27 @@ function wholeText(
   return json === true ? jsonText(value, 2) : resultText(text ?? value, stdout);
 }
 
-const ofSession = () =>
-  usage("'--action' and '--result' show a session.", 'Leave them out: the run is shown with its output.');
+/** The same of a workflow run, where a step stands for an action. */
+function wantedOfRun(state: RunState, { action: asked }: Options): { value: Json; text?: string } {
+  if (asked === undefined) {
+    if (state.output === undefined) throw noResult(`${state.id} has no output yet.`);
+    return { value: state.output };
+  }
+  const known = state.steps.get(asked);
+  if (known === undefined) throw actionUnknown(asked, [...state.steps.keys()]);
+  const { output = null } = known;
+  if (output === null) throw noResult(`The step "${asked}" has no result: it is ${known.status}.`);
+  const { text } = showResult({
+    action: { id: asked, kind: 'tool', mode: 'async', name: '', parameters: {} },
+    ...{ output, turn: 0, status: 'completed', attempts: 1 },
+  });
+  return text === JSON.stringify(output) ? { value: output } : { value: output, text };
+}
 
 const noResult = (message: string) =>
   new RuntimeError('no_result', message, { hint: 'See what it has done: telltale show last' });
 
 const actionUnknown = (asked: string, known: readonly string[]) =>
-  new RuntimeError('action_unknown', `The session has no action "${asked}".`, {
+  new RuntimeError('action_unknown', `There is no action or step "${asked}".`, {
     hint: known.length === 0 ? 'It has begun none.' : suggest(asked, known.slice(-20), 'Its last ones'),
   });

@@ -98,6 +98,8 @@ export function createTerminalFrames(
       isAside = true;
       cancel();
       try {
+        // What came before the question stands above it.
+        if (!still) await write(painter.paint(screen.frame(now()), columns()));
         await write(painter.clear(columns()));
         return await ask();
       } finally {

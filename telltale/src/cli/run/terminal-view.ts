@@ -28,6 +28,14 @@ const DEFAULT_ROWS = 24;
 /** A line of progress may stand where the next line goes. */
 const CLEAR_LINE = '\r\u001b[K';
 
+/** The command that shows all of a result. */
+export const showingWhole =
+  ({ program }: Pick<Io, 'program'>, storeFlag: string | undefined) =>
+  (stream: string, action: string): string | undefined =>
+    storeFlag === undefined
+      ? undefined
+      : `${program} show ${stream.slice(-SHORT_ID)} --action ${shellWord(action)}${storeFlag}`;
+
 /** The live view of a run. */
 export function createTerminalView(io: Io, options: TerminalViewOptions = {}): TerminalView {
   const { stdout, signal } = io;
@@ -43,10 +51,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
     status: () => options.status?.() ?? stopping(),
     debug: options.debug ?? {},
-    whole: (session, action) =>
-      options.storeFlag === undefined
-        ? undefined
-        : `${io.program} show ${session.slice(-SHORT_ID)} --action ${shellWord(action)}${options.storeFlag}`,
+    whole: showingWhole(io, options.storeFlag),
   });
   const frames = createTerminalFrames(io, screen, options);
   let hasEnded = false;

@@ -46,26 +46,47 @@ export function actionLines(
   if (state !== 'completed' || note === undefined || note === null)
     return [actionLine(view, columns, now, paint)];
   const line = lineWith(view, columns, now, paint);
-  // The same room whatever the time is: a result does not change its place from run to run.
   const untimed = lineWith({ ...view, ms: 0 }, columns, now, paint);
+  return withResult({ line, untimed, output: note, of: view }, columns, paint, more);
+}
+
+/** A line with the result of an action, or a step, beside it or below it. */
+export function withResult(
+  { line, untimed, output, of }: ResultLine,
+  columns: number,
+  paint: Palette,
+  more?: string,
+): readonly string[] {
+  const room = columns - INDENT.length;
+  const below = (rows: readonly string[]) => rows.map((row) => INDENT + row);
+  // The same room whatever the time is: a result does not change its place from run to run.
   const left = Math.min(
     columns - displayWidth(stripVTControlCharacters(line)) - 2,
     columns - displayWidth(stripVTControlCharacters(untimed)) - TIME_ROOM,
   );
-  const inline = (text: string, shown: string): readonly string[] | undefined =>
-    text !== '' && displayWidth(text) <= left ? [`${line}  ${shown}`] : undefined;
-  const shown = shownResult(view, note);
+  const inline = (text: string): readonly string[] | undefined =>
+    displayWidth(text) <= left ? [`${line}  ${paint.dim(text)}`] : undefined;
+  const shown = shownResult(of, output);
   if (shown.kind === 'json') {
-    const whole = jsonOnOneLine(note, left, paint);
+    const whole = jsonOnOneLine(output, left, paint);
     if (whole !== undefined) return [`${line}  ${whole}`];
-    return [line, ...below(jsonRows(note, room, MAX_ROWS, { paint, more }) ?? [])];
+    return [line, ...below(jsonRows(output, room, MAX_ROWS, { paint, more }) ?? [])];
   }
-  if (shown.kind === 'file') return inline(shown.text, paint.dim(shown.text)) ?? [line];
+  if (shown.kind === 'file') return inline(shown.text) ?? [line];
   if (shown.text.trim() === '') return [line];
   const rows = harmlessLines(shown.text.trimEnd());
   const [only = ''] = rows;
-  const short = rows.length === 1 ? inline(only.trim(), paint.dim(only.trim())) : undefined;
+  const short = rows.length === 1 ? inline(only.trim()) : undefined;
   return short ?? [line, ...below(firstRows(rows, room, paint, more))];
+}
+
+export interface ResultLine {
+  readonly line: string;
+  /** The same with a time of no length. */
+  readonly untimed: string;
+  readonly output: Json;
+  /** What brought it, where that says how it is read. */
+  readonly of?: Pick<ActionView, 'action' | 'input'> | undefined;
 }
 
 type Shown =
@@ -74,10 +95,16 @@ type Shown =
   /** The content of a file, of which people only want to know that it was read. */
   | { readonly kind: 'file'; readonly text: string };
 
+/** A step does not say what it calls. */
+const STEP: NonNullable<ResultLine['of']> = {
+  action: { id: '', kind: 'tool', mode: 'async', name: '', parameters: {} },
+  input: {},
+};
+
 /** As the model reads it, but for JSON. */
-function shownResult({ action, input }: ActionView, output: Json): Shown {
+function shownResult(of: ResultLine['of'] = STEP, output: Json): Shown {
   const { text, attributes, firstLine } = showResult({
-    ...{ action, input, output, turn: 0, status: 'completed', attempts: 1 },
+    ...{ ...of, output, turn: 0, status: 'completed', attempts: 1 },
   });
   if (firstLine !== undefined)
     return { kind: 'file', text: `read ${countText(text.trimEnd().split('\n').length, 'line')}` };

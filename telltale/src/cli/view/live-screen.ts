@@ -50,8 +50,8 @@ export interface LiveScreenOptions {
   /** In place of the moving line at the bottom. */
   readonly status?: () => string | undefined;
   readonly debug?: Debug;
-  /** The command that shows the result of an action whole, where there is one. */
-  readonly whole?: (session: string, action: string) => string | undefined;
+  /** The command that shows the result of an action, or of a step, whole, where there is one. */
+  readonly whole?: (stream: string, action: string) => string | undefined;
 }
 
 const MARGIN = '  ';

@@ -1,5 +1,6 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../events/fold-turns.ts';
+import { identityText } from '../../kernel/identity.ts';
 import type { Json } from '../../kernel/json.ts';
 import { displayWidth } from '../../manifest/display-width.ts';
 import type { Palette } from '../../manifest/palette.ts';
@@ -7,6 +8,7 @@ import { brief } from './brief.ts';
 import { clip } from './columns.ts';
 import type { Debug } from './debug.ts';
 import { changesText, describeEvent, errorText, seenText } from './describe-event.ts';
+import { harmlessLine, spelledOutLine } from './harmless.ts';
 import { jsonOnOneLine } from './json-rows.ts';
 
 /** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
@@ -43,11 +45,16 @@ export function noteLine(
     case 'turn.started':
       return event.turn > 1 ? paint.dim(`── turn ${event.turn}`) : undefined;
     case 'session.waiting':
-      return event.for === 'message' ? undefined : paint.yellow(told('waits '));
-    case 'review.requested':
-      return paint.yellow(told('? review '));
+      if (event.for === 'message') return undefined;
+      // What it waits for stands above.
+      if (event.for.startsWith('review ')) return paint.yellow('waiting for a person');
+      return paint.yellow(clip(`waiting for ${brief(event.for, columns)}`, columns));
+    case 'review.requested': {
+      const asked = `${spelledOutLine(event.target)}: ${spelledOutLine(event.what)}`;
+      return paint.yellow(clip(`? waiting for approval: ${asked}`, columns));
+    }
     case 'review.resolved':
-      return paint.dim(told('review '));
+      return paint.dim(clip(answerText(event), columns));
     case 'review.voided':
       return paint.yellow(told('! review '));
     case 'session.resumed':
@@ -133,6 +140,21 @@ export function noteLine(
     case 'hook.ran':
       return event.outcome === 'passed' ? undefined : paint.yellow(told('hook '));
   }
+}
+
+/** `approved by ann for this session: go ahead`. */
+export function answerText({ answer, by, note, always, standing }: Answered): string {
+  const scope = always === true || standing !== undefined ? ' for this session' : '';
+  const said = note === undefined || standing !== undefined ? '' : `: ${harmlessLine(note)}`;
+  return `${answer} by ${harmlessLine(identityText(by))}${scope}${said}`;
+}
+
+interface Answered {
+  readonly answer: string;
+  readonly by: string;
+  readonly note?: string;
+  readonly always?: true;
+  readonly standing?: string;
 }
 
 /** With its output, colored where that is JSON and fits. */

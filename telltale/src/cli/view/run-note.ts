@@ -1,10 +1,13 @@
 import type { RunEvent } from '../../events/run-event.ts';
 import type { Palette } from '../../manifest/palette.ts';
+import { YES_OR_NO } from '../../session/reviews/read-reply.ts';
 import { brief } from './brief.ts';
 import { clip } from './columns.ts';
 import type { Debug } from './debug.ts';
 import { describeRunEvent } from './describe-run-event.ts';
+import { spelledOutLine } from './harmless.ts';
 import { figuresOf } from './invoke-figures.ts';
+import { answerText } from './note-line.ts';
 
 /** The line that a live view gives an event of a run which is about no step; undefined where it shows none. */
 export function runNote(
@@ -34,10 +37,15 @@ export function runNote(
       return paint.yellow(told('cancelling '));
     case 'state.entered':
       return paint.cyan(told('◆ '));
-    case 'review.requested':
-      return paint.yellow(told('? review '));
-    case 'review.resolved':
-      return paint.dim(told('review '));
+    case 'review.requested': {
+      const choices = event.options.map(spelledOutLine).join(' / ');
+      const asked = `${spelledOutLine(event.step)}: ${spelledOutLine(event.prompt)} [${choices}]`;
+      return paint.yellow(clip(`? waiting for an answer: ${asked}`, columns));
+    }
+    case 'review.resolved': {
+      const answer = YES_OR_NO.includes(event.choice) ? event.answer : `answered "${event.choice}"`;
+      return paint.dim(clip(answerText({ ...event, answer: brief(answer, columns) }), columns));
+    }
     case 'review.voided':
       return paint.yellow(told('! review '));
     case 'step.claimed':

@@ -6,7 +6,7 @@ import type { Frame, LiveScreenOptions } from './live-screen.ts';
 import { toFixRows } from './root-cause.ts';
 import { runNote } from './run-note.ts';
 import { spinner } from './run-progress.ts';
-import { stepLine } from './step-line.ts';
+import { stepLines } from './step-line.ts';
 import { createStepLog, isStepOver, type StepView } from './step-log.ts';
 
 /** Folds the events of a workflow run into lines: see `LiveScreen`. */
@@ -24,15 +24,19 @@ const MIN_COLUMNS = 10;
 const ECHO = 2;
 const MAX_LIVE = 20;
 
-export function createRunScreen({ paint, size, status, debug = {} }: LiveScreenOptions): RunScreen {
+export function createRunScreen({ paint, size, status, debug = {}, whole }: LiveScreenOptions): RunScreen {
   const steps = createStepLog();
   const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
-  const lines = createChangingLines<StepView>(isStepOver, (step, now) => [
-    MARGIN + stepLine(step, width() - MARGIN.length, now, paint),
-  ]);
+  const lines = createChangingLines<StepView>(isStepOver, (step, now) =>
+    stepLines(step, width() - MARGIN.length, now, paint, whole?.(run, step.step)).map(
+      (line) => MARGIN + line,
+    ),
+  );
+  let run = '';
   let startedAt: number | undefined;
   let state: string | undefined;
   const follow = (event: RunEvent) => {
+    run = event.run;
     if (event.type === 'workflow.started' || event.type === 'workflow.resumed') startedAt = event.at;
     if (event.type === 'state.entered') state = event.state;
     return steps.take(event);

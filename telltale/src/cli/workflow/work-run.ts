@@ -67,7 +67,9 @@ async function workAndShow(
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
-  const drawn = createWorkflowView(mode, io, { invoke: options.debug === 'invoke' });
+  const isGone = isInMemory(storeLocation(options.store, io));
+  const flag = isGone ? undefined : storeFlag(options.store);
+  const drawn = createWorkflowView(mode, io, { invoke: options.debug === 'invoke' }, flag);
   const asides = oneAtATime(drawn.aside);
   const view: WorkflowView = {
     ...drawn,
@@ -88,8 +90,7 @@ async function workAndShow(
     ...(options.store === undefined ? {} : { store: options.store }),
     ...(options.early === undefined ? {} : { early: options.early }),
   };
-  const isGone = isInMemory(storeLocation(options.store, io));
-  const told = { mode, storeFlag: isGone ? undefined : storeFlag(options.store) };
+  const told = { mode, storeFlag: flag };
   const outcome: { followed?: FollowedRun; state?: RunState; isLeft?: boolean } = {};
   const stopTelling = tellSlowStop(io, mode);
   try {

@@ -6,6 +6,7 @@ import type { RunMode } from '../run/run-mode.ts';
 import { startSilentProgress } from '../run/silent-progress.ts';
 import { STOPPING } from '../run/tell-slow-stop.ts';
 import { createTerminalFrames } from '../run/terminal-frames.ts';
+import { showingWhole } from '../run/terminal-view.ts';
 import { clip } from '../view/columns.ts';
 import type { Debug } from '../view/debug.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
@@ -32,11 +33,16 @@ export interface WorkflowView {
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
-export function createWorkflowView(mode: RunMode, io: Io, debug: Debug = {}): WorkflowView {
+export function createWorkflowView(
+  mode: RunMode,
+  io: Io,
+  debug: Debug = {},
+  storeFlag?: string,
+): WorkflowView {
   const { stdout } = io;
   switch (mode) {
     case 'live':
-      return liveView(io, debug);
+      return liveView(io, debug, storeFlag);
     case 'plain':
       return {
         ...inPipe,
@@ -62,13 +68,14 @@ const inPipe: Pick<WorkflowView, 'recall' | 'leave' | 'aside'> = {
   aside: (ask) => ask(),
 };
 
-function liveView(io: Io, debug: Debug): WorkflowView {
+function liveView(io: Io, debug: Debug, storeFlag: string | undefined): WorkflowView {
   const { stdout, signal } = io;
   const paint = paletteFor(stdout);
   const columns = () => stdout.columns ?? DEFAULT_COLUMNS;
   const screen = createRunScreen({
     paint,
     debug,
+    whole: showingWhole(io, storeFlag),
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
     status: () => (signal.aborted ? paint.yellow(clip(STOPPING, columns() - 1)) : undefined),
   });

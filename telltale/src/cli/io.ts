@@ -40,9 +40,9 @@ export interface Input extends AsyncIterable<Uint8Array> {
   readLine(signal: AbortSignal, ignoreMs?: number): Promise<string | undefined>;
   /**
    * What a person types behind `prompt` on a terminal, with the line editing and the history of one; several lines where
-   * several were pasted. Undefined at the end of the input and when `signal` is aborted.
+   * several were pasted. `draft` was typed before. Undefined at the end of the input and when `signal` is aborted.
    */
-  readMessage(prompt: string, signal: AbortSignal): Promise<string | undefined>;
+  readMessage(prompt: string, signal: AbortSignal, draft?: string): Promise<string | undefined>;
   /**
    * Tells what a person types, unseen: whoever draws on the terminal shows it. Resolves when `signal` is aborted, and at
    * the end of the input. Absent where keys cannot be read.

@@ -112,12 +112,13 @@ function standardInput(signal: AbortSignal): Input {
       const { readLine } = await import('./read-line.ts');
       return readLine(process.stdin, AbortSignal.any([signal, until]), ignoreMs);
     },
-    async readMessage(prompt, until) {
+    async readMessage(prompt, until, draft = '') {
       const { readMessage } = await import('./chat/read-message.ts');
       return readMessage({
         input: process.stdin,
         output: process.stderr,
         prompt,
+        draft,
         history,
         signal: AbortSignal.any([signal, until]),
         // A terminal that is read key by key sends no signal of its own.

@@ -135,6 +135,30 @@ it('in a chat, a command typed meanwhile is answered here and never reaches the 
   expect(out).not.toContain('message for the next turn: /status');
 });
 
+it('a line that is half typed when a chat asks for the next message is the beginning of that', async () => {
+  const cwd = project();
+  const begun: (string | undefined)[] = [];
+  const said = ['Go', undefined];
+  let readings = 0;
+  const { code } = await typed(
+    ['chat', 'agent.yml'],
+    cwd,
+    async (typing, shown) => {
+      if (readings++ > 0) return;
+      await until(() => shown().includes('▶ h hold'));
+      typing.draft('And th');
+      writeFileSync(join(cwd, 'go'), '');
+    },
+    {
+      async readMessage(_prompt, _signal, draft) {
+        begun.push(draft);
+        return said.shift();
+      },
+    },
+  );
+  expect({ code, begun }).toEqual({ code: 0, begun: ['', 'And th'] });
+});
+
 it('the keyboard is read key by key, with editing, and Ctrl-C stays an interrupt', async () => {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const drafts: string[] = [];

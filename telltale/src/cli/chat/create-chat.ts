@@ -46,7 +46,7 @@ export function createChat(io: Io, view: RunView): Chat {
 
   const hear = async (signal: AbortSignal): Promise<string | undefined> => {
     await view.leave();
-    const text = await view.aside(() => person.next(signal));
+    const text = await view.aside((draft) => person.next(signal, draft), 'message');
     if (text !== undefined) wasInterrupted = false;
     return text;
   };

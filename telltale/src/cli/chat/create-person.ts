@@ -5,8 +5,8 @@ import { pipedMessages } from './piped-messages.ts';
 
 /** Whoever the agent talks to: a person on a terminal, or what is piped in. */
 export interface Person {
-  /** The next message; undefined where there is none, or when `signal` is aborted. One call at a time. */
-  next(signal: AbortSignal): Promise<string | undefined>;
+  /** The next message, of which `draft` was typed before; undefined where there is none, or when `signal` is aborted. One call at a time. */
+  next(signal: AbortSignal, draft?: string): Promise<string | undefined>;
 }
 
 export function createPerson(io: Io, status: () => string): Person {
@@ -16,9 +16,9 @@ export function createPerson(io: Io, status: () => string): Person {
 function onTerminal({ stdin, stderr }: Io, status: () => string): Person {
   const { bold, cyan, dim } = paletteFor(stderr);
   return {
-    async next(signal) {
-      for (;;) {
-        const line = await stdin.readMessage(bold(cyan('› ')), signal);
+    async next(signal, draft = '') {
+      for (let begun = draft; ; begun = '') {
+        const line = await stdin.readMessage(bold(cyan('› ')), signal, begun);
         if (line === undefined) return undefined;
         if (line.trim() === '') continue;
         const typed = readTyped(line, status);

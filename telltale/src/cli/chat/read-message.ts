@@ -4,6 +4,8 @@ export interface ReadMessage {
   readonly input: NodeJS.ReadStream;
   readonly output: NodeJS.WriteStream;
   readonly prompt: string;
+  /** What was typed of it before. */
+  readonly draft?: string;
   /** What was typed before, newest first; the message is added to it. */
   readonly history: string[];
   readonly signal: AbortSignal;
@@ -18,7 +20,7 @@ const MAX_HISTORY = 200;
  * Ctrl-C is a signal again behind it. Lines that come in one go were pasted: they are one message.
  */
 export function readMessage(options: ReadMessage): Promise<string | undefined> {
-  const { input, output, prompt, history, signal, onInterrupt } = options;
+  const { input, output, prompt, draft = '', history, signal, onInterrupt } = options;
   if (signal.aborted) return Promise.resolve(undefined);
   return new Promise((resolve) => {
     const editor = createInterface({
@@ -71,5 +73,6 @@ export function readMessage(options: ReadMessage): Promise<string | undefined> {
     });
     signal.addEventListener('abort', stop, { once: true });
     ask();
+    if (draft !== '') editor.write(draft);
   });
 }

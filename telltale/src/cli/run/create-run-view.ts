@@ -40,7 +40,7 @@ export async function createRunView(
         lead: async () => {},
         end: async () => {},
         leave: async () => {},
-        aside: (ask) => ask(),
+        aside: (ask) => ask(''),
       };
   }
 }
@@ -67,7 +67,7 @@ function plainView({ stdout }: Io, debug: Debug): RunView {
     },
     end: (result, times) => stdout.write(`${closingLines(result, times, paletteFor(stdout)).join('\n')}\n`),
     leave: async () => {},
-    aside: (ask) => ask(),
+    aside: (ask) => ask(''),
   };
 }
 

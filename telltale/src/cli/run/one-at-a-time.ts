@@ -12,9 +12,9 @@ export function oneAtATime(aside: RunView['aside']): Asides {
   let last: Promise<unknown> = Promise.resolve();
   let asking = 0;
   return {
-    aside(ask) {
+    aside(ask, kind) {
       asking++;
-      const done = last.then(() => aside(ask)).finally(() => asking--);
+      const done = last.then(() => aside(ask, kind)).finally(() => asking--);
       last = done.catch(() => undefined);
       return done;
     },

@@ -29,6 +29,9 @@ export interface RunView {
   typed?(draft: string | undefined, isWaited: boolean): void;
   /** A line for the person at the terminal, about what they typed. */
   tell?(text: string): void;
-  /** Leaves the terminal to `ask` while it lasts. */
-  aside<T>(ask: () => Promise<T>): Promise<T>;
+  /**
+   * Leaves the terminal to `ask` while it lasts. A question waits until no line is half typed; a prompt for a message goes
+   * on with that line.
+   */
+  aside<T>(ask: (draft: string) => Promise<T>, kind?: 'message'): Promise<T>;
 }

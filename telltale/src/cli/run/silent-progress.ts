@@ -6,7 +6,7 @@ import { STOPPING } from './tell-slow-stop.ts';
 export interface SilentProgress {
   leave(): Promise<void>;
   /** Leaves the terminal to `ask` while it lasts. */
-  aside<T>(ask: () => Promise<T>): Promise<T>;
+  aside<T>(ask: (draft: string) => Promise<T>): Promise<T>;
 }
 
 export function startSilentProgress(io: Io, doing: () => string): SilentProgress {
@@ -17,7 +17,7 @@ export function startSilentProgress(io: Io, doing: () => string): SilentProgress
     async aside(ask) {
       await leave();
       try {
-        return await ask();
+        return await ask('');
       } finally {
         leave = start();
       }

@@ -7,8 +7,11 @@ import type { RunView } from './run-view.ts';
 /** Lines that a person types on the terminal while the agent works: each is a message for the agent. */
 export interface Steering {
   begin(session: Session): void;
-  /** Leaves the keyboard to `ask` while it lasts, as soon as no line is half typed: the rest of it would be an answer. */
-  aside<T>(ask: () => Promise<T>): Promise<T>;
+  /**
+   * Leaves the keyboard to `ask` while it lasts. A question waits until no line is half typed: the rest of it would be an
+   * answer. A prompt for a message goes on with that line.
+   */
+  aside<T>(ask: (draft: string) => Promise<T>, kind?: 'message'): Promise<T>;
   /** Nothing is taken any more. */
   end(): Promise<void>;
 }
@@ -77,10 +80,10 @@ export function steerByTyping(
       session = given;
       read();
     },
-    async aside(ask) {
+    async aside(ask, kind) {
       asides++;
       try {
-        if (draft !== '' && reading !== undefined && !signal.aborted) {
+        if (kind !== 'message' && draft !== '' && reading !== undefined && !signal.aborted) {
           const { done } = reading;
           await Promise.race([
             done,
@@ -91,8 +94,9 @@ export function steerByTyping(
           ]);
           whenEmpty = undefined;
         }
+        const left = draft;
         await stop();
-        return await ask();
+        return await ask(left);
       } finally {
         asides--;
         read();

@@ -28,7 +28,7 @@ export interface TerminalFrames {
   /** Writes what is left, for good. */
   leave(): Promise<void>;
   /** Leaves the terminal to `ask` while it lasts. */
-  aside<T>(ask: () => Promise<T>): Promise<T>;
+  aside<T>(ask: (draft: string) => Promise<T>): Promise<T>;
 }
 
 const FRAME_MS = 33;
@@ -101,7 +101,7 @@ export function createTerminalFrames(
         // What came before the question stands above it.
         if (!still) await write(painter.paint(screen.frame(now()), columns()));
         await write(painter.clear(columns()));
-        return await ask();
+        return await ask('');
       } finally {
         isAside = false;
         isDue = true;

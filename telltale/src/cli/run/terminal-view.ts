@@ -91,7 +91,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
       screen.lead(event);
       frames.changed();
     },
-    aside: (ask) => (hasEnded ? ask() : frames.aside(ask)),
+    aside: (ask) => (hasEnded ? ask('') : frames.aside(ask)),
     async end(result, times) {
       hasEnded = true;
       await frames.leave();

@@ -91,8 +91,10 @@ async function workAndShow(
   const drawn = await createRunView(mode, io, debug, flag);
   let steering: Steering | undefined;
   // Whoever asks a person has the keyboard to himself meanwhile.
-  const asides = oneAtATime((ask) =>
-    steering === undefined ? drawn.aside(ask) : steering.aside(() => drawn.aside(ask)),
+  const asides = oneAtATime((ask, kind) =>
+    steering === undefined
+      ? drawn.aside(ask)
+      : steering.aside((draft) => drawn.aside(() => ask(draft)), kind),
   );
   const view: RunView = {
     ...drawn,

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { Json } from '../../kernel/json.ts';
+import { isJsonObject, type Json } from '../../kernel/json.ts';
 import { displayWidth } from '../../manifest/display-width.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { showResult } from '../../prompt/show-result.ts';
@@ -68,9 +68,9 @@ export function withResult(
     displayWidth(text) <= left ? [`${line}  ${paint.dim(text)}`] : undefined;
   const shown = shownResult(of, output);
   if (shown.kind === 'json') {
-    const whole = jsonOnOneLine(output, left, paint);
+    const whole = jsonOnOneLine(shown.value, left, paint);
     if (whole !== undefined) return [`${line}  ${whole}`];
-    return [line, ...below(jsonRows(output, room, MAX_ROWS, { paint, more }) ?? [])];
+    return [line, ...below(jsonRows(shown.value, room, MAX_ROWS, { paint, more }) ?? [])];
   }
   if (shown.kind === 'file') return inline(shown.text) ?? [line];
   if (shown.text.trim() === '') return [line];
@@ -90,7 +90,7 @@ export interface ResultLine {
 }
 
 type Shown =
-  | { readonly kind: 'json' }
+  | { readonly kind: 'json'; readonly value: Json }
   | { readonly kind: 'text'; readonly text: string }
   /** The content of a file, of which people only want to know that it was read. */
   | { readonly kind: 'file'; readonly text: string };
@@ -103,13 +103,18 @@ const STEP: NonNullable<ResultLine['of']> = {
 
 /** As the model reads it, but for JSON. */
 function shownResult(of: ResultLine['of'] = STEP, output: Json): Shown {
+  const page = of.action.name === 'http_fetch' && isJsonObject(output) ? output : {};
+  if (typeof page.status === 'number' && page.status < 400 && page.body !== undefined)
+    return typeof page.body === 'string'
+      ? { kind: 'text', text: page.body }
+      : { kind: 'json', value: page.body };
   const { text, attributes, firstLine } = showResult({
     ...{ ...of, output, turn: 0, status: 'completed', attempts: 1 },
   });
   if (firstLine !== undefined)
     return { kind: 'file', text: `read ${countText(text.trimEnd().split('\n').length, 'line')}` };
   if (typeof attributes.lines === 'string') return { kind: 'file', text: `read lines ${attributes.lines}` };
-  if (typeof output !== 'string' && text === JSON.stringify(output)) return { kind: 'json' };
+  if (typeof output !== 'string' && text === JSON.stringify(output)) return { kind: 'json', value: output };
   const { exit } = attributes;
   return { kind: 'text', text: exit === undefined || exit === 0 ? text : `exit code ${exit}\n${text}` };
 }

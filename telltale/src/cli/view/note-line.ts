@@ -1,5 +1,6 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../events/fold-turns.ts';
+import { LLM_USAGE } from '../../events/reduce.ts';
 import { identityText } from '../../kernel/identity.ts';
 import type { Json } from '../../kernel/json.ts';
 import { displayWidth } from '../../manifest/display-width.ts';
@@ -72,10 +73,12 @@ export function noteLine(
       return `${paint.red('⚙ ✗')} ${ended(event.workflow, `${errorText(event.error)} (${event.run})`, columns)}`;
     case 'workflow.cancelled':
       return paint.yellow(`⚙ – ${ended(event.workflow, event.reason, columns)}`);
+    case 'custom':
+      // What a prompt used is part of the totals.
+      return event.name === LLM_USAGE ? undefined : paint.dim(told(''));
     case 'variable.changed':
     case 'if.decided':
     case 'prompt.compacted':
-    case 'custom':
     case 'audit':
     case 'trigger.suppressed':
     case 'artifact.written':
@@ -182,7 +185,6 @@ const NOTED = {
   'variable.changed': '',
   'if.decided': 'if ',
   'prompt.compacted': 'summarised ',
-  custom: '',
   audit: 'noted: ',
   'trigger.suppressed': 'not started: ',
   'artifact.written': 'artifact ',

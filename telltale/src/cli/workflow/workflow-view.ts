@@ -27,7 +27,7 @@ export interface WorkflowView {
   /** Ends it where there is no result to show. */
   leave(): Promise<void>;
   /** Leaves the terminal to `ask` while it lasts. */
-  aside<T>(ask: () => Promise<T>): Promise<T>;
+  aside<T>(ask: (draft: string) => Promise<T>): Promise<T>;
 }
 
 const DEFAULT_COLUMNS = 80;
@@ -65,7 +65,7 @@ export function createWorkflowView(
 const inPipe: Pick<WorkflowView, 'recall' | 'leave' | 'aside'> = {
   recall: () => {},
   leave: async () => {},
-  aside: (ask) => ask(),
+  aside: (ask) => ask(''),
 };
 
 function liveView(io: Io, debug: Debug, storeFlag: string | undefined): WorkflowView {
@@ -94,7 +94,7 @@ function liveView(io: Io, debug: Debug, storeFlag: string | undefined): Workflow
       await stdout.write(`\n${closingRunLines(result, totals, paint, columns() - 1).join('\n')}\n`);
     },
     leave: () => frames.leave(),
-    aside: (ask) => (hasEnded ? ask() : frames.aside(ask)),
+    aside: (ask) => (hasEnded ? ask('') : frames.aside(ask)),
   };
 }
 

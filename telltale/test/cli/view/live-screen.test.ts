@@ -225,6 +225,13 @@ describe('the live view', () => {
       expect(result(file, { name: 'filesystem' })).toEqual(['  ✓ a1 filesystem  9 ms  read 2 lines']);
     });
 
+    it('is the body of a page that was fetched, and all of an answer that says no', () => {
+      const page = { status: 200, url: 'http://x/', headers: { a: 'b' }, body: 'Hello' };
+      expect(result(page, { name: 'http_fetch' })).toEqual(['  ✓ a1 http_fetch  9 ms  Hello']);
+      expect(result({ ...page, body: { n: 1 } }, { name: 'http_fetch' }).at(-1)).toContain('{"n":1}');
+      expect(result({ ...page, status: 404 }, { name: 'http_fetch' })[1]).toBe('      HTTP 404 http://x/');
+    });
+
     it('is JSON in colors, and indented and folded where it is long', () => {
       const paint = createColors(true);
       expect(result({ n: 1 }, {}, paint).at(-1)).toContain(`{${paint.cyan('"n"')}:${paint.yellow('1')}}`);

@@ -129,4 +129,4 @@ function placeMeta(place: Place): Record<string, unknown> {
 
 const pairs = (keys: readonly string[]) => keys.flatMap((a, i) => keys.slice(i + 1).map((b) => [a, b]));
 const quote = (key: string) => `"${key}"`;
-export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

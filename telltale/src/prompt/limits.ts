@@ -9,6 +9,8 @@ export const MAX_NAME_SHOWN = 120;
 export const MAX_IDS_LISTED = 64;
 export const MAX_FAULTS_SHOWN = 20;
 export const MAX_REJECTED_SHOWN = 20;
+/** Of each current value beside what was rejected. */
+export const MAX_CURRENT_SHOWN = 300;
 /** Characters of one message of error. */
 export const MAX_ERROR_SHOWN = 1000;
 /** Characters of a variable's value, as JSON. */

@@ -4,7 +4,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { clip } from './cut-text.ts';
 import { describeField } from './describe-field.ts';
 import type { Escape } from './escape.ts';
-import { MAX_ERROR_SHOWN, MAX_NAME_SHOWN, MAX_REJECTED_SHOWN } from './limits.ts';
+import { MAX_CURRENT_SHOWN, MAX_ERROR_SHOWN, MAX_NAME_SHOWN, MAX_REJECTED_SHOWN } from './limits.ts';
 
 export type MetadataManifest = AgentManifest['metadata'];
 
@@ -30,20 +30,29 @@ export function renderMetadata(
   { fields, injection }: MetadataManifest,
   safe: Escape,
 ): MetadataText {
-  const errors = renderErrors(news, safe);
+  const errors = renderErrors(news, fields, safe);
   const names = Object.keys(fields);
   const { method, template } = injection;
   if (method === 'off' || names.length === 0) return { errors, values: '' };
   const holdsErrors = template?.includes('{errors}') === true;
-  const all = news.first === 'again' || (news.first && method === 'auto');
+  const all = method === 'auto' || news.first !== false;
   const shown = all || news.changed.length > 0 || (holdsErrors && errors !== '');
   if (!shown) return { errors, values: '' };
   if (template !== null) {
     const values = fillTemplate(template, { news, fields, errors, safe });
     return { errors: holdsErrors ? '' : errors, values };
   }
+  if (method === 'auto') return { errors, values: listFields(fields, news.values, safe) };
   const title = all ? 'Metadata, current values:' : 'Metadata that changed, with its new values:';
   return { errors, values: `${title}\n${listValues(all ? names : news.changed, news.values, safe)}` };
+}
+
+function listFields(fields: MetadataManifest['fields'], values: JsonObject, safe: Escape): string {
+  const lines = Object.entries(fields).map(
+    ([name, field]) =>
+      `- ${safe(name)}: ${safe(describeField(field))} (current: ${shownValue(name, values, safe)})`,
+  );
+  return `Metadata fields, with their current values:\n${lines.join('\n')}`;
 }
 
 function listValues(names: readonly string[], values: JsonObject, safe: Escape): string {
@@ -57,20 +66,46 @@ const shownValue = (name: string, values: JsonObject, safe: Escape) =>
 const currentValue = (name: string, values: JsonObject): Json =>
   Object.hasOwn(values, name) ? (values[name] ?? null) : null;
 
-function renderErrors({ rejected, values }: MetadataNews, safe: Escape): string {
+/** What was rejected, and all that counts now: who sent a wrong value may be wrong about the others, too. */
+function renderErrors(
+  { rejected, values }: MetadataNews,
+  fields: MetadataManifest['fields'],
+  safe: Escape,
+): string {
   if (rejected.length === 0) return '';
-  const lines = rejected.slice(0, MAX_REJECTED_SHOWN).map(({ field, message, sent, allowed }) => {
-    const name = clip(field, MAX_NAME_SHOWN);
-    const value = Object.hasOwn(values, field) ? clip(JSON.stringify(values[field]), MAX_ERROR_SHOWN) : '';
-    const still = value === '' ? '' : ` "${name}" is ${value}.`;
-    return safe(
-      `- ${JSON.stringify(name)}: ${clip(message, MAX_ERROR_SHOWN)} You sent ${clip(JSON.stringify(sent), MAX_ERROR_SHOWN)}; allowed: ${clip(allowed, MAX_ERROR_SHOWN)}. It was not applied.${still}`,
-    );
-  });
+  const lines = rejected.slice(0, MAX_REJECTED_SHOWN).map((error) => safe(errorLine(error, fields)));
   const more = rejected.length - lines.length;
   if (more > 0) lines.push(`- and ${more} more`);
-  return `Metadata that was rejected; the values are as they were:\n${lines.join('\n')}`;
+  const title = 'Metadata that was rejected:';
+  const names = Object.keys(fields);
+  if (names.length === 0) return [title, ...lines].join('\n');
+  const current = names.map((name) =>
+    safe(`- ${name}: ${clip(asWord(currentValue(name, values)), MAX_CURRENT_SHOWN)}`),
+  );
+  return [title, ...lines, '', 'Current metadata (what was rejected is unchanged):', ...current].join('\n');
 }
+
+function errorLine(error: FieldError, fields: MetadataManifest['fields']): string {
+  const { field, code, sent } = error;
+  const message = clip(error.message, MAX_ERROR_SHOWN);
+  const given = clip(JSON.stringify(sent), MAX_ERROR_SHOWN);
+  const name = asWord(clip(field, MAX_NAME_SHOWN));
+  const declared = Object.hasOwn(fields, field) ? fields[field] : undefined;
+  if (declared?.type !== 'enum' || code !== 'not_allowed')
+    return `- ${name}: ${given}. ${message} Allowed: ${clip(error.allowed, MAX_ERROR_SHOWN)}.`;
+  const values = clip(declared.values.map(asWord).join(', '), MAX_ERROR_SHOWN);
+  const hint = message.replace(NOT_LISTED, '');
+  return `- ${name}: ${given} not in [${values}]${hint === '' ? '' : `. ${hint}`}`;
+}
+
+/** What an enum says of a value that it does not list; the line has said so by then. */
+const NOT_LISTED = /^It is none of the values\. ?/;
+
+/** A plain word stands for itself; anything else is JSON, on one line. */
+const asWord = (value: Json): string =>
+  typeof value === 'string' && /^(?!(?:true|false|null)$)[A-Za-z_][\w-]*$/.test(value)
+    ? value
+    : JSON.stringify(value);
 
 interface TemplateParts {
   readonly news: MetadataNews;

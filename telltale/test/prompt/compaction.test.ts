@@ -41,7 +41,10 @@ describe('the prompt is compacted', () => {
     expect(texts).toContain('looked around. 7');
   });
 
-  it.each(['auto', 'on_change'])('and shows current metadata again, with method %s', (method) => {
+  it.each([
+    ['auto', '- status: one of "IDLE", "CODING" (current: "CODING")\n- note: a string (current: null)'],
+    ['on_change', 'Metadata, current values:\n- status: "CODING"\n- note: null'],
+  ])('and shows current metadata again, with method %s', (method, shown) => {
     const fields = { status: { values: ['IDLE', 'CODING'], default: 'IDLE' }, note: { type: 'string' } };
     const told = agentWith({ metadata: { fields, injection: { method } } });
     const session = drivenSession('Fix it.');
@@ -52,7 +55,7 @@ describe('the prompt is compacted', () => {
     for (let i = 2; i <= 10; i++) session.turn(conversation, `I look around. ${i}`);
     session.log({ type: 'prompt.compacted', through: 6, summary: 'Six turns.' });
     const first = conversation.rebuild(session.state)?.messages[0]?.text;
-    expect(first).toContain('Metadata, current values:\n- status: "CODING"\n- note: null');
+    expect(first).toContain(shown);
   });
 
   it('with fewer of them where they are long, down to none', () => {

@@ -361,7 +361,8 @@ describe('a block', () => {
       [
         '<result id="a1" name="fetch" status="ok" ms="12" escaped="1">{"ok":"&lt;/result>"}</result>',
         'Mistakes in your last turn:\n- bad_json: Write <action>{…}</action>. (2 times)',
-        'Metadata that was rejected; the values are as they were:\n- "status": It is none of the values. You sent "COMPILING"; allowed: one of "IDLE", "CODING". It was not applied. "status" is "IDLE".',
+        'Metadata that was rejected:\n- status: "COMPILING" not in [IDLE, CODING]',
+        'Current metadata (what was rejected is unchanged):\n- status: IDLE\n- note: null',
         'Metadata, current values:\n- status: "IDLE"\n- note: null',
         'Not ended yet, results will follow: a2 (tool fetch).',
         'Message from the user:\nGo.',

@@ -24,9 +24,10 @@ describe('the values of metadata', () => {
   it.each([
     ['auto', true, false, true],
     ['auto', false, true, true],
-    ['auto', false, false, false],
-    ['on_change', true, false, false],
+    ['auto', false, false, true],
+    ['on_change', true, false, true],
     ['on_change', false, true, true],
+    ['on_change', false, false, false],
     ['off', true, true, false],
   ])('with method %s, first %s, changed %s: shown %s', (method, first, changed, shown) => {
     const { values } = told({ method }, { first, changed: changed ? ['status'] : [] });
@@ -42,6 +43,12 @@ describe('the values of metadata', () => {
     );
   });
 
+  it('are shown with what each field takes before every turn where the manifest says auto', () => {
+    expect(told({ method: 'auto' }, { changed: ['status'] }).values).toBe(
+      'Metadata fields, with their current values:\n- status: one of "IDLE", "CODING" (current: "CODING")\n- note: a string of at most 9 characters in which /^a/ is found (current: "x\\n&lt;/result>")',
+    );
+  });
+
   it('are not told of where there are no fields', () => {
     const { metadata } = agentWith();
     const news = { values: {}, changed: [], rejected: [], first: true };
@@ -52,7 +59,7 @@ describe('the values of metadata', () => {
 describe('what was rejected', () => {
   it('is told whatever the method: what was sent, what is allowed, and the value as it is', () => {
     expect(told({ method: 'off' }, { rejected }).errors).toBe(
-      'Metadata that was rejected; the values are as they were:\n- "note": It is too long. You sent "&lt;action>"; allowed: a string. It was not applied. "note" is "x\\n&lt;/result>".',
+      'Metadata that was rejected:\n- note: "&lt;action>". It is too long. Allowed: a string.\n\nCurrent metadata (what was rejected is unchanged):\n- status: CODING\n- note: "x\\n&lt;/result>"',
     );
   });
 
@@ -96,8 +103,12 @@ describe('a template of the manifest', () => {
         'Allowed: one of "IDLE", "CODING" {values.nothing}',
         '- status: one of "IDLE", "CODING" (current: "CODING")',
         '- other: {values} {current_value}',
-        'Metadata that was rejected; the values are as they were:',
-        '- "note": It is too long. You sent "&lt;action>"; allowed: a string. It was not applied.',
+        'Metadata that was rejected:',
+        '- note: "&lt;action>". It is too long. Allowed: a string.',
+        '',
+        'Current metadata (what was rejected is unchanged):',
+        '- status: CODING',
+        '- note: null',
       ].join('\n'),
     });
   });
@@ -105,6 +116,7 @@ describe('a template of the manifest', () => {
   it('is shown for errors alone where it has a place for them, and never looks into what it is filled with', () => {
     expect(told({ template: 'E: {errors}' }, { rejected })).toMatchObject({ errors: '' });
     expect(told({ template: 'C: {current}' }, { rejected }).values).toBe('');
+    expect(told({ method: 'auto', template: 'C: {current}' }, {}).values).toContain('C: - status: "CODING"');
     expect(told({ template: 'C: {current}' }, { rejected }).errors).not.toBe('');
     const values = { status: '{errors}{current}', note: '$&' };
     expect(told({ template: '- status: {current_value}\n{current}' }, { first: true, values }).values).toBe(

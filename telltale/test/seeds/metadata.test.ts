@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
+import { runAgent } from '../session/run-agent.ts';
 
 /** The constructs of the seed about metadata that the model sets, and workflows that it triggers. */
 const AGENT = `kind: Agent
@@ -33,4 +34,61 @@ it('a trigger on a value that the enum does not list is an error that says what 
       hint: 'Write one of its values, or add "ERROR" to the "values" of the metadata field "status" of the agent "coding_agent".',
     },
   ]);
+});
+
+const FIELDS = `metadata:
+  fields:
+    status:
+      type: "enum"
+      values: ["IDLE", "CODING"]
+      default: "IDLE"
+    priority:
+      type: "enum"
+      values: ["HIGH", "MEDIUM", "LOW"]
+      default: "MEDIUM"
+    context:
+      type: "object"
+`;
+const THINK = '<thought>Let me see.</thought><response final="false">So far.</response>';
+const DONE = '<response>Done.</response>';
+
+it('the method auto shows the fields with their values before every turn, in the words of a template', async () => {
+  const template = `  injection:
+    method: "auto"
+    template: |
+      Fields of <metadata>:
+      - status: {values} (current: {current_value})
+      - context: any object (current: {current_value})
+`;
+  const turns = [THINK, `<metadata>{"status": "CODING"}</metadata>${THINK}`, THINK, DONE];
+  const { prompts } = await runAgent({ manifest: FIELDS + template, turns });
+  const shown = (status: string) =>
+    `- status: one of "IDLE", "CODING" (current: "${status}")\n- context: any object (current: null)`;
+  expect(prompts.map((prompt) => prompt.includes(shown('IDLE')))).toEqual([true, true, false, false]);
+  expect(prompts.map((prompt) => prompt.includes(shown('CODING')))).toEqual([false, false, true, true]);
+});
+
+it('without a method the values are shown at first, and later those that changed', async () => {
+  const turns = [THINK, `<metadata>{"status": "CODING"}</metadata>${THINK}`, THINK, DONE];
+  const { prompts } = await runAgent({ manifest: FIELDS, turns });
+  expect(prompts.map((prompt) => /^- (?:status|priority): .*$/gm.exec(prompt)?.[0])).toEqual([
+    '- status: "IDLE"',
+    undefined,
+    '- status: "CODING"',
+    undefined,
+  ]);
+});
+
+it('a turn whose metadata was rejected is told the rejected and the current values, not that it had none', async () => {
+  const wrong = '<metadata>{"status": "COMPILING", "priority": "CRITICAL"}</metadata>';
+  const { prompts } = await runAgent({ manifest: FIELDS, turns: [wrong, DONE] });
+  expect(prompts[1]).toContain(`- status: "COMPILING" not in [IDLE, CODING]
+- priority: "CRITICAL" not in [HIGH, MEDIUM, LOW]
+
+Current metadata (what was rejected is unchanged):
+- status: IDLE
+- priority: MEDIUM
+- context: null`);
+  expect(prompts[1]).toContain('your mistakes say why');
+  expect(prompts[1]).not.toContain('no metadata');
 });

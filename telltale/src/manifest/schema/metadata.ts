@@ -51,8 +51,10 @@ export const metadata = closed(
       {
         method: z
           .enum(['auto', 'on_change', 'off'])
-          .default('auto')
-          .describe('When the block is added to a turn.'),
+          .default('on_change')
+          .describe(
+            'When the model is shown them. auto: all fields with their values before every turn; on_change: the values at first, then those that changed; off: never.',
+          ),
         template: text('A page.')
           .nullable()
           .default(null)

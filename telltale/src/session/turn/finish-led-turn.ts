@@ -27,7 +27,7 @@ export async function finishLedTurn(context: SessionContext, guide: Guide, heard
   }
   guide.after();
   const isTold = isToldAlready || waits || state.news.faults.some(({ code }) => TELLS.has(code));
-  if (state.task?.open === undefined && !isTold) remind(context, scheduler.tracked(), LED_REMINDER);
+  if (state.task?.open === undefined && !isTold) remind(context, scheduler.tracked(), NEXT);
   return { kind: 'turn' };
 }
 
@@ -37,5 +37,4 @@ const holdsCalls = ({ news }: SessionState): boolean =>
 /** Faults that say what to do next. */
 const TELLS: ReadonlySet<string> = new Set(['no_tags', 'foreign_call']);
 
-const LED_REMINDER =
-  'Your last turn brought no action, no metadata and no response. Go on with the step: act, or complete it.';
+const NEXT = 'Go on with the step: act, or complete it.';

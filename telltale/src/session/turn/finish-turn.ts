@@ -7,7 +7,6 @@ import { actOnCalls, mayHoldCalls, tellOfCalls } from './calls-in-text.ts';
 import { concludeWith, finishWithFinal } from './final-response.ts';
 import { finishLedTurn } from './finish-led-turn.ts';
 import type { Heard } from './hearing-state.ts';
-import { keptFromActing } from './kept-from-acting.ts';
 import type { Next } from './next.ts';
 import { lacksNotes, noTags, remind, tellOnce } from './remind.ts';
 import { MAX_SAME_TURNS, sameTurns, stalledInRow, tellsOfSame } from './same-turns.ts';
@@ -81,16 +80,11 @@ function goOn(context: SessionContext): Promise<Next> | Next {
   if (same >= MAX_SAME_TURNS) return { kind: 'stalled', error: stalledInRow(state) };
   const told = tellsOfSame(same);
   if (told !== undefined) tellOnce(context, 'no_progress', told);
-  const reminder = keptFromActing(state.news.faults).length > 0 ? IN_VAIN : REMINDER;
-  if (!lacksNotes(state)) remind(context, running, reminder);
+  if (!lacksNotes(state)) remind(context, running, NEXT);
   return TURN;
 }
 
-const REMINDER =
-  'Your last turn brought no action, no metadata and no response. Go on with the task: act, or give your final response.';
-
-const IN_VAIN =
-  'Nothing in your last turn took effect: your mistakes say why. Mend them and go on, or give your final response.';
+const NEXT = 'Go on with the task: act, or give your final response.';
 
 /** Whether the runtime cut the turn off: nobody knows what its text would have come to. */
 const isCutOff = ({ news }: SessionState): boolean =>

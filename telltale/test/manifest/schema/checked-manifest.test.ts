@@ -77,7 +77,7 @@ describe('a checked manifest', () => {
         limits: { fields: 32, bytes: { bytes: 65_536 }, depth: 8 },
         inherit: 'none',
         fields: {},
-        injection: { method: 'auto', template: null },
+        injection: { method: 'on_change', template: null },
       },
       context_variables: { defined: [], runtime: [], derived: [] },
       context_feeds: [],

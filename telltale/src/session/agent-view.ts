@@ -1,12 +1,15 @@
 import { executedActions, type SessionState } from '../events/state.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { TargetKind } from '../targets/target.ts';
+import type { LastSaid } from './last-said.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 
 export interface AgentViewEdges {
   readonly state: SessionState;
   readonly prepared: PreparedAgent;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What it said last. */
+  readonly said: LastSaid;
   /** What it shows of the agent that called this one. */
   readonly parent: (() => JsonObject) | undefined;
 }
@@ -15,7 +18,7 @@ export interface AgentViewEdges {
 export type AgentView = () => JsonObject;
 
 /** What `${agent.*}` shows now: a copy, frozen. */
-export function agentView({ state, prepared, env, parent }: AgentViewEdges): JsonObject {
+export function agentView({ state, prepared, env, said, parent }: AgentViewEdges): JsonObject {
   const { manifest, folder } = prepared.agent;
   const namesOf = (kind: TargetKind) =>
     prepared.targets.all.flatMap((target) => (target.kind === kind ? [target.name] : []));
@@ -29,10 +32,13 @@ export function agentView({ state, prepared, env, parent }: AgentViewEdges): Jso
     tools: namesOf('tool'),
     relics: namesOf('relic'),
     agents: namesOf('agent'),
-    workflows: namesOf('workflow'),
+    workflows: [...prepared.workflows.keys()],
     actions_executed: executedActions(state).map((executed) => ({ ...executed })),
+    thoughts: said.thoughts,
+    responses: said.responses,
     environment: permitted(manifest.permissions.environment, env),
     workspace_path: folder,
+    manifest: prepared.shownManifest(),
     ...(parent === undefined ? {} : { parent: parent() }),
   });
 }

@@ -14,6 +14,7 @@ import { createCalledAtRest } from './children/rest.ts';
 import { feedsOf } from './feeds/open-feeds.ts';
 import { createCompleteStep } from './guide/complete-step.ts';
 import type { InternalEdges } from './internal/definition.ts';
+import { NOTHING_SAID } from './last-said.ts';
 import { applyMetadata } from './metadata-writer.ts';
 import { callable, perform, traits, unknown } from './perform.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
@@ -79,6 +80,7 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
       tests: undefined,
       internal: undefined,
       noted: undefined,
+      said: undefined,
       orders: undefined,
       runs: undefined,
       feeds: undefined,
@@ -152,7 +154,10 @@ function internalEdges(this: SessionWorks): InternalEdges {
 
 function view(this: SessionWorks): JsonObject {
   const { prepared, runtime, lineage } = this.edges;
-  return agentView({ state: this.log.state, prepared, env: runtime.env, parent: lineage?.view });
+  return agentView({
+    ...{ state: this.log.state, prepared, env: runtime.env, parent: lineage?.view },
+    said: this.said?.now() ?? NOTHING_SAID,
+  });
 }
 
 /** What tests read. */

@@ -5,6 +5,7 @@ import type { Target } from '../targets/target.ts';
 import type { CalledAtRest } from './children/rest.ts';
 import type { SessionFeeds } from './feeds/session-feeds.ts';
 import type { InboxEdges } from './inbox.ts';
+import type { LastSaid } from './last-said.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
 import type { Performer } from './perform.ts';
@@ -30,6 +31,8 @@ export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performe
   readonly tellTools: (() => void) | undefined;
   beforeTurn(): Promise<void> | undefined;
   readonly called: CalledAtRest;
+  /** What `${agent.thoughts}` and `${agent.responses}` show. */
+  said: { readonly now: () => LastSaid } | undefined;
   reviews: Reviews;
   /** Made once all that it starts with is there. */
   scheduler: Scheduler;

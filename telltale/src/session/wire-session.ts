@@ -11,6 +11,7 @@ import { ledResult } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox, type Inbox } from './inbox.ts';
+import { followSaid } from './last-said.ts';
 import { openHooks, openLead, openLedHooks, openSessionMemory, openTriggers } from './late-parts.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import type { SessionEdges } from './session-edges.ts';
@@ -40,6 +41,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   const { manifest } = prepared.agent;
   const { state } = log;
   const works = createSessionWorks(edges);
+  works.said = await followSaid(log, runtime.store, edges.resumed);
   if (prepared.workflows.size > 0) runsOf(works); // events that runs wait for are passed on from the first
   if (manifest.memory?.graph !== undefined) works.memory = await openSessionMemory(edges);
   await openFreshParts(works);

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
+import { scripted } from '../../src/testing/scripted.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
-import { runAgent } from '../session/run-agent.ts';
+import { runAgent, tool } from '../session/run-agent.ts';
 
 /** The constructs of the seed about metadata that the model sets, and workflows that it triggers. */
 const AGENT = `kind: Agent
@@ -91,4 +92,77 @@ Current metadata (what was rejected is unchanged):
 - context: null`);
   expect(prompts[1]).toContain('your mistakes say why');
   expect(prompts[1]).not.toContain('no metadata');
+});
+
+const MANIFEST = `version: "1.0"
+metadata:
+  fields:
+    status: { type: enum, values: [IDLE, CODING], default: IDLE }
+permissions: { environment: [SHOWN] }
+import: { tools: [tools/*.yml], workflows: [workflows/*.yml] }
+`;
+const FILES = {
+  ...tool('look', 'return context.agent;', 'idempotent: true\n'),
+  'tools/write.yml':
+    'kind: Tool\nname: write\nimplementation: { script: "return [agent.thoughts, agent.responses.length, agent.manifest.name]" }\n',
+  'workflows/triggered.yml': `kind: Workflow
+name: triggered
+trigger: { type: metadata_match, conditions: { status: CODING } }
+steps: [{ name: look, type: tool, target: look }]
+`,
+  'workflows/called.yml': 'kind: Workflow\nname: called\nsteps: [{ name: look, type: tool, target: look }]\n',
+};
+const LOOK = '<action id="look" mode="sync">{"name": "look"}</action>';
+
+it('a tool called by an action sees the agent as a tool of a workflow does', async () => {
+  const { of } = await runAgent({
+    manifest: MANIFEST,
+    files: FILES,
+    turns: [
+      '<thought>First.</thought><response final="false">Half.</response>',
+      `<thought>Second.</thought><metadata>{"status": "CODING"}</metadata>
+<action id="flow" type="workflow" mode="sync">{"name": "called"}</action>${LOOK}
+<action id="script" mode="sync">{"name": "write"}</action>`,
+      '<response>Done.</response>',
+    ],
+    runtime: { env: { SHOWN: 'yes', HIDDEN: 'no' } },
+  });
+  const output = (id: string) => of('action.completed').find((each) => each.id === id)?.output as object;
+  const seen = {
+    agent_name: 'tester',
+    iteration_count: 2,
+    metadata: { status: 'CODING' },
+    tools: ['look', 'write'],
+    workflows: ['called', 'triggered'],
+    thoughts: ['First.', 'Second.'],
+    responses: ['Half.'],
+    environment: { SHOWN: 'yes' },
+    manifest: { name: 'tester', version: '1.0' },
+  };
+  expect(output('look')).toMatchObject(seen);
+  expect(output('flow')).toMatchObject(seen);
+  expect(Object.keys(output('look')).toSorted()).toEqual(Object.keys(output('flow')).toSorted());
+  expect(output('look')).not.toHaveProperty('environment.HIDDEN');
+  expect(output('script')).toEqual([['First.', 'Second.'], 1, 'tester']);
+});
+
+it('a session that was resumed still shows its tools what it had said', async () => {
+  let resumed: readonly unknown[] = [];
+  await runAgent({
+    manifest: `${MANIFEST}limits: { turns: 1 }\n`,
+    files: FILES,
+    turns: ['<thought>First.</thought><response final="false">Half.</response>'],
+    after: async (id, runtime) => {
+      const model = scripted(['', `<thought>Second.</thought>${LOOK}`, '<response>Done.</response>']);
+      const session = await runtime.resume(id, { model, maxTurns: 3 });
+      await session.result;
+      resumed = await runtime.events(id);
+    },
+  });
+  expect(resumed).toContainEqual(
+    expect.objectContaining({
+      type: 'action.completed',
+      output: expect.objectContaining({ thoughts: ['First.', 'Second.'], responses: ['Half.'] }),
+    }),
+  );
 });

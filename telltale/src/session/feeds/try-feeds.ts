@@ -4,6 +4,7 @@ import { emptyState } from '../../events/state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { agentView } from '../agent-view.ts';
 import { firstEvent } from '../first-event.ts';
+import { NOTHING_SAID } from '../last-said.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { workflowUnknown } from '../runs/find-workflow.ts';
 import type { RuntimeEdges } from '../runtime-edges.ts';
@@ -30,7 +31,7 @@ export async function tryFeeds(
   append(started);
   for (const [name, value] of Object.entries(given))
     append({ type: 'variable.changed', name, class: 'runtime', from: null, to: value, by: 'user' });
-  const view = () => agentView({ state, prepared, env, parent: undefined });
+  const view = () => agentView({ state, prepared, env, said: NOTHING_SAID, parent: undefined });
   const tests = createTestContext(state, view);
   const { keeper } = createSessionFeeds({
     ...edges,

@@ -20,6 +20,7 @@ import { costWith } from '../cost.ts';
 import type { Lead } from '../guide/lead.ts';
 import { createStepHooks } from '../hooks/create-step-hooks.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
+import { NOTHING_SAID } from '../last-said.ts';
 import { createLateInvoke } from '../session-invoke.ts';
 import { classOf } from '../variables/declared-variables.ts';
 import { variableDefaults } from '../variables/start-variables.ts';
@@ -250,8 +251,7 @@ function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject 
   );
   const state = { ...emptyState(), agent: manifest.name, variables };
   return {
-    ...agentView({ state, prepared, env, parent: undefined }),
-    ...{ session_id: null, started_at: null, thoughts: [], responses: [] },
-    manifest: prepared.shownManifest(),
+    ...agentView({ state, prepared, env, said: NOTHING_SAID, parent: undefined }),
+    ...{ session_id: null, started_at: null },
   };
 }

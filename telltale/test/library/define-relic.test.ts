@@ -124,7 +124,7 @@ describe('a relic in code', () => {
       '/operations/a/parameters/properties/n/type',
       /nmber|allowed|equal/,
     ],
-    ['an unknown key', { operations: { a: { run } }, ttl: 3 }, '/ttl', /no key "ttl"/],
+    ['an unknown key', { operations: { a: { run } }, ttl: 3 }, '/ttl', /Unknown key "ttl"/],
   ])('with %s is refused', async (_, definition, path, message) => {
     const relic = defineRelic({ name: 'shelf', ...definition } as unknown as Parameters<
       typeof defineRelic

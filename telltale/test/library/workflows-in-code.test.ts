@@ -127,7 +127,7 @@ describe('a workflow in code', () => {
 
   it.each<readonly [string, object, string, RegExp]>([
     ['no steps', {}, '', /"steps"/],
-    ['a slip', { steps: [{ ...echo, timout: 3 }] }, '/steps/0/timout', /no key "timout"/],
+    ['a slip', { steps: [{ ...echo, timout: 3 }] }, '/steps/0/timout', /Unknown key "timout"/],
     [
       'a slip in a state',
       { initial: 'a', states: { a: { final: true, steps: [{ ...echo, if: 1 }] } } },
@@ -418,7 +418,7 @@ describe('an artifact in code', () => {
     ['nothing in it', {}, '', /neither methods nor source/],
     ['no methods', { methods: {} }, '', /neither methods nor source/],
     ['a module', { module: './a.js', methods: { a: () => 1 } }, '/module', /no "module"/],
-    ['a slip', { methods: { a: () => 1 }, cost: 3 }, '/cost', /no key "cost"/],
+    ['a slip', { methods: { a: () => 1 }, cost: 3 }, '/cost', /Unknown key "cost"/],
   ])('with %s is refused', async (_, definition, path, message) => {
     const artifact = defineArtifact({ name: 'a', ...definition } as unknown as ArtifactDefinition);
     const failed = await defineAgent({ name: 'x', artifacts: [artifact] }).catch((error) => error);

@@ -20,7 +20,7 @@ export interface TargetTraits {
   readonly slots?: { readonly key: string; readonly max: number } | undefined;
   /** JSON Schema of the parameters. */
   readonly parameters?: JsonObject;
-  /** The parameters with the operation that they mean, where they leave it out. */
+  /** The parameters as they are meant. */
   inFull?(input: JsonObject): JsonObject;
   /** What is wrong with the resolved parameters. */
   check(input: JsonObject): RuntimeError | undefined;

@@ -96,7 +96,7 @@ export interface Target {
   readonly timeoutMs?: number;
   /** How long it may take to stop once its signal is aborted, where it needs more than most. */
   readonly graceMs?: number;
-  /** The parameters with the operation that they mean, where they leave it out: what hooks, people and the log see. */
+  /** The parameters as they are meant, where they leave out the operation. Hooks, people and the log see these. */
   inFull?(input: JsonObject): JsonObject;
   /** What is wrong with the parameters, with the path; undefined if nothing is. */
   check(input: JsonObject): RuntimeError | undefined;

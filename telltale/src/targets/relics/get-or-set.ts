@@ -1,7 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
 
-/** A call without an operation sets what it brings a value for, and else gets it. */
-export const getOrSet = (input: JsonObject): JsonObject => ({
-  operation: Object.hasOwn(input, 'value') ? 'set' : 'get',
-  ...input,
-});
+/** A call without an operation gets, which is the default, unless it has a value to set. */
+export const getOrSet = (input: JsonObject): JsonObject =>
+  Object.hasOwn(input, 'value') ? { operation: 'set', ...input } : input;

@@ -86,7 +86,7 @@ export function logDriver({
 function appended(input: JsonObject): JsonObject {
   const names = Object.keys(input);
   const isValue = names.length === 0 || (names.length === 1 && names[0] === 'value');
-  return { operation: 'append', ...(isValue ? input : { value: input }) };
+  return isValue ? input : { operation: 'append', value: input };
 }
 
 const shown = ({ entries, isCut }: { readonly entries: readonly LogEntry[]; readonly isCut: boolean }) => ({

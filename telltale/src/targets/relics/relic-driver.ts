@@ -20,7 +20,7 @@ export interface RelicDriver {
   readonly operations: Readonly<Record<string, Operation>>;
   /** What a call that names no operation means. */
   readonly byDefault: string;
-  /** Such a call with its operation, where what it means depends on its parameters. */
+  /** Such a call with the operation that its parameters mean, where that is another or takes them otherwise. */
   unnamed?(input: JsonObject): JsonObject;
   /** Ends what outlives a call. */
   close?(): Promise<void>;

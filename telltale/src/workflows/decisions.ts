@@ -1,5 +1,5 @@
 import type { InvokeRecord } from '../kernel/invoke-record.ts';
-import type { JsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import type { Invocation } from '../targets/artifacts/invoker.ts';
 import type { Locals } from './scope.ts';
 
@@ -23,13 +23,8 @@ export interface Decisions {
     address: string,
     locals: Locals,
   ): Promise<string>;
-  /** The state that an artifact names; one of `states`, or the fallback. */
-  state(
-    at: string,
-    invocation: Invocation<string>,
-    states: readonly string[],
-    locals?: Locals,
-  ): Promise<string>;
+  /** What an artifact answers: a value whose text is one of `answers`, or the fallback. */
+  answer(at: string, invocation: Invocation, answers: readonly string[], locals?: Locals): Promise<Json>;
   /**
    * What an artifact says of work: `judged` joins the context that it is given. Each call asks, so that the reason of a
    * fallback is known to whoever puts the verdict on the log; `result` is of the type `verdict`.

@@ -224,7 +224,7 @@ describe('the state that an artifact names', () => {
   it('is one of those there are, and the same after a restart', async () => {
     answers.strategy = { result: 'shipping' };
     const next = () =>
-      decisions().state('reflect:transition_source', invocation('strategy', 'observing'), [
+      decisions().answer('reflect:transition_source', invocation('strategy', 'observing'), [
         'observing',
         'shipping',
       ]);

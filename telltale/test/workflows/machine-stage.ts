@@ -160,7 +160,7 @@ export function createStage(
       return held;
     },
     prompt: () => Promise.reject(new Error('no prompt is asked for here')),
-    state: () => Promise.reject(new Error('no state is asked for here')),
+    answer: () => Promise.reject(new Error('no state is asked for here')),
     verdict: () => Promise.reject(new Error('no verdict is asked for here')),
   };
   const scope: Scope = {

@@ -105,7 +105,7 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
     test: async (_at, test) => test === 'true',
     prompt: async (each, address, locals) =>
       String(await resolveDeep(String(each.prompt), scope, { what: each.name, locals, at: address })),
-    state: async () => '',
+    answer: async () => '',
     verdict: async () => ({ result: 'pass' }),
   };
   const leafEdges: LeafEdges = {

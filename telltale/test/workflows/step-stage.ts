@@ -84,7 +84,7 @@ async function given(
           },
         ),
       ),
-    state: async (at, { invoke }, states) => `${invoke} ${at} ${states.join()}`,
+    answer: async (at, { invoke }, states) => `${invoke} ${at} ${states.join()}`,
     verdict: () => Promise.reject(new Error('nobody judges here')),
   };
   let letGo = false;

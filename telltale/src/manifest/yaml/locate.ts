@@ -83,7 +83,7 @@ const isEmpty = (node: ParsedNode) => node.range[0] === node.range[1];
 function stepInto(container: ParsedNode | null, segment: string | number): Place | undefined {
   if (isMap(container)) {
     const { items } = container as YAMLMap.Parsed;
-    const pair = items.find(({ key }) => isScalar(key) && key.value === String(segment));
+    const pair = items.find(({ key }) => isScalar(key) && String(key.value) === String(segment));
     return pair && { key: pair.key, node: pair.value };
   }
   if (isSeq(container) && typeof segment === 'number') {

@@ -52,6 +52,8 @@ const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor',
 const PLAIN_TAGS: ReadonlySet<string> = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((tag) => `tag:yaml.org,2002:${tag}`),
 );
+/** Keys of maps whose own keys stand for values: there `true` is the text of true. */
+const KEYED_BY_VALUE: ReadonlySet<string> = new Set(['transition_map']);
 /** Keys whose text is code: `${…}` in it belongs to the code. */
 const CODE_KEYS: ReadonlySet<string> = new Set(['source', 'script']);
 
@@ -105,7 +107,7 @@ export function readValue(
   };
 
   const readContent = (node: ParsedNode, key: string | undefined): Json => {
-    if (isMap(node)) return readMap(node as YAMLMap.Parsed);
+    if (isMap(node)) return readMap(node as YAMLMap.Parsed, KEYED_BY_VALUE.has(key ?? ''));
     if (isSeq(node)) return node.items.map((item) => read(item as ParsedNode));
     return readScalar(node as Scalar.Parsed, key);
   };
@@ -122,7 +124,7 @@ export function readValue(
     return anchor.value;
   };
 
-  const readMap = (node: YAMLMap.Parsed): Json => {
+  const readMap = (node: YAMLMap.Parsed, isKeyedByValue: boolean): Json => {
     if (node.items.length > MANIFEST_LIMITS.keys) {
       report(tooManyKeys(), (node.items[MANIFEST_LIMITS.keys]?.key as ParsedNode | null) ?? node);
       hasTooManyKeys = true;
@@ -131,7 +133,7 @@ export function readValue(
     const result: Record<string, Json> = {};
     const firstAt = new Map<string, number>();
     for (const pair of node.items as Pair<ParsedNode, ParsedNode | null>[]) {
-      const key = readKey(pair.key);
+      const key = readKey(pair.key, isKeyedByValue);
       const value = read(pair.value, key, pair.key);
       if (key === undefined) continue;
       const first = firstAt.get(key);
@@ -144,7 +146,9 @@ export function readValue(
     return result;
   };
 
-  const readKey = (node: ParsedNode): string | undefined => {
+  const readKey = (node: ParsedNode, isValue: boolean): string | undefined => {
+    if (isValue && isScalar(node) && ['boolean', 'number'].includes(typeof node.value))
+      return String(node.value);
     if (!isScalar(node) || typeof node.value !== 'string') report(keyNotText(node), node);
     else if (FORBIDDEN_KEYS.has(node.value)) report(forbiddenKey(node.value), node);
     else if (node.value === '<<' && node.type === 'PLAIN') report(MERGE_KEY, node);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { asText } from '../../conditions/as-text.ts';
 import type { FallbackReason, InvokeRecord } from '../../kernel/invoke-record.ts';
 import type { Json } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
@@ -153,7 +154,7 @@ function unfit(value: Json, wanted: Wanted): string | undefined {
     case 'verdict':
       return isVerdict(value) ? undefined : instead(`${ASSESSMENTS.join(', ')}, true or false`);
     case 'one_of':
-      return wanted.values.some((each) => each === value)
+      return wanted.values.includes(asText(value))
         ? undefined
         : instead(`one of ${wanted.values.slice(0, 20).join(', ')}`);
   }

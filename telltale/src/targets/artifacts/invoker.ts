@@ -16,6 +16,7 @@ export type Wanted =
   | { readonly type: 'boolean' | 'string' | 'names' | 'any' }
   /** Of work: true, false, or an assessment, alone or as `{assessment, reasoning?, instruction?}`. */
   | { readonly type: 'verdict' }
+  /** Of these texts: `true` stands for true, `3` for 3. */
   | { readonly type: 'one_of'; readonly values: readonly string[] };
 
 export interface Question {

@@ -92,8 +92,8 @@ export function createDecisions(edges: DecisionEdges): Decisions {
       const fragments = await components(step.name, address, locals);
       return [own, ...fragments].join('\n\n');
     },
-    state: (at, invocation, states, locals = {}) =>
-      ask(askerAt(at, locals), invocation, { type: 'one_of', values: states }),
+    answer: (at, invocation, answers, locals = {}) =>
+      ask(askerAt(at, locals), invocation, { type: 'one_of', values: answers }),
     verdict: (at, invocation, judged, locals, within) =>
       put(
         askerAt(at, locals),

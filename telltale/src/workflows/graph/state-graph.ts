@@ -1,3 +1,4 @@
+import { asText } from '../../conditions/as-text.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { GraphBuilder } from './graph-builder.ts';
@@ -28,15 +29,16 @@ export function drawStates(workflow: WorkflowManifest, into: GraphBuilder): void
   for (const [name, state] of Object.entries(states)) {
     const from = ids.get(name);
     if (from === undefined) continue;
-    for (const step of transitionSteps(state.steps))
-      if ('transition_map' in step)
-        for (const [answer, to] of Object.entries(step.transition_map)) lead(from, to, answer);
-      else {
-        const { fallback } = step.transition_source;
+    for (const step of transitionSteps(state.steps)) {
+      const map = 'transition_map' in step ? step.transition_map : undefined;
+      for (const [answer, to] of Object.entries(map ?? {})) lead(from, to, answer);
+      if (!('transition_source' in step)) continue;
+      const fallback = asText(step.transition_source.fallback);
+      if (map === undefined)
         for (const to of Object.keys(states))
           if (to !== name && to !== fallback) lead(from, to, undefined, 'open');
-        lead(from, fallback, 'fallback', 'open');
-      }
+      if (map === undefined || !Object.hasOwn(map, fallback)) lead(from, fallback, 'fallback', 'open');
+    }
     const ways = [...state.transitions, ...leaving(workflow, name)];
     for (const [index, { to, condition }] of ways.entries()) {
       const test = condition === undefined ? undefined : testText(condition);

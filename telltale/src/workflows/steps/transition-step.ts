@@ -1,3 +1,4 @@
+import { asText } from '../../conditions/as-text.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
 import { noAgent, targetCall } from './call-target.ts';
@@ -13,9 +14,14 @@ export const prepareTransition: PrepareLeaf<'transition'> = async (step, place, 
       input: {},
       repeatable: true,
       async run() {
-        const states = Object.keys(workflow.states ?? {});
+        const map = 'transition_map' in step ? step.transition_map : undefined;
+        const answers = Object.keys(map ?? workflow.states ?? {});
         const at = `${place.address}:transition_source`;
-        return { state: await decisions.state(at, step.transition_source, states, place.locals) };
+        const answer = asText(await decisions.answer(at, step.transition_source, answers, place.locals));
+        // A fallback may be an answer, or name a state.
+        return map !== undefined && Object.hasOwn(map, answer)
+          ? { state: map[answer] ?? '', answer }
+          : { state: answer };
       },
     };
   const { transition_map: map, model } = step;

@@ -76,6 +76,16 @@ function readSvg(svg: string): ReadSvg {
 }
 
 describe('the graph of a machine', () => {
+  it('has the states of a map that an artifact answers with, and the fallback where the map lacks it', async () => {
+    const edgesOf = async (fallback: string) => {
+      const step = `{ name: t, type: transition, transition_source: { invoke: x, method: y, fallback: ${fallback} }, transition_map: { true: b, false: c } }`;
+      const made = `kind: Workflow\nname: w\ninitial: a\nstates: { a: { steps: [${step}] }, b: { final: true }, c: { final: true }${fallback === 'd' ? ', d: { final: true }' : ''} }\n`;
+      return graphOf(await workflow(made)).edges.flatMap(({ label }) => label ?? []);
+    };
+    expect(await edgesOf('d')).toEqual(['true', 'false', 'fallback']);
+    expect(await edgesOf('false')).toEqual(['true', 'false']);
+  });
+
   it('has a node for each state, and an edge for each way out of it', async () => {
     const { nodes, edges } = await fileGraph('machine.yml');
     const named = new Map(nodes.map(({ id, name, kind }) => [id, kind === 'start' ? 'start' : name]));

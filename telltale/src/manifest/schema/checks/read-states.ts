@@ -1,3 +1,4 @@
+import { asText } from '../../../conditions/as-text.ts';
 import type { DocumentNode } from './document-node.ts';
 import type { StepList } from './workflow-steps.ts';
 
@@ -44,10 +45,19 @@ export function readStates(workflow: DocumentNode, lists: readonly StepList[]): 
             .at('transition_map')
             .entries()
             .map(([, to]) => to),
-          step.at('transition_source').at('fallback'),
+          ...fallbackState(step),
         ]),
         decides: deciding.length > 0,
-        open: deciding.some((step) => step.at('transition_source').value !== undefined),
+        open: deciding.some((step) => step.has('transition_source') && !step.has('transition_map')),
       };
     });
+}
+
+/** The fallback of an artifact that decides, unless it is one of the answers of a map: it names a state then. */
+function fallbackState(step: DocumentNode): readonly DocumentNode[] {
+  const fallback = step.at('transition_source').at('fallback');
+  const map = step.at('transition_map');
+  if (fallback.value === undefined || map.value === undefined) return [fallback];
+  const text = asText(fallback.value);
+  return map.has(text) ? [] : [{ ...fallback, text: () => text }];
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { choiceByKey } from '../choice.ts';
+import { choice, choiceByKey } from '../choice.ts';
 import { PROMPT_KEYS, promptKeys } from '../decision.ts';
 import { invocation } from '../invocation.ts';
+import { isMap } from '../is-map.ts';
+import { jsonValue } from '../json-value.ts';
 import { modelRefOrAlias } from '../model-ref.ts';
 import { name, nonEmptyText } from '../names.ts';
 import { defineStep } from './define-step.ts';
@@ -27,6 +29,28 @@ const byModel = () =>
     },
   );
 
+const mapped = () =>
+  defineStep(
+    'transition',
+    {
+      description: 'An artifact gives one of the answers.',
+      slips: { ...slips, prompt: 'An artifact decides here; no prompt is needed.' },
+    },
+    {
+      type: z.literal('transition'),
+      transition_source: invocation(
+        'AnswerInvocation',
+        jsonValue('What counts when the artifact is missing, fails or is too slow: an answer, or a state.'),
+      ),
+      transition_map: z
+        .record(
+          nonEmptyText('What the artifact returns, as text: `true`, `3`, `pivot`.'),
+          name('The state it leads to.'),
+        )
+        .describe('What the artifact may return, each with the state it leads to.'),
+    },
+  );
+
 const byArtifact = () =>
   defineStep(
     'transition',
@@ -43,5 +67,10 @@ const byArtifact = () =>
     },
   );
 
-export const transitionStep = () =>
-  choiceByKey('A transition step', { transition_map: byModel(), transition_source: byArtifact() });
+export const transitionStep = () => {
+  const [model, artifact, both] = [byModel(), byArtifact(), mapped()];
+  const one = choiceByKey('A transition step', { transition_map: model, transition_source: artifact });
+  return choice([model, artifact, both], (value) =>
+    isMap(value) && value.transition_source !== undefined && value.transition_map !== undefined ? both : one,
+  );
+};

@@ -225,5 +225,5 @@ const forkedAtTheEnd = (session: string, seq: number) =>
   new RuntimeError(
     'session_completed',
     `${session} has completed by event ${seq}: nothing goes on from there.`,
-    { hint: 'Branch off from an event before its end.' },
+    { hint: 'Fork it from an event before its end.' },
   );

@@ -65,8 +65,8 @@ export async function hearsNoMore(
 }
 
 export const nobodyReads = (session: string, fork = `runtime.fork("${session}", SEQ)`) =>
-  new RuntimeError('session_completed', `${session} has come to its end: nobody would read the message.`, {
-    hint: `Branch off from one of its events, and steer that: ${fork}`,
+  new RuntimeError('session_completed', `${session} has ended, so nobody would read the message.`, {
+    hint: `To continue, fork it from one of its events: ${fork}`,
   });
 
 /** The same refusal, with the fork that the caller's caller can make. */

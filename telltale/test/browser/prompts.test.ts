@@ -50,7 +50,7 @@ it(
     const turn = panel.getByRole('combobox', { name: 'Turn' });
     expect(await turn.inputValue()).toBe('2');
 
-    await panel.getByText('what the provider adds is not known').waitFor();
+    await panel.getByText('not known (the provider builds it)').waitFor();
 
     // Tokens by part, as the server counts them.
     const prompt = await stage.client.sessionPrompt(id, 2);

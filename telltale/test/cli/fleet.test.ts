@@ -213,7 +213,7 @@ describe('a fleet', () => {
     await expect.poll(() => fleet.journal().filter((line) => line.endsWith(` ${doomed.pid}`)).length).toBe(2);
     const second = await fleet.run('worker', '--capacity', '8');
     expect(await doomed.kill('SIGTERM'), doomed.err()).toBe(0);
-    expect(doomed.err()).toContain('Draining');
+    expect(doomed.err()).toContain('Handing sessions over');
     await expect.poll(() => fleet.journal().filter((line) => line.endsWith(` ${second.pid}`)).length).toBe(2);
     const third = await fleet.run('worker', '--capacity', '8');
     expect(await second.kill('SIGKILL')).toBe('SIGKILL');
@@ -245,7 +245,7 @@ describe('a fleet', () => {
     await expect.poll(() => fleet.journal().length).toBe(1);
     run.kill('SIGINT');
     expect(await new Promise((resolve) => run.once('exit', resolve))).toBe(130);
-    expect(err).toMatch(/A worker of the fleet goes on with it.*telltale cancel ses_/);
+    expect(err).toMatch(/A worker of the fleet continues it.*telltale cancel ses_/);
     const worker = await fleet.run('worker');
     await expect.poll(() => fleet.journal().at(-1)).toContain(` ${worker.pid}`);
   });

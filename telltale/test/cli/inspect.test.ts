@@ -170,6 +170,6 @@ context_feeds:
     });
     const { code, out, err } = await inspect(['agents'], folder);
     expect({ code, out: out.includes('good') }).toEqual({ code: 0, out: true });
-    expect(err).toMatch(/mistakes? in the manifests here/);
+    expect(err).toMatch(/mistakes? in the manifests of this folder/);
   });
 });

@@ -46,7 +46,7 @@ describe('telltale prompt SESSION', () => {
     const lines = out.split('\n');
     expect(lines[0]).toBe(`${session}, turn 2 of 2`);
     expect(out).toMatch(
-      /^agent: +coder\nmodel: +scripted:turns\.yml\ndialect: +tags\noptions: +none\nrequest: +what the provider adds is not known$/m,
+      /^agent: +coder\nmodel: +scripted:turns\.yml\ndialect: +tags\noptions: +none\nrequest: +not known \(the provider builds it\)$/m,
     );
     expect(out).toMatch(/^sent: +as shown here \(hash [0-9a-f]{32}\)$/m);
     expect(out).toMatch(/^system +instructions +\d+$/m);

@@ -48,7 +48,7 @@ describe('a command that a person has to approve, without a terminal', { timeout
     const { code, err } = await telltale(RUN, cwd);
     const [open] = await json(['reviews'], cwd);
     expect(code).toBe(3);
-    expect(err).toContain('waiting: The session waits for a person.');
+    expect(err).toContain('waiting: The session is waiting for a person.');
     expect(err).toContain('tool "shell" asks: touch made');
     expect(err).toContain(`telltale reviews approve ${open.review}`);
     expect(err).toContain(`telltale resume ${open.session}`);

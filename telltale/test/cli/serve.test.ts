@@ -136,7 +136,7 @@ steps: [{ name: pay, type: tool, target: pay }]
     const first = await served(folder, 'serve', '--port', '0');
     const { id } = await first.post('/sessions', { agent: 'helper', input: 'Go.' });
     expect(await first.stop('SIGTERM')).toBe(0);
-    expect(first.said()).toContain('goes on at the next start');
+    expect(first.said()).toContain('continue at the next start');
     const second = await served(folder, 'serve', '--port', '0');
     await expect
       .poll(async () => second.get(`/sessions/${id}/events?limit=100`))

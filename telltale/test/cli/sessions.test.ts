@@ -250,7 +250,7 @@ describe('telltale why', () => {
       '10 action.completed  a1 in 800 ms: 12 passed',
       '  └ because 2 turn.started  turn 1, a prompt of 900 tokens',
       '    └ because 1 session.started  fixer with scripted:turns.yml: Fix the test',
-      '      └ from outside: a person or a program',
+      '      └ from outside: started by a person or a program',
       '',
     ]);
     const json = JSON.parse((await command(['why', 'last', '10', '--json'], BOTH)).out);
@@ -337,7 +337,7 @@ describe('telltale steer', () => {
   it('refuses a session that nobody will ever work on again', async () => {
     const { code, err, runtime } = await command(['steer', 'abc', 'x'], BOTH);
     expect(code).toBe(1);
-    expect(err).toContain('has come to its end: nobody would read the message.');
+    expect(err).toContain('has ended, so nobody would read the message.');
     expect(runtime.sent).toEqual([]);
   });
 });

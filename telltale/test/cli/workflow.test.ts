@@ -34,7 +34,7 @@ describe('telltale workflow run', () => {
     expect(code).toBe(0);
     expect(err).toBe('');
     expect(out.replace(/\d+ ms$/m, 'N ms').split('\n')).toEqual([
-      `workflow.started  ${RUN} release in the name of fixer version=1.2.0`,
+      `workflow.started  ${RUN} release for fixer version=1.2.0`,
       'step.started      build target=all',
       'step.completed    build in 40 ms: built',
       '✓ completed  1 step · N ms',
@@ -390,10 +390,10 @@ describe('a run beside sessions', () => {
     expect(out.split('\n')).toEqual([
       '3 workflow.failed  build: x: No.',
       '  └ because 2 step.started  build',
-      `    └ because 1 workflow.started  release in the name of fixer, set off by release#0 of ${SESSION} version=1.2.0`,
+      `    └ because 1 workflow.started  release for fixer, set off by release#0 of ${SESSION} version=1.2.0`,
       `      └ because ${SESSION} 2 trigger.fired  release#0 starts ${RUN}: status=DONE`,
       '        └ because 1 session.started  fixer with scripted:turns.yml: Fix the test',
-      '          └ from outside: a person or a program',
+      '          └ from outside: started by a person or a program',
       '',
     ]);
   });

@@ -35,7 +35,7 @@ describe('what an agent imports and may not use is a warning with its place and 
   ])('%s with %s', async (permissions, builtin, key) => {
     const [only, ...others] = await found(permissions, `"${builtin}"`);
     expect(only).toContain('warning | not_permitted | agent.yml:4 | ');
-    expect(only).toContain(`"permissions.${key}" permits nothing`);
+    expect(only).toContain(`"permissions.${key}" allows nothing`);
     expect(others).toEqual([]);
   });
 
@@ -183,7 +183,10 @@ describe('what is loaded without an action, so that nobody can be asked, is a wa
 
   it.each([
     ['', 'may not reach'],
-    ['permissions: { network: { ask: ["*"] } }\n', 'would have to ask for, and nobody can be asked here'],
+    [
+      'permissions: { network: { ask: ["*"] } }\n',
+      'needs approval for, and nobody can be asked at this point',
+    ],
   ])('a feed, and an MCP server, at a host; with "%s"', async (permissions, why) => {
     const source = feed('type: http, name: "https://x.example.com/now"');
     expect(await said(source + permissions)).toEqual([

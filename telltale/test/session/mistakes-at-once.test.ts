@@ -78,7 +78,7 @@ describe.each(DIALECTS)('in the dialect %s', (dialect) => {
       ),
     );
     const outputs = of('action.completed').map(({ output }) => output);
-    expect(outputs[0]).toBe('Received. It is being checked, and counts if that ends well.');
+    expect(outputs[0]).toBe('Received. The step is completed once the check passes.');
     expect(prompts[1]).toContain('The step is not over yet');
     expect(prompts[1]).not.toContain('>Taken');
   });

@@ -68,6 +68,6 @@ async function print(findings: readonly Finding[], version: string, { stdout }: 
       : [line, `  ${' '.repeat(width)}  ${paint.cyan('→')} ${harmlessLine(fix)}`];
   });
   const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
-  const last = `telltale ${version}: ${count('ok')} fine, ${count('warn')} to note, ${count('fail')} broken`;
+  const last = `telltale ${version}: ${count('ok')} ok, ${count('warn')} to look at, ${count('fail')} broken`;
   await stdout.write(`${[...lines, '', last].join('\n')}\n`);
 }

@@ -78,7 +78,7 @@ async function inspect(
   const things = known.things.filter((thing) => kind === undefined || thing.kind === kind);
   if (known.mistakes > 0 && options.json !== true)
     await io.stderr.write(
-      `${countText(known.mistakes, 'mistake')} in the manifests here: what has one is not listed. ${io.program} validate ${shellWord(options.in)} shows them.\n`,
+      `${countText(known.mistakes, 'mistake')} in the manifests of this folder. Manifests with mistakes are not listed; ${io.program} validate ${shellWord(options.in)} shows them.\n`,
     );
   const found = names.length === 0 ? things : names.flatMap((name) => thingsNamed(name, things, kind));
   if (options.json === true)

@@ -22,7 +22,7 @@ export const registerLogs: RegisterCommand = (program, context) => {
     .option('-f, --follow', 'keep printing new events until it ends')
     .option('--from <n>', 'start at event n')
     .option('--type <types>', 'only these event types or groups of types; separate several with commas')
-    .option('--json', 'print events as JSON, one a line')
+    .option('--json', 'print events as JSON, one per line')
     .addHelpText('after', EXAMPLES)
     .action(
       context.run((session: string, options: LogOptions) =>

@@ -41,7 +41,7 @@ export const registerReplay: RegisterCommand = (program, context) => {
     .option('--step', 'wait for Enter before each event')
     .option('--speed <x>', 'playback speed (default: 1)')
     .option('--instant', 'show everything at once')
-    .option('--json', 'print the events as JSON, one a line')
+    .option('--json', 'print the events as JSON, one per line')
     .addHelpText('after', EXAMPLES)
     .action(context.run((session: string, options: Options) => replay(session, options, context)));
 };

@@ -105,7 +105,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     .option('-f, --follow', 'keep printing new events until it ends')
     .option('--from <n>', 'start at event n')
     .option('--type <types>', 'only these event types or groups of types; separate several with commas')
-    .option('--json', 'print events as JSON, one a line')
+    .option('--json', 'print events as JSON, one per line')
     .action(
       context.run(async (run: string, _own: unknown, command: WithOptions) => {
         const { printLog } = await import('../session/print-log.ts');

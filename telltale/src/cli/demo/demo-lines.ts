@@ -17,7 +17,7 @@ export function openingLines({ folder }: Workspace, input: string, { columns, pa
   return [
     paint.bold(`An agent at work: "${input}"`),
     ...wrap(
-      'The files, the commands and the tests are real; the model is scripted, so no key is needed. An action (▶) starts the moment its tag closes, while the model still speaks; a workflow (⚡) goes off with what the agent declares (●), and nobody waits for it.',
+      'The files, the commands and the tests are real; the model is scripted, so no key is needed. An action (▶) starts the moment its tag closes, while the model is still talking. A status that the agent declares (●) can trigger a workflow (⚡), which runs in the background.',
       columns,
     ).map(paint.dim),
     paint.dim(folder),

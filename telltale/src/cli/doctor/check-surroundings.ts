@@ -8,12 +8,12 @@ export const checkSurroundings: Check = async ({ io }) => {
   const { stdout, stdin, cwd, env } = io;
   const findings: Finding[] = [];
   if (!stdout.isTerminal)
-    findings.push({ name: 'Terminal', status: 'ok', detail: 'none: plain lines, no colours, no questions' });
+    findings.push({ name: 'Terminal', status: 'ok', detail: 'none: plain lines, no colors, no questions' });
   else {
     const columns = stdout.columns ?? 0;
     const parts = [
       `${columns} × ${stdout.rows ?? 0}`,
-      stdout.colour ? 'colours' : 'no colours',
+      stdout.colour ? 'colors' : 'no colors',
       stdin.isTerminal ? 'can be asked' : 'cannot be asked',
       ...(isUtf8(env) ? [] : ['not known to show UTF-8']),
     ];
@@ -26,12 +26,12 @@ export const checkSurroundings: Check = async ({ io }) => {
   }
   findings.push(
     mayWrite(cwd)
-      ? { name: 'Folder', status: 'ok', detail: `${cwd} may be read and written` }
+      ? { name: 'Folder', status: 'ok', detail: `${cwd} can be read and written` }
       : {
           name: 'Folder',
           status: 'warn',
-          detail: `${cwd} may not be written: agents cannot change files here`,
-          fix: `Take the right to: chmod u+w ${JSON.stringify(cwd)}`,
+          detail: `${cwd} cannot be written: agents cannot change files here`,
+          fix: `Allow it: chmod u+w ${JSON.stringify(cwd)}`,
         },
   );
   return findings;

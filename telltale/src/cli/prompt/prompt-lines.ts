@@ -74,7 +74,7 @@ const optionLines = ({
   request,
 }: Pick<CountedOpening, 'options' | 'request'>): readonly string[] => [
   `options:  ${Object.keys(options).length === 0 ? 'none' : harmlessLine(JSON.stringify(options))}`,
-  `request:  ${request === undefined ? 'what the provider adds is not known' : harmlessLine(JSON.stringify(request))}`,
+  `request:  ${request === undefined ? 'not known (the provider builds it)' : harmlessLine(JSON.stringify(request))}`,
 ];
 
 /** What the provider's cache served of the request. */

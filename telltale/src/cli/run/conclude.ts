@@ -86,7 +86,7 @@ export async function conclude(
       break;
     case 'waiting':
       lines.push(
-        `${yellow('waiting')}: ${bold(`The session waits for ${waitsFor(lead)}.`)}`,
+        `${yellow('waiting')}: ${bold(`The session is waiting for ${waitsFor(lead)}.`)}`,
         ...(result.reviews ?? []).flatMap(({ review, target, what }) => [
           `  ${spelledOutLine(target)} asks: ${spelledOutLine(what)}`,
           ...hiddenLines(yellow, target, what),

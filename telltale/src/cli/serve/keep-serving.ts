@@ -55,7 +55,7 @@ async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
     say(io)(
       paletteFor(io.stderr).dim(
         runtime.fleet === undefined
-          ? 'Closing: what runs is kept, and goes on at the next start. Ctrl-C again ends at once.'
+          ? 'Stopping. Running sessions are saved and continue at the next start. Press Ctrl-C again to stop at once.'
           : 'Handing sessions over to other workers. Press Ctrl-C again to stop at once.',
       ),
     );

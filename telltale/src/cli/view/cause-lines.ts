@@ -29,7 +29,7 @@ export function causeLines(
   });
   const last = `${indent(events.length)}└ ${
     lost === undefined
-      ? 'from outside: a person or a program'
+      ? 'from outside: started by a person or a program'
       : `because of event ${lost.seq} of ${brief(lost.stream, columns)}, which is in this store no more`
   }`;
   return [...lines, paint.dim(clip(last, columns))];

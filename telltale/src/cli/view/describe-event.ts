@@ -295,7 +295,8 @@ function origin({ parent, forked }: EventOf<'session.started'>): string {
 function turnEnd({ usage, cost_usd, ms, finish }: EventOf<'turn.completed'>): string {
   const parts = [tokensText(usage), spanText(ms)];
   if (cost_usd > 0) parts.push(costText(cost_usd));
-  if (finish !== 'stop') parts.push(finish === 'cut' ? 'cut by the runtime' : 'cut at its greatest length');
+  if (finish !== 'stop')
+    parts.push(finish === 'cut' ? 'stopped by the runtime' : 'stopped at its maximum length');
   return parts.join(', ');
 }
 

@@ -16,7 +16,7 @@ export function describeRunEvent(event: RunEvent, columns: number): string {
 function said(event: RunEvent, room: number): string {
   switch (event.type) {
     case 'workflow.started':
-      return `${safe(event.workflow)} in the name of ${safe(event.manifest.agent)}${originText(event)} ${briefFields(event.input, room)}`;
+      return `${safe(event.workflow)} for ${safe(event.manifest.agent)}${originText(event)} ${briefFields(event.input, room)}`;
     case 'workflow.resumed':
       return `by ${who(event.by)}${filesText(event.changed_files)}`;
     case 'workflow.changed':

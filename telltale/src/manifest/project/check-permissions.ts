@@ -91,7 +91,7 @@ const warning = (message: string, hint: string): Finding => ({
 
 const useless = (name: string, key: string, example: string) =>
   warning(
-    `The tool ${quoted(name)} is of no use here: "permissions.${key}" permits nothing.`,
+    `The tool ${quoted(name)} can do nothing: "permissions.${key}" allows nothing.`,
     `Write "permissions: { ${example} }", or leave the tool out.`,
   );
 

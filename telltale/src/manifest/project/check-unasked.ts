@@ -23,7 +23,7 @@ export function checkUnasked(
     const decision = url === undefined ? 'allow' : hostDecision(url, network);
     if (url === undefined || decision === 'allow') return undefined;
     return warning(
-      `${what} is at ${quoted(url.host)}, which the agent ${name} ${decision === 'ask' ? 'would have to ask for, and nobody can be asked here' : 'may not reach'}.`,
+      `${what} is at ${quoted(url.host)}, which the agent ${name} ${decision === 'ask' ? 'needs approval for, and nobody can be asked at this point' : 'may not reach'}.`,
       `Allow it in "permissions: { network }" of ${agent.label}.`,
     );
   };

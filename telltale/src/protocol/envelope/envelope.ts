@@ -157,7 +157,7 @@ function readFields(body: JsonObject, nested: boolean, strange: (key: string) =>
 
 function unknownField(key: string): string {
   if (ATTRIBUTES.includes(key)) return `"${key}" belongs in the tag, not in the JSON: <action ${key}="…">.`;
-  return `an action has no field "${clip(key)}". ${suggest(key, FIELDS, 'Fields')} What the target takes goes into "parameters".`;
+  return `an action has no field "${clip(key)}". ${suggest(key, FIELDS, 'Fields')} Put the target's input into "parameters".`;
 }
 
 /** What undoes an action is written inside it, in every dialect, and has no tag of its own. */

@@ -50,7 +50,7 @@ export function createCompleteStep(log: SessionLog, scheduler: () => Working): C
 }
 
 /** A verifier or a person has the last word: if they want more, the step goes on with what they say. */
-const CHECKED = 'Received. It is being checked, and counts if that ends well.';
+const CHECKED = 'Received. The step is completed once the check passes.';
 
 function inHand({ task }: SessionState): TaskState {
   if (task === undefined) throw noStep();

@@ -359,7 +359,7 @@ describe('a chain of causes', () => {
     expect(causeLines({ events }, { columns: 100, paint })).toEqual([
       '1 fault  c, the model is told: m',
       '  └ because ses_parent 1 session.started  fixer with scripted:turns.yml: Fix the test',
-      '    └ from outside: a person or a program',
+      '    └ from outside: started by a person or a program',
     ]);
     const lost = { stream: 'ses_gone', seq: 7, depth: 0 };
     expect(causeLines({ events, lost }, { columns: 100, paint }).at(-1)).toContain(

@@ -133,7 +133,7 @@ function Facts({ prompt }: { readonly prompt: SessionPrompt }) {
     ['Model', model],
     ['Dialect', dialect],
     ['Options', Object.keys(options).length === 0 ? 'none' : JSON.stringify(options)],
-    ['Request', request === undefined ? 'what the provider adds is not known' : JSON.stringify(request)],
+    ['Request', request === undefined ? 'not known (the provider builds it)' : JSON.stringify(request)],
     ['Cache', cacheText(prompt)],
   ];
   return (

@@ -76,6 +76,26 @@ export const ASKER = agent(
   'context_variables: { runtime: [{ name: careful, type: boolean, default: true, description: Whether to ask twice }] }\n',
 );
 
+/** Is guided by a workflow that asks a person before its one task. */
+export const GUIDED: Readonly<Record<string, string>> = {
+  ...agent(
+    'guided',
+    {
+      turns: [
+        `<response>Shipped.</response>
+<action type="internal">{"name": "complete_step", "parameters": {"notes": "It has shipped, with care."}}</action>`,
+      ],
+    },
+    'workflow: with_care\n',
+  ),
+  'guided.with_care.flow.yml': `kind: Workflow
+name: with_care
+steps:
+  - { name: allow, type: approval, prompt: May it ship? }
+  - { name: ship, type: task, prompt: Ship it. }
+`,
+};
+
 /** Takes its time: a person can talk to it, stop it, and have it go on. */
 export const SLOW = agent('slow', {
   tokens_per_second: 40,

@@ -1,12 +1,19 @@
 import { Link } from 'wouter';
 import type { SessionSummary } from '../../../../telltale/src/events/session-summary.ts';
 import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
+import { useReadable } from '../../data/readable.ts';
+import { useData } from '../../data/use-data.ts';
 import { plural } from '../../format/format-number.ts';
 import { Icon } from '../../ui/icon.tsx';
 
 /** What waits for a person, what goes on beside it, or how it ended. */
 export function SessionWaits({ session }: { readonly session: SessionSummary }) {
-  const { reviews, runs, error, status } = session;
+  const { runs, error, status } = session;
+  const { open } = useReadable(useData().reviews);
+  // A session also waits for what its workflows ask: the run that guides it, and those it triggered.
+  const asking = new Set([`${session.id}~lead`, ...runs]);
+  const ofRuns = open.filter(({ of, session: run }) => of === 'run' && asking.has(run));
+  const reviews = [...session.reviews, ...ofRuns.map(({ review }) => review)];
   const [review] = reviews;
   // Its log ends with it: what runs it set off came to later, they say themselves.
   const goesOn = status === 'running' || status === 'waiting';

@@ -13,12 +13,15 @@ interface Caught {
   readonly error?: ErrorJson | undefined;
 }
 
+/** What Chrome, Firefox, Safari and Vite say when a page's script or style cannot be fetched. They do not fetch it again. */
+const MISSING_CODE = /dynamically imported module|module script failed|preload CSS/i;
+
 /** A page that breaks, or whose code cannot be fetched, leaves the others alone. React has no other form for it than a class. */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
   override state: Caught = { at: this.props.at };
 
   static getDerivedStateFromProps({ at }: ErrorBoundaryProps, state: Caught): Caught | null {
-    return at === state.at ? null : { at };
+    return at === state.at ? null : { at, error: undefined };
   }
 
   static getDerivedStateFromError(thrown: unknown): { readonly error: ErrorJson } {
@@ -28,12 +31,17 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
   override render(): ReactNode {
     const { error } = this.state;
     if (error === undefined) return this.props.children;
+    const isMissing = MISSING_CODE.test(error.message);
     return (
       <div className="p-6">
         <ErrorState
-          title="This page broke."
-          error={error}
-          onRetry={() => this.setState({ error: undefined })}
+          title={isMissing ? 'The code of this page could not be loaded.' : 'This page broke.'}
+          error={
+            isMissing
+              ? { ...error, hint: 'The server is not reachable or was updated. Reload the console.' }
+              : error
+          }
+          onRetry={() => (isMissing ? location.reload() : this.setState({ error: undefined }))}
         />
       </div>
     );

@@ -33,7 +33,12 @@ export function AgentPage({ name }: { readonly name: string }) {
         {details.kind === 'loading' ? (
           <Loading label="Reading the agent" />
         ) : (
-          <ErrorState title="The agent could not be read." error={details.error} onRetry={details.reload} />
+          <ErrorState
+            title="The agent could not be read."
+            list={{ href: '/agents', label: 'See all agents' }}
+            error={details.error}
+            onRetry={details.reload}
+          />
         )}
       </Page>
     );

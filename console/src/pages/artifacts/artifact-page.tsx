@@ -40,6 +40,7 @@ export function ArtifactPage({ name }: { readonly name: string }) {
             title="The artifact could not be read."
             error={versions.error}
             onRetry={versions.reload}
+            list={{ href: '/artifacts', label: 'See all artifacts' }}
           />
         ) : (
           <Loading label="Reading the artifact" rows={8} />

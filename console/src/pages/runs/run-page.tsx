@@ -66,7 +66,12 @@ export function RunPage({ id }: { readonly id: string }) {
         {isThere ? (
           <RunBody isWide={isWide} />
         ) : following.kind === 'refused' ? (
-          <ErrorState title="The run could not be read." error={following.error} onRetry={model.open} />
+          <ErrorState
+            title="The run could not be read."
+            list={{ href: '/workflows', label: 'See all workflows' }}
+            error={following.error}
+            onRetry={model.open}
+          />
         ) : (
           <Loading label="Reading the run" rows={8} />
         )}

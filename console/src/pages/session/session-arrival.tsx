@@ -7,7 +7,12 @@ export function SessionArrival() {
   const { model } = useSessionView();
   const status = model.status();
   return status.kind === 'failed' ? (
-    <ErrorState title="The session could not be read." error={status.error} onRetry={model.open} />
+    <ErrorState
+      title="The session could not be read."
+      list={{ href: '/sessions', label: 'See all sessions' }}
+      error={status.error}
+      onRetry={model.open}
+    />
   ) : (
     <Loading label="Reading the session" rows={8} />
   );

@@ -59,7 +59,7 @@ export function WorkflowPage({ agent, name }: { readonly agent: string; readonly
             <Link href={`/agents/${encodeURIComponent(agent)}`} className="text-accent underline">
               look at the agent
             </Link>
-            . Its runs are still below.
+            . {own.length > 0 ? 'Its runs are still listed below.' : null}
           </EmptyState>
         )}
         {own.length > 0 ? <RecentRuns list={runs} title="Runs" agent={agent} /> : null}

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { cx } from '../ui/class-names.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { ConnectionNote } from './connection-note.tsx';
@@ -10,6 +11,7 @@ import type { NavProps } from './sidebar.tsx';
 export function BottomBar({ home, waiting }: Omit<NavProps, 'onHelp'>) {
   const [more, setMore] = useState(false);
   const rest = NAV_ITEMS.filter(({ main }) => !main);
+  const isInRest = rest.some(({ path }) => path === home);
   return (
     <nav
       aria-label="Pages"
@@ -28,7 +30,10 @@ export function BottomBar({ home, waiting }: Omit<NavProps, 'onHelp'>) {
         type="button"
         aria-haspopup="dialog"
         onClick={() => setMore(true)}
-        className="flex flex-1 flex-col items-center justify-center gap-0.5 rounded-md py-1.5 text-micro font-medium text-ink-soft hover:bg-hover"
+        className={cx(
+          'flex flex-1 flex-col items-center justify-center gap-0.5 rounded-md py-1.5 text-micro font-medium',
+          isInRest ? 'bg-accent-soft text-accent' : 'text-ink-soft hover:bg-hover',
+        )}
       >
         <Icon name="chevronDown" size={18} className="rotate-180" />
         More

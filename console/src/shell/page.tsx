@@ -36,7 +36,11 @@ export function Page(props: PageProps) {
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <div className="min-w-0 flex-1 basis-36">
           {crumbs === undefined ? null : <div className="truncate text-small text-ink-faint">{crumbs}</div>}
-          <h1 ref={element} tabIndex={-1} className="truncate text-title font-semibold tracking-tight">
+          <h1
+            ref={element}
+            tabIndex={-1}
+            className="text-title font-semibold tracking-tight max-md:line-clamp-3 max-md:break-words md:truncate"
+          >
             {heading ?? title}
           </h1>
         </div>

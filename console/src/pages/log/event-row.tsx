@@ -38,15 +38,15 @@ export const EventRow = ({
       <span
         className={cx(
           'shrink-0 text-right font-mono text-micro text-ink-faint tabular-nums',
-          isNarrow ? 'w-8' : 'w-12',
+          isNarrow ? 'w-8' : 'w-8 sm:w-12',
         )}
       >
         {event.seq}
       </span>
-      <span className="shrink-0 font-mono text-micro text-ink-faint tabular-nums">
+      <span className="hidden shrink-0 font-mono text-micro text-ink-faint tabular-nums sm:inline">
         {formatClock(event.at, true)}
       </span>
-      <span className={cx('shrink-0 truncate font-mono text-micro', isNarrow ? 'w-32' : 'w-40')}>
+      <span className={cx('shrink-0 truncate font-mono text-micro', isNarrow ? 'w-32' : 'w-32 sm:w-40')}>
         {event.type}
       </span>
       <span className="max-w-[60rem] truncate text-ink-soft">{words}</span>

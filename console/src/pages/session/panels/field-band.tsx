@@ -41,27 +41,27 @@ export function FieldBand({ field, changes, metrics }: FieldBandProps) {
           tabIndex={0}
           className="mt-2 overflow-x-auto"
         >
-          <table className="w-full text-small tabular-nums">
+          <table className="w-full text-small whitespace-nowrap tabular-nums">
             <thead>
               <tr className="text-left text-ink-faint">
-                <th className="py-1 pr-4 font-medium">State</th>
-                <th className="py-1 pr-4 text-right font-medium">Entered</th>
-                <th className="py-1 pr-4 text-right font-medium">Time</th>
-                <th className="py-1 pr-4 text-right font-medium">Turns</th>
-                <th className="py-1 pr-4 text-right font-medium">Tokens</th>
+                <th className="py-1 pr-2 sm:pr-4 font-medium">State</th>
+                <th className="py-1 pr-2 sm:pr-4 text-right font-medium">Entered</th>
+                <th className="py-1 pr-2 sm:pr-4 text-right font-medium">Time</th>
+                <th className="py-1 pr-2 sm:pr-4 text-right font-medium">Turns</th>
+                <th className="py-1 pr-2 sm:pr-4 text-right font-medium">Tokens</th>
                 <th className="py-1 text-right font-medium">Cost</th>
               </tr>
             </thead>
             <tbody>
               {metrics.values.map(({ value, entries, ms, turns, input, output, cost_usd }) => (
                 <tr key={JSON.stringify(value)} className="border-t border-line">
-                  <td className="py-1 pr-4">
+                  <td className="py-1 pr-2 sm:pr-4">
                     <StateChip field={field} value={value} />
                   </td>
-                  <td className="py-1 pr-4 text-right">{entries}</td>
-                  <td className="py-1 pr-4 text-right">{formatDuration(ms)}</td>
-                  <td className="py-1 pr-4 text-right">{turns}</td>
-                  <td className="py-1 pr-4 text-right">{formatCount(input + output)}</td>
+                  <td className="py-1 pr-2 sm:pr-4 text-right">{entries}</td>
+                  <td className="py-1 pr-2 sm:pr-4 text-right">{formatDuration(ms)}</td>
+                  <td className="py-1 pr-2 sm:pr-4 text-right">{turns}</td>
+                  <td className="py-1 pr-2 sm:pr-4 text-right">{formatCount(input + output)}</td>
                   <td className="py-1 text-right">{formatCost(cost_usd)}</td>
                 </tr>
               ))}

@@ -22,8 +22,8 @@ it('a session is started, its review answered and its time walked through withou
   expect(stops.at(-2)).toBe('asker');
   await page.keyboard.press('Enter');
 
-  await page.getByRole('textbox', { name: 'What is it to do?' }).waitFor();
-  await expect.poll(async () => (await focused(page)).name).toContain('What is it to do?');
+  await page.getByRole('textbox', { name: 'What should the agent do?' }).waitFor();
+  await expect.poll(async () => (await focused(page)).name).toContain('What should the agent do?');
   await page.keyboard.type('Ship it.');
   await page.keyboard.press('Control+Enter');
   await page.getByRole('region', { name: 'Waiting for you' }).waitFor();

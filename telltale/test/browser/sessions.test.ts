@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { browserPath } from '../servers/needs-browser.ts';
-import { ASKER, openGate, parts, SLOW, TOOLS, WORKER } from './agents.ts';
+import { ASKER, GUIDED, openGate, parts, SLOW, TOOLS, WORKER } from './agents.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';
 import { openStage, type Stage } from './open-stage.ts';
 import { readList } from './read-list.ts';
@@ -14,7 +14,7 @@ let stage: Stage;
 beforeAll(async () => {
   if (browserPath !== undefined)
     stage = await openStage({
-      files: { ...TOOLS, ...WORKER, ...ASKER, ...SLOW, ...parts('broken'), ...parts('shared') },
+      files: { ...TOOLS, ...WORKER, ...ASKER, ...GUIDED, ...SLOW, ...parts('broken'), ...parts('shared') },
     });
 });
 afterAll(async () => {
@@ -86,6 +86,21 @@ describe('reviews', () => {
       .getByText(/Not on a Friday/)
       .first()
       .waitFor();
+  });
+
+  it('answers the question of a workflow on the page of the session that it guides', async () => {
+    const session = await begin('guided', 'Ship it with care.');
+    await expect
+      .poll(async () => (await stage.client.reviews({})).items.map(({ of }) => of))
+      .toContain('run');
+    const { page } = await browsing.open(stage.at('/sessions'));
+    await page.getByRole('link', { name: 'Waiting for you' }).waitFor();
+    await page.getByRole('link', { name: 'Ship it with care.' }).click();
+    const waiting = page.getByRole('region', { name: 'Waiting for you' });
+    await waiting.getByText('May it ship?').waitFor();
+    await waiting.getByRole('button', { name: 'Approve' }).click();
+    await waiting.waitFor({ state: 'detached' });
+    await ended(session);
   });
 
   it('what was answered elsewhere is shown as answered, and an answer that came second says so', async () => {
@@ -292,7 +307,7 @@ describe('a server that wants a token', () => {
       await button.click({ force: true });
     }
     await page.keyboard.press('n');
-    await page.getByRole('textbox', { name: 'What is it to do?' }).fill('Nothing.');
+    await page.getByRole('textbox', { name: 'What should the agent do?' }).fill('Nothing.');
     const start = page.getByRole('button', { name: 'Start', exact: true });
     expect(await start.isDisabled()).toBe(true);
     await start.click({ force: true });
@@ -329,7 +344,7 @@ describe('a first visit', () => {
 
     await page.goto(first.at('/start/worker'));
     await page.getByRole('list', { name: 'Examples' }).getByRole('button').click();
-    expect(await page.getByRole('textbox', { name: 'What is it to do?' }).inputValue()).toBe(
+    expect(await page.getByRole('textbox', { name: 'What should the agent do?' }).inputValue()).toBe(
       'Leap over the brook.',
     );
     expect(await page.locator('datalist option').getAttribute('value')).toBe('quick');
@@ -358,7 +373,7 @@ describe('while manifests are edited', () => {
     await page.getByText(/^The version of .* is in force/).waitFor();
     await page.getByText(/Did you mean "description"/).waitFor();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    await page.getByRole('textbox', { name: 'What is it to do?' }).fill('Leap.');
+    await page.getByRole('textbox', { name: 'What should the agent do?' }).fill('Leap.');
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     await status(page, 'Completed').waitFor();
     await page.getByRole('link', { name: 'Agents' }).click();

@@ -46,7 +46,7 @@ it('who has read nothing starts the demo, sees it think and act, steers it, answ
   forgive(/Failed to load resource/);
 
   await page.getByRole('button', { name: 'Start release_agent' }).click();
-  await page.getByRole('textbox', { name: 'What is it to do?' }).fill('Release what is there.');
+  await page.getByRole('textbox', { name: 'What should the agent do?' }).fill('Release what is there.');
   await page.getByRole('button', { name: 'Start', exact: true }).click();
 
   const conversation = page.getByRole('log', { name: 'Conversation' });

@@ -5,9 +5,11 @@ import { AgentHealth } from './agent-health.tsx';
 /** One line of what is known of an agent. */
 export const AgentFacts = ({ agent }: { readonly agent: AgentInfo }) => (
   <p className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1 text-small text-ink-faint">
-    <code className="max-w-full truncate rounded bg-sunken px-1.5 py-0.5" title="Model">
-      {agent.model}
-    </code>
+    {agent.model === '' ? null : (
+      <code className="max-w-full truncate rounded bg-sunken px-1.5 py-0.5" title="Model">
+        {agent.model}
+      </code>
+    )}
     {agent.workflows.length === 0 ? null : <span>{plural(agent.workflows.length, 'workflow')}</span>}
     {agent.problems.length === 0 && agent.usable ? null : <AgentHealth agent={agent} />}
   </p>

@@ -13,10 +13,12 @@ export const AgentSummary = ({ agent }: { readonly agent: AgentInfo }) => (
           <AgentHealth agent={agent} />
         </dd>
       </div>
-      <div className="min-w-0">
-        <dt>Model</dt>
-        <dd className="truncate font-mono text-small leading-5">{agent.model}</dd>
-      </div>
+      {agent.model === '' ? null : (
+        <div className="min-w-0">
+          <dt>Model</dt>
+          <dd className="truncate font-mono text-small leading-5">{agent.model}</dd>
+        </div>
+      )}
       <div>
         <dt>Loaded</dt>
         <dd>

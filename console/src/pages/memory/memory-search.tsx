@@ -72,7 +72,7 @@ export function MemorySearch({ agent, onAnswer }: { readonly agent: string; read
           busy={call.busy}
           blocked={blocked ?? (text.trim() === '' ? 'Write first what to look for.' : undefined)}
         >
-          Look
+          Search
         </Button>
       </form>
       {call.error === undefined ? null : <ErrorState title="The graph gave no answer." error={call.error} />}

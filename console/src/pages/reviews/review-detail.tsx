@@ -4,6 +4,7 @@ import { useReadable } from '../../data/readable.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 import { useData } from '../../data/use-data.ts';
 import { useLoaded } from '../../data/use-loaded.ts';
+import { cx } from '../../ui/class-names.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { InvisibleWarning } from '../../ui/invisible-warning.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -13,6 +14,9 @@ import { ReviewFacts } from './review-facts.tsx';
 import { ReviewOutcome } from './review-outcome.tsx';
 import { ReviewParameters } from './review-parameters.tsx';
 import { askerOf, KIND_LABELS, questionOf } from './review-words.ts';
+
+/** Characters from which a question is a paragraph rather than a heading. */
+const LONG_TITLE = 120;
 
 /** All that the model or a tool may have written of what is shown here. */
 const shownOf = (review: ReviewDetailsInfo) => {
@@ -32,7 +36,12 @@ export function ReviewDetail({ review }: { readonly review: string }) {
   if (details.kind === 'loading') return <Loading label="Reading the review" />;
   if (details.kind === 'failed')
     return (
-      <ErrorState title="The review could not be read." error={details.error} onRetry={details.reload} />
+      <ErrorState
+        title="The review could not be read."
+        list={{ href: '/reviews', label: 'See all reviews' }}
+        error={details.error}
+        onRetry={details.reload}
+      />
     );
   const info = details.value;
   const { title, exact } = questionOf(info);
@@ -54,14 +63,21 @@ export function ReviewDetail({ review }: { readonly review: string }) {
         // On a narrow screen the list is gone, and the focus with it.
         if (document.activeElement === document.body) element?.focus({ preventScroll: true });
       }}
-      className="flex min-h-0 flex-1 flex-col overflow-hidden rounded-lg border border-line bg-surface outline-none"
+      className="flex min-h-0 flex-1 flex-col overflow-y-auto rounded-lg border border-line bg-surface outline-none md:overflow-hidden"
     >
-      <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4 md:p-5">
+      <div className="flex shrink-0 flex-col gap-4 p-4 md:min-h-0 md:flex-1 md:shrink md:overflow-y-auto md:p-5">
         <div>
           <p className="text-small font-medium text-ink-faint">
             {KIND_LABELS[info.kind]} · {askerOf(info)}
           </p>
-          <h2 className="mt-0.5 text-title font-semibold break-words">{visibleText(title)}</h2>
+          <h2
+            className={cx(
+              'mt-0.5 font-semibold break-words',
+              title.length > LONG_TITLE ? 'text-lead' : 'text-title',
+            )}
+          >
+            {visibleText(title)}
+          </h2>
           <ReviewExact kind={info.kind} text={exact} className="mt-2" />
         </div>
         <InvisibleWarning of={shownOf(info)} />

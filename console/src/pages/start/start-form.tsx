@@ -35,7 +35,12 @@ export function StartForm({ agent }: { readonly agent: string }) {
   if (details.kind === 'loading') return <Loading label="Reading the agent" />;
   if (details.kind === 'failed')
     return (
-      <ErrorState title={`"${agent}" could not be read.`} error={details.error} onRetry={details.reload} />
+      <ErrorState
+        title={`"${agent}" could not be read.`}
+        list={{ href: '/start', label: 'Choose another agent' }}
+        error={details.error}
+        onRetry={details.reload}
+      />
     );
   const variables = typed ?? declaredVariables(details.value.manifest);
   const unusable = details.value.usable ? undefined : 'The manifest of this agent has errors.';
@@ -55,7 +60,7 @@ export function StartForm({ agent }: { readonly agent: string }) {
       <StartAgent agent={details.value} />
       <div className="flex flex-col gap-2">
         <TextArea
-          label="What is it to do?"
+          label="What should the agent do?"
           rows={5}
           autoFocus
           value={input}

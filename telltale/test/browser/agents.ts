@@ -83,7 +83,7 @@ export const GUIDED: Readonly<Record<string, string>> = {
     {
       turns: [
         `<response>Shipped.</response>
-<action type="internal">{"name": "complete_step", "parameters": {"notes": "It has shipped, with care."}}</action>`,
+<action type="internal">{"name": "complete_step", "parameters": {"notes": "The version has shipped, after a person said that it may."}}</action>`,
       ],
     },
     'workflow: with_care\n',

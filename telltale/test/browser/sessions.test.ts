@@ -130,6 +130,21 @@ describe('reviews', () => {
   });
 });
 
+it('a page whose code cannot be fetched says so and leaves the other pages alone; an unknown session links to the list', async () => {
+  const { page, forgive } = await browsing.open(stage.at('/agents'));
+  forgive(/Failed to load resource|dynamically imported module/);
+  await page.route(/memory-page/, (route) => route.abort());
+  await page.getByRole('link', { name: 'Memory' }).click();
+  await page.getByRole('alert').getByText('Reload the console.').waitFor();
+  await page.getByRole('link', { name: 'Agents' }).click();
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+
+  await page.goto(stage.at('/sessions/ses_nope'));
+  const error = page.getByRole('alert');
+  expect(await error.getByRole('link').innerText()).toBe('See all sessions');
+  expect(await error.getByRole('button').count()).toBe(0);
+});
+
 /** It only ends what hangs: a connection that is cut again and again is tried again ever later. */
 const LONG = { timeout: 150_000 };
 

@@ -46,7 +46,7 @@ function AuditRow({ entry }: { readonly entry: AuditEntry }) {
       />
       <span className="font-medium">{identityText(who)}</span>
       <span className="min-w-0 break-words text-ink-soft" title={what}>
-        {isRefused ? `asked in vain: ${what}` : auditWords(what)}
+        {isRefused ? `was refused: ${what}` : auditWords(what)}
       </span>
       {about === undefined ? null : path === undefined ? (
         <code className="min-w-0 text-small break-all text-ink-soft">{about}</code>

@@ -68,7 +68,7 @@ export function EventsPanel() {
       </div>
       <div ref={scroller} className="min-h-0 flex-1 overflow-auto">
         {passed.length === 0 ? (
-          <EmptyState icon="search" title="No event is like that." />
+          <EmptyState icon="search" title="No events match." />
         ) : (
           <ol className="relative min-w-max" aria-label="Events" style={{ height: virtual.getTotalSize() }}>
             {virtual.getVirtualItems().map(({ index, start }) => {

@@ -236,8 +236,8 @@ describe('the command line', () => {
     for (const [args, said] of [
       [['none.yml'], 'none.yml'],
       [['agent.yml', '--token', 'x'], '--http'],
-      [['agent.yml', '--token-ttl', 'soon'], 'no duration'],
-      [['agent.yml', '--http', '70000'], 'no port'],
+      [['agent.yml', '--token-ttl', 'soon'], 'not a duration'],
+      [['agent.yml', '--http', '70000'], 'not a port'],
       [['agent.yml', '--http', '0', '--host', '0.0.0.0'], 'TELLTALE_MCP_TOKEN'],
       [['agent.yml', '--http', '0', '--host', '0.0.0.0', '--token', ''], '--token is empty'],
     ] as const) {

@@ -5,8 +5,8 @@ import type { SessionLog } from './session-log.ts';
 
 /** Of thoughts and responses, the newest. */
 const MAX_SAID = 100;
-/** Events that are looked through for them. */
-const MAX_LOOKED_AT = 2_000;
+/** Events that are looked through for them: no more than a resumed session may have to read for its state. */
+const MAX_LOOKED_AT = 1_000;
 
 /** The newest thoughts and responses of a session, the oldest first. */
 export interface LastSaid {

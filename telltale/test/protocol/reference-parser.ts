@@ -328,7 +328,10 @@ export function referenceParse(input: string, options: ReferenceOptions = {}): P
         return response(tag);
       case 'action':
       case 'metadata':
-        if (name === 'action' && attributeOf(attributes.list, 'name') !== undefined) {
+        if (
+          name === 'action' &&
+          attributes.list.some((each) => each.name === 'name' && each.value !== undefined)
+        ) {
           const empty = emptyAction(tag);
           if (empty) return isAlone(empty.end) ? acting(name, tag, empty) : asText('no_body', empty.end);
         }

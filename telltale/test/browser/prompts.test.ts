@@ -101,9 +101,14 @@ it(
     }
     await page.setViewportSize({ width: 1440, height: 900 });
 
-    await turn.selectOption('1');
+    // The layout follows the width of the window a moment later, and the tab begins anew then.
+    await expect
+      .poll(async () => {
+        await turn.selectOption('1');
+        return messages.getByRole('button').count();
+      })
+      .toBe(1);
     await panel.getByText('This is what was sent').waitFor();
-    await expect.poll(() => messages.getByRole('button').count()).toBe(1);
     await messages.getByText('Look around.').waitFor();
 
     // With another manifest it is not what was sent, and says so.

@@ -71,6 +71,31 @@ describe('an answer on a terminal', () => {
     ]);
   });
 
+  it('is Markdown in a thought as well, and dim', () => {
+    const [delta, whole] = eventList([
+      [0, { type: 'thought.delta', text: 'A **bold** plan:\n- `one`', depth: 0 }],
+      [0, { type: 'thought', text: 'A **bold** plan:\n- `one`', depth: 0 }],
+    ]) as [ObservedEvent, ObservedEvent];
+    const screen = createLiveScreen({
+      paint: COLOURED,
+      size: () => ({ columns: 60, rows: 24 }),
+      status: () => '[status]',
+    });
+    screen.show(delta);
+    screen.show(whole);
+    expect(screen.finish(BEGAN)).toEqual([
+      `  ${dim(`A ${bold('bold')} plan:`)}`,
+      `  ${dim(`• ${cyan('one')}`)}`,
+    ]);
+  });
+
+  it('goes on to the next row without a blank, where the text has none', () => {
+    const long = '日'.repeat(200);
+    const pieces = [long.slice(0, 150), long.slice(150)];
+    // The terminal refuses a cursor that leaves the screen.
+    expect(answered(pieces, { columns: 24, rows: 6 }).lines.join('')).toBe(long);
+  });
+
   it('shows code as it is, and a table in columns that fit', () => {
     const code = 'See:\n```js\nconst a = "**b**";\n\n# no title\n```\nEnd.';
     expect(bare(shown(code))).toEqual(['See:', '  js', '  const a = "**b**";', '  # no title', 'End.']);

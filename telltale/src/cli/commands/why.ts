@@ -55,10 +55,13 @@ async function why(
     const chain = await causeChain(store, stream, seq, head);
     const flag = storeFlag(options.store);
     const events = chain.events.map((event) => eventAsTyped(event, context.io, flag));
-    const lines = causeLines({ ...chain, events }, {
-      columns: stdout.columns ?? DEFAULT_COLUMNS,
-      paint: paletteFor(stdout),
-    });
+    const lines = causeLines(
+      { ...chain, events },
+      {
+        columns: stdout.columns ?? DEFAULT_COLUMNS,
+        paint: paletteFor(stdout),
+      },
+    );
     await stdout.write(
       options.json === true
         ? jsonText(

@@ -70,7 +70,6 @@ export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
     'command_failed',
     `The command of ${what} ${how}${said === '' ? ', without a word' : `: ${said}`}`,
     {
-      hint: READ_ONLY.test(said) ? writableOnly : undefined,
       output: {
         exit_code: ended.exitCode,
         ...(ended.signalName === null ? {} : { signal: ended.signalName }),
@@ -80,11 +79,6 @@ export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
     },
   );
 }
-
-/** What programs say of EROFS: as a rule it is the sandbox, of which they know nothing. */
-const READ_ONLY = /read-only file system|EROFS/i;
-const writableOnly =
-  'In the sandbox a command can write to the folders of "permissions: { paths }" and nowhere else.';
 
 /** A shell, and the sandbox, say by 128 and the number of a signal that it ended their program. */
 function signalMeant(exitCode: number | null): string {

@@ -5,7 +5,7 @@ import { createLiveScreen } from '../../../src/cli/view/live-screen.ts';
 import { createPainter } from '../../../src/cli/view/painter.ts';
 import type { ObservedEvent } from '../../../src/events/event.ts';
 import { displayWidth } from '../../../src/manifest/display-width.ts';
-import { BEGAN, eventList, responseDelta, turnStarted } from '../event-list.ts';
+import { BEGAN, eventList, responseDelta, thoughtDelta, turnStarted } from '../event-list.ts';
 import { createTerminal } from '../terminal.ts';
 
 const COLOURED = createColors(true);
@@ -72,17 +72,14 @@ describe('an answer on a terminal', () => {
   });
 
   it('is Markdown in a thought as well, and dim', () => {
-    const [delta, whole] = eventList([
-      [0, { type: 'thought.delta', text: 'A **bold** plan:\n- `one`', depth: 0 }],
-      [0, { type: 'thought', text: 'A **bold** plan:\n- `one`', depth: 0 }],
-    ]) as [ObservedEvent, ObservedEvent];
+    const text = 'A **bold** plan:\n- `one`';
+    const whole = eventList([[0, { type: 'thought', text, depth: 0 }]]);
     const screen = createLiveScreen({
       paint: COLOURED,
       size: () => ({ columns: 60, rows: 24 }),
       status: () => '[status]',
     });
-    screen.show(delta);
-    screen.show(whole);
+    for (const event of [thoughtDelta(text), ...whole]) screen.show(event);
     expect(screen.finish(BEGAN)).toEqual([
       `  ${dim(`A ${bold('bold')} plan:`)}`,
       `  ${dim(`• ${cyan('one')}`)}`,

@@ -135,7 +135,7 @@ describe('telltale validate', () => {
     expect((await validate(['p/a.yml'], { cwd })).code).toBe(0);
     const inside = await validate(['--root', 'p', 'p/a.yml'], { cwd });
     expect(inside.code).toBe(2);
-    expect(inside.out).toContain('"../t.yml" leads out of the project (p).');
+    expect(inside.out).toContain('"../t.yml" is outside the project (p).');
   });
 
   it('refuses a --root that is not a folder', async () => {

@@ -133,7 +133,7 @@ describe('a mistake in the parts of a scripted turn', () => {
   it.each([
     [
       'turns:\n  - text: a\n    say: [b]\n',
-      'x.yml:3:5: "text" and "say" exclude each other in a turn.\nGive only one of text or say.',
+      'x.yml:3:5: "text" and "say" cannot be used together in a turn.\nUse only one of text or say.',
     ],
     ['turns:\n  - chunk: 3\n', 'x.yml:2:5: A turn needs "text" or "say".'],
     [
@@ -171,7 +171,7 @@ describe('a mistake in the parts of a scripted turn', () => {
     ],
     [
       'turns:\n  - say:\n      - { call: a, cut: true, meta: {} }\n',
-      'x.yml:3:31: "cut" and "meta" exclude each other in a call.',
+      'x.yml:3:31: "cut" and "meta" cannot be used together in a call.',
     ],
     ['turns:\n  - say:\n      - call: ""\n', 'x.yml:3:15: "call" cannot be "".'],
   ])('%j', async (text, expected) => {

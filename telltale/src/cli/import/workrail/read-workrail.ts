@@ -90,7 +90,7 @@ const moreMistakes = (source: SourceText, hidden: number): Diagnostic =>
       severity: 'warning',
       code: 'more_issues',
       message: `This file has ${hidden} more mistakes and doubts.`,
-      hint: 'Fix the ones shown first.',
+      hint: 'Fix the errors above first.',
     },
   );
 

@@ -125,7 +125,7 @@ describe('telltale doctor', () => {
     const ask: Machine['ask'] = async (_, args) => (args.includes('true') ? undefined : 'bubblewrap 0.8');
     expect((await examined({ ask })).get('bubblewrap')).toMatchObject({
       status: 'warn',
-      detail: 'bubblewrap 0.8, but it may not make a sandbox here',
+      detail: 'bubblewrap 0.8, but it cannot create a sandbox here',
     });
   });
 

@@ -67,7 +67,7 @@ describe('telltale graph', () => {
     expect((await graph(['agent.yml', 'two'], files)).out).toContain('emit y');
     const several = await graph(['agent.yml'], files);
     expect(several.code).toBe(2);
-    expect(several.err).toContain('Name one behind it: one, two.');
+    expect(several.err).toContain('Add the name of one: one, two.');
     const unknown = await graph(['two.yml', 'tow'], files);
     expect(unknown.code).toBe(2);
     expect(unknown.err).toContain('Did you mean "two"?');

@@ -429,7 +429,7 @@ describe('a run beside sessions', () => {
     expect(code).toBe(0);
     expect(out).toContain('1 workflow still at work: release\n');
     expect(out).toContain(
-      `⚙ … release waits for review rev_1, until 2026-01-01T12:01:00.000Z; go on with: telltale workflow resume ${RUN}\n`,
+      `⚙ … release waits for review rev_1, until 2026-01-01T12:01:00.000Z; continue with: telltale workflow resume ${RUN}\n`,
     );
   });
 
@@ -530,7 +530,7 @@ describe('telltale workflow resume, signal and cancel', () => {
     const { out, runtime } = await command(['workflow', 'cancel', RUN], FAKE);
     expect(runtime.sent).toEqual([[RUN, { kind: 'cancel', from: signer(), body: 'asked to' }]]);
     expect(runtime.calls).toContainEqual(['workflows.resume', RUN, undefined]);
-    expect(out).toBe(`Nobody worked on ${RUN}: it is cancelled now.\n`);
+    expect(out).toBe(`No process worked on ${RUN}. It is cancelled now.\n`);
   });
 
   it('cancel is delivered where another process takes the run up first', async () => {
@@ -539,7 +539,7 @@ describe('telltale workflow resume, signal and cancel', () => {
     const { code, out, runtime } = await command(['workflow', 'cancel', RUN], { ...FAKE, workflow });
     expect([code, out]).toEqual([
       0,
-      `Delivered to the process that works on ${RUN}: it stops what runs and ends it.\n`,
+      `Delivered to the process that works on ${RUN}. It stops all running actions, then ends.\n`,
     ]);
     expect(runtime.sent).toHaveLength(1);
   });

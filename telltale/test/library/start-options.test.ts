@@ -139,7 +139,7 @@ it.each([0, -1, 1.5, 99])(
     const { length } = await runtime.events(id);
     await expect(runtime.fork(id, seq)).rejects.toMatchObject({
       code: 'event_unknown',
-      message: expect.stringContaining(`its last one is ${length}.`),
+      message: expect.stringContaining(`Its last event is ${length}.`),
     });
     await runtime.close();
   },

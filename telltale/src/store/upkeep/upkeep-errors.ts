@@ -48,7 +48,7 @@ export const copyNotEmpty = (to: string, streams: number) =>
 
 export const copyOfAnother = (to: string, from: string) =>
   new RuntimeError('store_not_empty', `A copy of ${from} into ${to} was broken off.`, {
-    hint: `Go on with it: telltale store copy ${from} ${to}. Or choose another place for this one.`,
+    hint: `Continue it: telltale store copy ${from} ${to}. Or choose another place for this one.`,
   });
 
 export const copyIsOwned = (from: string, named: readonly string[], more: number) =>

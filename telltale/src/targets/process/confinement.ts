@@ -55,7 +55,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
       const sandbox = await find();
       if (!sandbox.found) {
         if (permissions.sandbox === 'require') throw sandboxMissing(request.what, sandbox.reason);
-        call.note?.(`commands are not sandboxed: ${sandbox.reason}`);
+        call.note?.(`${sandbox.reason}, so commands run without a sandbox.`);
         return request;
       }
       const cwd = await realpath(request.cwd).catch(() => undefined);
@@ -228,6 +228,10 @@ async function real(paths: readonly string[]): Promise<readonly string[]> {
 const errno = (code: string): NodeJS.ErrnoException => Object.assign(new Error(code), { code });
 
 const sandboxMissing = (what: string, reason: string) =>
-  new RuntimeError('not_permitted', `The command of ${what} has to run in a sandbox: ${reason}.`, {
-    hint: 'Install bubblewrap (apt install bubblewrap), or write "permissions: { sandbox: auto }".',
-  });
+  new RuntimeError(
+    'not_permitted',
+    `The command of ${what} has to run in a sandbox, but there is none: ${reason}.`,
+    {
+      hint: 'Install bubblewrap (apt install bubblewrap), or write "permissions: { sandbox: auto }".',
+    },
+  );

@@ -18,27 +18,31 @@ export function cannotStart(
     case 'ENOENT':
       // Node says the same of a missing folder as of a missing program.
       return existsSync(cwd)
-        ? new RuntimeError('command_missing', `The program "${shown}" of ${what} is not there.`, {
-            hint: 'Install it, or write its whole path.',
+        ? new RuntimeError('command_missing', `The program "${shown}" of ${what} was not found.`, {
+            hint: 'Install it, or write its full path.',
             cause,
           })
-        : new RuntimeError('folder_missing', `The folder "${cwd}" that ${what} should run in is not there.`, {
+        : new RuntimeError('folder_missing', `The folder "${cwd}" of ${what} does not exist.`, {
             hint: 'Create it, or correct "cwd".',
             cause,
           });
     case 'EACCES':
-      return new RuntimeError('command_missing', `The program "${shown}" of ${what} may not be run.`, {
-        hint: `Make it executable: chmod +x ${shown}.`,
-        cause,
-      });
+      return new RuntimeError(
+        'command_missing',
+        `The program "${shown}" of ${what} cannot be run: permission denied.`,
+        {
+          hint: `Make it executable: chmod +x ${shown}.`,
+          cause,
+        },
+      );
     case 'E2BIG':
     case 'ENAMETOOLONG':
       return new RuntimeError('bad_parameters', `The arguments of ${what} are too long for the system.`, {
-        hint: 'Pass long text by standard input ("stdin"), or by a file.',
+        hint: 'Pass long text through standard input ("stdin") or a file.',
         cause,
       });
     case 'ERR_INVALID_ARG_VALUE':
-      return new RuntimeError('bad_parameters', `An argument of ${what} holds a zero byte.`, { cause });
+      return new RuntimeError('bad_parameters', `An argument of ${what} contains a zero byte.`, { cause });
     default:
       return new RuntimeError('command_failed', `The program "${shown}" of ${what} cannot be started.`, {
         hint: 'The cause says why.',
@@ -50,7 +54,7 @@ export function cannotStart(
 
 export const outputEndless = (what: string, limit: number) =>
   new RuntimeError('output_too_large', `The command of ${what} was stopped after ${limit} bytes of output.`, {
-    hint: 'Ask it for less.',
+    hint: 'Make it print less.',
   });
 
 /**
@@ -89,7 +93,7 @@ function signalMeant(exitCode: number | null): string {
 
 export const sandboxFailed = (what: string, said: string) =>
   new RuntimeError('command_failed', `The sandbox could not start the command of ${what}: ${tail(said)}`, {
-    hint: 'Look at the folders of "permissions: { paths }"; "permissions: { sandbox: off }" runs it without one.',
+    hint: 'Check the folders of "permissions: { paths }". "permissions: { sandbox: off }" runs commands without a sandbox.',
   });
 
 function tail(text: string): string {

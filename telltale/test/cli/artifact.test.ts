@@ -61,7 +61,7 @@ describe('telltale artifact test', { timeout: 60_000 }, () => {
     const { code, err } = await artifact(['test', 'gate.yml', 'boom'], cwd);
     expect(code).toBe(1);
     expect(err).toMatch(
-      /^failed: threw: .*no way.*\n {2}gate\.boom\(\)\n {2}→ Where it is asked, its fallback would count\.\n$/,
+      /^failed: threw: .*no way.*\n {2}gate\.boom\(\)\n {2}→ In a run, its fallback would be used\.\n$/,
     );
   });
 

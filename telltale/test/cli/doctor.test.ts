@@ -170,7 +170,7 @@ describe('telltale doctor', () => {
     const io = recordedIo({ env, cwd: tmpdir() });
     expect(await main(['doctor'], { ...io, clock: createSystemClock() })).toBe(0);
     expect(io.out()).toMatch(/^✓ Node .*\n✓ Store /);
-    expect(io.out()).toMatch(/\d+ ok, \d+ to look at, 0 broken\n$/);
+    expect(io.out()).toMatch(/\d+ ok, \d+ to check, 0 broken\n$/);
     const json = recordedIo({ env, cwd: tmpdir() });
     await main(['doctor', '--json'], { ...json, clock: createSystemClock() });
     expect(JSON.parse(json.out())).toMatchObject({ ok: true, checks: expect.arrayContaining([]) });

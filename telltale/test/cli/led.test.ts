@@ -92,7 +92,7 @@ describe('a session that is led', () => {
       expect(await at('import', '')).toBe('workrail\n');
 
       expect((await tell('reviews', 'approve', review)).out).toContain(
-        `No process works on ${lead} now; go on with:\n  telltale resume ${session}\n`,
+        `No process works on ${lead} now; continue with:\n  telltale resume ${session}\n`,
       );
       const ended = await tell('resume', session);
       expect(ended).toMatchObject({ code: 0, err: '' });

@@ -386,8 +386,8 @@ describe('Ctrl-C', () => {
   };
 
   it.each([
-    { options: [], said: /^Stopping: .* Ctrl-C again ends at once\.\n$/ },
-    { options: ['--quiet'], said: /^Stopping: .* Ctrl-C again ends at once\.\n$/ },
+    { options: [], said: /^Stopping\. .* Press Ctrl-C again to stop at once\.\n$/ },
+    { options: ['--quiet'], said: /^Stopping\. .* Press Ctrl-C again to stop at once\.\n$/ },
     { options: ['--json'], said: /^$/ },
     { options: ['--events'], said: /^$/ },
   ])('says in a pipe that it stops, where that takes its time: $options', async ({ options, said }) => {

@@ -61,7 +61,7 @@ describe("an edit of an artifact's file", { timeout: 60_000 }, () => {
     await run(cwd, '--model', 'scripted:./writing.yml');
     edit(cwd, '2');
     const { err } = await run(cwd);
-    expect(err).toContain('by agent:keeper, is in force');
+    expect(err).toContain('by agent:keeper, is in use');
     expect(err).toContain('No version of it came from a file. Give yours another name.');
   });
 

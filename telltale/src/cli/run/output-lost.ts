@@ -43,6 +43,6 @@ function wayOn(
     isLetGo && error !== undefined
       ? `: its log could not be written either (${error.message})`
       : ', and its log is complete';
-  if (commands === undefined) return [`${became}; its store was in memory, so it cannot be resumed.`];
+  if (commands === undefined) return [`${became}; its store was in memory, so it is lost.`];
   return [`${became}${log}.`, isLetGo ? `Resume with: ${commands.resume}` : `See it with: ${commands.show}`];
 }

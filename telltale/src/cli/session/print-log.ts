@@ -63,7 +63,7 @@ export async function printLog(
       const mayGoOn = info.status === 'running' || info.status === 'waiting';
       if (mayGoOn && from > info.head)
         await stderr.write(
-          `${info.stream} has no event ${from} yet: its last one is ${info.head}. Waiting.\n`,
+          `${info.stream} has no event ${from} yet. Its last event is ${info.head}. Waiting.\n`,
         );
       await followLog(store, info, print, io, async () =>
         tellIfLeft((await store.info(info.stream)) ?? info),

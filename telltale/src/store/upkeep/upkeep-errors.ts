@@ -11,7 +11,7 @@ export const exportTooLarge = (stream: string) =>
 
 export const importMalformed = (line: number, found: string, hint?: string) =>
   new RuntimeError('import_malformed', `Line ${line}: ${found}`, {
-    hint: hint ?? 'Mend that line, or export again; what is in the store already is left alone then.',
+    hint: hint ?? 'Correct that line, or export again. Importing again skips what is already in the store.',
   });
 
 export const importNewer = (found: unknown, known: number) =>

@@ -99,11 +99,11 @@ const cyclic: Record<string, unknown> = {};
 cyclic.self = cyclic;
 
 it.each([
-  [{ vars: { a: { b: [1, Number.NaN] } } }, '"/a/b/1" is no JSON'],
-  [{ vars: { f: () => 1 } }, '"/f" is no JSON'],
-  [{ vars: { n: 5n } }, '"/n" is no JSON'],
-  [{ vars: { at: new Date(0) } }, '"/at" is no JSON'],
-  [{ vars: cyclic }, '"/self" is no JSON'],
+  [{ vars: { a: { b: [1, Number.NaN] } } }, '"/a/b/1" is not JSON'],
+  [{ vars: { f: () => 1 } }, '"/f" is not JSON'],
+  [{ vars: { n: 5n } }, '"/n" is not JSON'],
+  [{ vars: { at: new Date(0) } }, '"/at" is not JSON'],
+  [{ vars: cyclic }, '"/self" is not JSON'],
   [{ vars: ['a'] }, 'are no JSON object.'],
   [{ vars: 'a' }, 'are no JSON object.'],
   [{ id: 5 }, '"id"'],

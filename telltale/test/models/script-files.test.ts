@@ -136,7 +136,7 @@ describe('a mistake in a scripted file', () => {
       'turns: [{ text: a, fail_after: -1 }]\n',
       '"fail_after" cannot be -1.\nWrite a whole number of zero or more.',
     ],
-    ['turns: [{ text: a, fail_with: model_timeout }]\n', '"fail_with" also needs "fail_after" it.'],
+    ['turns: [{ text: a, fail_with: model_timeout }]\n', '"fail_with" also needs "fail_after".'],
     ['turns: [{ text: a, fail_after: 1, fail_with: timeout }]\n', 'cannot be "timeout".'],
     [
       'turns: [{ text: a, expect: [{ matches: x }] }]\n',

@@ -104,8 +104,8 @@ it.each([
   [{ vars: { n: 5n } }, '"/n" is not JSON'],
   [{ vars: { at: new Date(0) } }, '"/at" is not JSON'],
   [{ vars: cyclic }, '"/self" is not JSON'],
-  [{ vars: ['a'] }, 'are no JSON object.'],
-  [{ vars: 'a' }, 'are no JSON object.'],
+  [{ vars: ['a'] }, 'are not a JSON object.'],
+  [{ vars: 'a' }, 'are not a JSON object.'],
   [{ id: 5 }, '"id"'],
 ] as const)('a start refuses %o', async (wrong, said) => {
   const runtime = await createRuntime({ store: 'memory' });

@@ -88,5 +88,5 @@ const ENDED_AT_ONCE =
 
 const endedFromWithin = (code: number): string =>
   `error: A tool ended the process before the command was done (exit code ${code}).
-  → Its code called process.exit(): let it return or throw instead. You can resume the session.
+  → Its code called process.exit(). Make it return or throw instead. You can resume the session.
 `;

@@ -62,5 +62,5 @@ export const runUnknown = (run: string, location: string) =>
 
 const noRun = (run: string, kind: string) =>
   new RuntimeError('run_unknown', `"${run}" is the log of a ${kind}, not of a workflow run.`, {
-    hint: `Look at it with: telltale show ${run}`,
+    hint: `To see it: telltale show ${run}`,
   });

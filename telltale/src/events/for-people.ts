@@ -21,15 +21,15 @@ const FAULTS: Readonly<Record<string, string>> = {
   thought_left_open: 'The model did not close a thought.',
   truncated: 'The model did not finish what it was writing.',
   fence_left_open: 'The model did not close a code block.',
-  in_doubt: 'A part of this turn may be a quotation, so it did not act.',
-  unsealed: "The model wrote a tag without the session's key, so it did not act.",
+  in_doubt: 'Part of this turn may be a quotation, so it was not run.',
+  unsealed: "The model wrote a tag without the session's key, so it was not run.",
   final_undone: 'The answer of this turn does not count as final.',
-  after_final: 'The model went on behind its final answer. That part was not read.',
-  after_step: 'The model went on after it had completed the step. That part was not read.',
+  after_final: 'The model continued after its final answer. That part was ignored.',
+  after_step: 'The model continued after it had completed the step. That part was ignored.',
   step_open: 'The model gave a final answer while a step is still open.',
   no_tags: 'The model neither acted nor answered.',
-  foreign_call: 'The model wrote a call in the form of another system.',
-  bad_output: 'The answer does not have the form that the agent has to give.',
+  foreign_call: 'The model wrote a call in the format of another system.',
+  bad_output: 'The answer does not fit the output schema of the agent.',
   bad_variable: 'The model set a variable that it may not set.',
   unknown_variable: 'The model named a variable that does not exist.',
   unknown_template: 'The model named an action template that does not exist.',
@@ -59,4 +59,4 @@ export const turnFailureForPeople = ({ code, message }: ErrorJson): string =>
 export const stuckForPeople = (why: string): string => why.replace(/^You have called /, 'The agent called ');
 
 /** In place of what the runtime tells the model, such as a reminder of what to do next. */
-export const REMINDED = 'The model was reminded how to go on.';
+export const REMINDED = 'The model was reminded how to continue.';

@@ -49,7 +49,7 @@ export const feedInUse = (id: string, users: readonly string[]) =>
 export const feedCycle = (cycle: readonly string[]) =>
   new RuntimeError(
     'feed_cycle',
-    `These feeds refer to each other: ${showCycle(cycle.map((id) => `$${id}`))}.`,
+    `These feeds refer to each other in a cycle: ${showCycle(cycle.map((id) => `$${id}`))}.`,
     { hint: 'Break the circle: a feed is loaded after those it refers to.' },
   );
 

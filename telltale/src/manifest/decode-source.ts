@@ -70,15 +70,15 @@ const UTF_16 = {
 const BINARY = {
   severity: 'error',
   code: 'binary_file',
-  message: 'The file holds a zero byte: it is binary, not text.',
+  message: 'The file contains a zero byte. It is binary, not text.',
   hint: 'Name a YAML or JSON file.',
 } as const satisfies Finding;
 
 const LONE_RETURN = {
   severity: 'error',
   code: 'control_character',
-  message: 'A carriage return stands here without a line feed.',
-  hint: 'Save the file with LF or CRLF line ends.',
+  message: 'This carriage return has no line feed after it.',
+  hint: 'Save the file with LF or CRLF line endings.',
 } as const satisfies Finding;
 
 const notUtf8 = (byte: string): Finding => ({
@@ -91,6 +91,6 @@ const notUtf8 = (byte: string): Finding => ({
 const controlCharacter = (character: string): Finding => ({
   severity: 'error',
   code: 'control_character',
-  message: `The control character U+${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()} may not stand in YAML.`,
-  hint: 'Delete it, or write it as an escape in double quotes.',
+  message: `The control character U+${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()} is not allowed in YAML.`,
+  hint: 'Delete it, or write it as an escape sequence in double quotes.',
 });

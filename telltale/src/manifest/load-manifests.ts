@@ -130,13 +130,13 @@ function limited(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   });
   const closing = [...hidden].map(([file, more]): Diagnostic => {
     const severity = more.some((each) => each.severity === 'error') ? 'error' : 'warning';
-    const message = `This file has ${more.length.toLocaleString('en')} more mistakes.`;
+    const message = `This file has ${more.length.toLocaleString('en')} more errors.`;
     return {
       severity,
       code: 'too_many_errors',
       file,
       message,
-      hint: 'Fix the ones shown first.',
+      hint: 'Fix the errors above first.',
     };
   });
   return [...kept, ...closing];

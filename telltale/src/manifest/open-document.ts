@@ -115,14 +115,14 @@ function withPutIn(finding: Finding, put: string, isPlain: boolean): Finding {
 /** `{ turns: "${N}" }`: between braces the quotes cannot be left out. */
 const unquoted = (finding: Finding): Finding => ({
   ...finding,
-  hint: `${finding.hint ?? ''} In quotes it is text: write it without them, the key on a line of its own.`.trim(),
+  hint: `${finding.hint ?? ''} In quotes it is text. Write it without quotes, with the key on its own line.`.trim(),
 });
 
 /** Without quotes nothing is null, in YAML as in `${NAME:-}`. */
 const emptied = (finding: Finding): Finding => ({
   ...finding,
-  message: finding.message.replace(/\.$/, ', and what is put in here is empty.'),
-  hint: `${finding.hint ?? ''} In quotes it is an empty text.`.trim(),
+  message: finding.message.replace(/\.$/, ', so this value is empty.'),
+  hint: `${finding.hint ?? ''} In quotes it is empty text.`.trim(),
 });
 
 const overlaps = (a: Span, b: Span) => a.start < b.end && b.start < a.end;
@@ -139,6 +139,6 @@ const isEmpty = (root: ParsedNode | null) =>
 const yamlVersion = (version: string): Finding => ({
   severity: 'error',
   code: 'yaml_version',
-  message: `The document says it is YAML ${version}; manifests are YAML 1.2.`,
+  message: `The document says that it is YAML ${version}, but manifests are YAML 1.2.`,
   hint: 'Delete the %YAML line.',
 });

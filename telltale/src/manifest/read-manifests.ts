@@ -128,20 +128,20 @@ function limited(
 const TOO_MANY_DOCUMENTS: Finding = {
   severity: 'error',
   code: 'too_many_documents',
-  message: `The file holds more than ${MANIFEST_LIMITS.documents} documents.`,
+  message: `The file contains more than ${MANIFEST_LIMITS.documents} documents.`,
   hint: 'Split it into several files.',
 };
 
 const tooManyErrors = (left: number): Finding => ({
   severity: 'error',
   code: 'too_many_errors',
-  message: `This document has at least ${left.toLocaleString('en')} more mistakes.`,
-  hint: 'Fix the ones shown first.',
+  message: `This document has at least ${left.toLocaleString('en')} more errors.`,
+  hint: 'Fix the errors above first.',
 });
 
 const emptyFile = (text: string): Finding => ({
   severity: 'error',
   code: 'empty_file',
-  message: text.trim() === '' ? 'The file is empty.' : 'The file holds nothing but comments.',
+  message: text.trim() === '' ? 'The file is empty.' : 'The file contains only comments.',
   hint: 'A manifest begins with "kind: Agent" (or Tool, Relic, Artifact, Workflow).',
 });

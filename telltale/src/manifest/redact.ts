@@ -35,7 +35,7 @@ export function redactFinding(finding: Finding, here: readonly Secret[], all: re
   return {
     ...finding,
     message: show ? `The value of ${names} from the environment is not allowed here.` : message,
-    hint: hint !== undefined && showsTrace(hint, telling) ? `Look at what ${names} is set to.` : hint,
+    hint: hint !== undefined && showsTrace(hint, telling) ? `Check the value of ${names}.` : hint,
   };
 }
 

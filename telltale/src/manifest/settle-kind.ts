@@ -55,7 +55,7 @@ const notAMap = (document: Json): Issue => ({
   code: 'wrong_type',
   path: [],
   at: 'value',
-  message: `A manifest is a map; found ${showValue(document)}.`,
+  message: `A manifest has to be a map, but this is ${showValue(document)}.`,
   hint: `It begins with "kind:". ${ALLOWED}`,
 });
 

@@ -8,8 +8,9 @@ export interface BadFigure {
   readonly hint: string;
 }
 
-const PRICE = 'Give dollars for a million tokens, 0 or more. Leave "price" out where it is not known.';
-const WINDOW = 'Give the tokens that fit into a request. Leave "contextWindow" out where that is not known.';
+const PRICE = 'Give dollars per million tokens, 0 or more. Leave "price" out if you do not know it.';
+const WINDOW =
+  'Give the number of tokens that fit into a request. Leave "contextWindow" out if you do not know it.';
 
 /**
  * The first figure that cannot be one of what a Model of somebody's own says of itself. A cost that comes out as NaN

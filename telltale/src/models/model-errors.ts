@@ -36,11 +36,11 @@ const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; rea
   },
   model_broke_off: {
     retryable: true,
-    hint: 'The connection broke in the middle of an answer. Try again.',
+    hint: 'The connection was interrupted in the middle of an answer. Try again.',
   },
   model_timeout: {
     retryable: true,
-    hint: 'The provider is slow or hangs. Try again, or use a smaller model.',
+    hint: 'The provider is slow or does not respond. Try again, or use a smaller model.',
   },
   model_bad_request: {
     retryable: false,
@@ -78,8 +78,8 @@ export const modelFailed = (
 ): RuntimeError<ModelFailure> => new RuntimeError(code, what, { ...FAILURES[code], ...options });
 
 export const firstTokenLate = (id: string, ms: number) =>
-  modelFailed('model_timeout', `${id}: no word of an answer came within ${ms / 1000} s.`, {
-    hint: 'The provider is slow or hangs, or the model thinks for a long time first. To wait longer, set "limits: { first_token: 20m }".',
+  modelFailed('model_timeout', `${id} did not begin to answer within ${ms / 1000} s.`, {
+    hint: 'The provider is slow or does not respond, or the model thinks for a long time. To wait longer, set "limits: { first_token: 20m }".',
   });
 
 /**

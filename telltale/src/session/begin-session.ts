@@ -188,5 +188,5 @@ const sessionEnded = (id: string, status: string) =>
 
 const sessionCompleted = (id: string) =>
   new RuntimeError('session_completed', `${id} has completed, so there is nothing to resume.`, {
-    hint: `Fork it at one of its events (telltale fork ${id} SEQ), or talk to it: telltale chat MANIFEST --resume ${id}`,
+    hint: `Fork it at one of its events: telltale fork ${id} SEQ. Or talk to it: telltale chat MANIFEST --resume ${id}`,
   });

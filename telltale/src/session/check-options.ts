@@ -172,11 +172,7 @@ const STORES =
   'Give sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE, "memory", or a store that was opened.';
 
 const notTaken = (call: string, option: string, given: unknown, hint: string) =>
-  new RuntimeError(
-    'bad_option',
-    `${call} was given a "${option}" that it does not take: ${showGiven(given)}.`,
-    { hint },
-  );
+  new RuntimeError('bad_option', `${call} was given a wrong "${option}": ${showGiven(given)}.`, { hint });
 
 /** As a program shows it, where a manifest could not hold it. */
 const showGiven = (given: unknown): string =>
@@ -196,8 +192,10 @@ const unknownOption = (call: string, option: string, known: readonly string[]) =
 const varsAreNoJson = (place: string) =>
   new RuntimeError(
     'bad_option',
-    `runtime.start was given "vars" that are no JSON object${place === '' ? '' : `: "${place}" is no JSON`}.`,
-    { hint: 'Give plain values by the names of variables: { vars: { count: 3, who: "Ann" } }.' },
+    `runtime.start was given "vars" that are not a JSON object${place === '' ? '' : `: "${place}" is not JSON`}.`,
+    {
+      hint: 'Give plain values, with the names of the variables as keys: { vars: { count: 3, who: "Ann" } }.',
+    },
   );
 
 const noAgentGiven = () =>
@@ -211,6 +209,6 @@ const noWorkflowGiven = () =>
   });
 
 const noInput = () =>
-  new RuntimeError('bad_option', 'runtime.start was given no "input", or one that is no text.', {
-    hint: 'Say what the agent is to do: runtime.start(agent, { input: "…" }).',
+  new RuntimeError('bad_option', 'runtime.start was given no "input", or an "input" that is not text.', {
+    hint: 'Say what the agent should do: runtime.start(agent, { input: "…" }).',
   });

@@ -185,7 +185,7 @@ async function writeSummary(
 function tellTight(context: SessionContext): void {
   const { log, state, model } = context;
   if (state.compaction !== undefined) return;
-  const what = `The context window of ${model.id} (${contextWindowOf(context)} tokens) has hardly room for more than the system prompt: nearly every turn is summed up, by a script. Shorten the instructions, offer fewer tools, or take a model with a larger window.`;
+  const what = `The context window of ${model.id} (${contextWindowOf(context)} tokens) has little room for more than the system prompt, so nearly every turn has to be summarized. Shorten the instructions, offer fewer tools, or use a model with a larger window.`;
   log.append({ type: 'audit', who: 'runtime', what }, context.sessionOrigin());
 }
 

@@ -203,7 +203,7 @@ function beforeTurn(this: SessionWorks): Promise<void> | undefined {
 
 function noMemory(): never {
   throw new RuntimeError('not_permitted', 'The agent has no knowledge graph.', {
-    hint: 'The manifest says which folder it is of: "memory: { graph: FOLDER }".',
+    hint: 'Set its folder in the manifest: "memory: { graph: FOLDER }".',
   });
 }
 

@@ -103,9 +103,9 @@ export async function firstEvent(
 const notTalkedTo = (agent: string, workflow: string) =>
   new RuntimeError(
     'bad_option',
-    `The agent "${agent}" is led by its workflow "${workflow}": it cannot be talked to.`,
+    `The agent "${agent}" is led by its workflow "${workflow}", so you cannot chat with it.`,
     {
-      hint: 'Run it (telltale run), and steer it while it works: telltale steer SESSION "…".',
+      hint: 'Run it with "telltale run", and send it messages while it works: telltale steer SESSION "…"',
     },
   );
 

@@ -224,6 +224,6 @@ const halfForked = (id: string, failure: RuntimeError) =>
 const forkedAtTheEnd = (session: string, seq: number) =>
   new RuntimeError(
     'session_completed',
-    `${session} has completed by event ${seq}: nothing goes on from there.`,
+    `${session} has completed at event ${seq}, so nothing can continue from there.`,
     { hint: 'Fork it from an event before its end.' },
   );

@@ -38,7 +38,7 @@ const turnsReached = ({ id, parent }: SessionState, turns: number) =>
     {
       hint:
         parent === undefined
-          ? `Allow it more turns: telltale resume ${id} --max-turns ${turns * 2}`
+          ? `Allow more turns: telltale resume ${id} --max-turns ${turns * 2}`
           : 'Raise "limits.turns" in the manifest of the agent.',
     },
   );
@@ -59,4 +59,4 @@ const budgetSpent = (state: Limited) =>
 
 /** A sub-agent's session goes on with the one that called it. */
 const raise = ({ id, parent }: Limited, key: string): string =>
-  `Raise "${key}" in the manifest, then: telltale resume ${parent?.session ?? id} --accept-changes`;
+  `Raise "${key}" in the manifest, then resume: telltale resume ${parent?.session ?? id} --accept-changes`;

@@ -119,7 +119,7 @@ const noAgent = (path: string) =>
 
 const notFromCode = (list: string, index: number) =>
   new RuntimeError('bad_option', `loadAgent: "/${list}/${index}" was not made by code.`, {
-    hint: 'Give what defineTool, defineRelic, defineWorkflow, defineArtifact, defineAgent or loadAgent returned; manifests are imported by manifests.',
+    hint: 'Give what defineTool, defineRelic, defineWorkflow, defineArtifact, defineAgent or loadAgent returned; a manifest is imported by another manifest.',
   });
 
 const agentUnknown = (path: string, asked: string, known: readonly string[]) =>

@@ -3,7 +3,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 
 export const sessionQuarantined = (session: string) =>
   new RuntimeError('quarantined', `${session} is quarantined. It does not continue until you resume it.`, {
-    hint: `See why: telltale show ${session}. To continue: telltale resume ${session}`,
+    hint: `To see why: telltale show ${session}. To continue: telltale resume ${session}`,
   });
 
 export const laidAside = ({ stream, why }: LaidAside) =>

@@ -61,7 +61,7 @@ describe('telltale artifact test', { timeout: 60_000 }, () => {
     const { code, err } = await artifact(['test', 'gate.yml', 'boom'], cwd);
     expect(code).toBe(1);
     expect(err).toMatch(
-      /^failed: threw: .*no way.*\n {2}gate\.boom\(\)\n {2}→ Where it is asked, its fallback would count\.\n$/,
+      /^failed: threw: .*no way.*\n {2}gate\.boom\(\)\n {2}→ In a run, its fallback would be used\.\n$/,
     );
   });
 
@@ -86,7 +86,7 @@ describe('telltale artifact test', { timeout: 60_000 }, () => {
     expect(slip.code).toBe(2);
     expect(slip.err).toContain('→ Did you mean "balance"?');
     expect((await artifact(['test', 'greeting.yml'], cwd)).err).toContain(
-      'The artifact "greeting" has no methods: it is the text of a prompt, 11 characters long.',
+      'The artifact "greeting" has no methods. It is the text of a prompt, 11 characters long.',
     );
   });
 
@@ -130,7 +130,7 @@ describe('the artifacts of a store', () => {
     );
 
     const back = await ask(['rollback', 'gate', '1']);
-    expect(back.out).toBe('gate is as it was in version 1: that is version 3 now.\n');
+    expect(back.out).toBe('gate has the source of version 1 again, as version 3.\n');
     const json = JSON.parse((await ask(['show', 'gate', '--json'])).out);
     expect(json).toMatchObject({ version: 3, restores: 1, author: signer(), source: 'a\nb\nc' });
     expect(json.versions).toHaveLength(3);

@@ -41,7 +41,7 @@ describe('what a workflow asks on a terminal', () => {
     const { code, out, err } = await typed(cwd, RUN, ['maybe', 'y looks good']);
     expect({ code, done: out.includes('✓ completed') }).toEqual({ code: 0, done: true });
     expect(err).toContain(
-      '? workflow way, step sure asks (for ann):\n    Ship 1.2.0?\n  Approve it? [y/n, and a note behind it] (Enter: later) ',
+      '? workflow way, step sure asks (for ann):\n    Ship 1.2.0?\n  Approve it? [y/n, then an optional note] (Enter: later) ',
     );
     expect(err).toContain('"maybe" is no answer to the review');
     const [{ run }] = await json(cwd, ['workflow', 'list']).then((list) => list);

@@ -222,7 +222,7 @@ describe('Ctrl-C in a chat', () => {
       io.interrupt();
       expect(brokenOff).toBe(1);
       const stopping = await shown();
-      expect(stopping).toContain('stopping the turn; Ctrl-C again leaves');
+      expect(stopping).toContain('stopping the turn; press Ctrl-C again to leave');
       expect(stopping).not.toContain('the model is speaking');
       await view.show({ ...started, turn: 2 });
       expect(await shown()).not.toContain('stopping');

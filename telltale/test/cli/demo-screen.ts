@@ -29,7 +29,7 @@ export function steadyScreen(screen: string): string {
     .replace(/^( {2}[✓✗▶] \S+ \S+).*$/gm, '$1')
     .replace(/^✓ \d+ turns[\s\S]*?\n\n/m, '✓ …\n\n')
     .replace(/^ *⚙.*\n/gm, '')
-    .replace(/^noted: runtime: commands are not sandboxed.*\n/gm, '')
+    .replace(/^noted: runtime: \S.*commands run without a sandbox.*\n/gm, '')
     .replace(/ses_\w+/g, 'SESSION')
     .replace(/[^\s=]*telltale-demo-\w+/g, 'FOLDER')
     .replace(/(?<= )\S*\/again/g, 'AGAIN')

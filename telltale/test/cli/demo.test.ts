@@ -160,7 +160,7 @@ describe('what the demo says', () => {
   it('is typed as the demo was', () => {
     const installed = { program: 'npx telltale' };
     expect(nextLines(workspace, installed)).toContain(
-      '  npx telltale replay last    # the run again, event by event',
+      '  npx telltale replay last    # watch the run again, event by event',
     );
     expect(nextLines(workspace, installed)).toContain("  export TELLTALE_STORE='/tmp/x y/log.db'");
     expect(resumeLines(workspace, installed)).toContain(

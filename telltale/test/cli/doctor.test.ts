@@ -125,7 +125,7 @@ describe('telltale doctor', () => {
     const ask: Machine['ask'] = async (_, args) => (args.includes('true') ? undefined : 'bubblewrap 0.8');
     expect((await examined({ ask })).get('bubblewrap')).toMatchObject({
       status: 'warn',
-      detail: 'bubblewrap 0.8, but it may not make a sandbox here',
+      detail: 'bubblewrap 0.8, but it cannot create a sandbox here',
     });
   });
 
@@ -170,7 +170,7 @@ describe('telltale doctor', () => {
     const io = recordedIo({ env, cwd: tmpdir() });
     expect(await main(['doctor'], { ...io, clock: createSystemClock() })).toBe(0);
     expect(io.out()).toMatch(/^✓ Node .*\n✓ Store /);
-    expect(io.out()).toMatch(/\d+ ok, \d+ to look at, 0 broken\n$/);
+    expect(io.out()).toMatch(/\d+ ok, \d+ to check, 0 broken\n$/);
     const json = recordedIo({ env, cwd: tmpdir() });
     await main(['doctor', '--json'], { ...json, clock: createSystemClock() });
     expect(JSON.parse(json.out())).toMatchObject({ ok: true, checks: expect.arrayContaining([]) });

@@ -81,7 +81,7 @@ describe('telltale feeds', { timeout: 60_000 }, () => {
     ['a feed whose source fails', ['agent.yml', 'gone'], 1, /missing\.txt/],
     ['one that is switched off', ['agent.yml', 'off'], 1, /switched off/],
     ['one that there is not', ['agent.yml', 'clok'], 2, /Did you mean "clock"/],
-    ['--watch without a feed', ['agent.yml', '--watch'], 2, /--watch needs a feed/],
+    ['--watch without a feed', ['agent.yml', '--watch'], 2, /--watch needs the name of a feed/],
     ['a manifest that there is not', ['nope.yml'], 2, /nope\.yml/],
     ['a variable that is none', ['agent.yml', 'clock', '--var', 'who'], 2, /--var/],
   ])('says what is wrong with %s', async (_, argv, expected, message) => {

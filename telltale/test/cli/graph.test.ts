@@ -43,7 +43,7 @@ describe('telltale graph', () => {
 
   it('takes the form of a file from its name, and says where it is', async () => {
     const { code, out, cwd } = await graph(['one.yml', '-o', 'one.svg'], { 'one.yml': ONE });
-    expect({ code, out }).toEqual({ code: 0, out: 'one is drawn in one.svg.\n' });
+    expect({ code, out }).toEqual({ code: 0, out: 'one was written to one.svg.\n' });
     expect(readFileSync(join(cwd, 'one.svg'), 'utf8')).toContain('<title>Workflow one</title>');
     const json = await graph(['one.yml', '-o', 'one.mmd', '--json'], { 'one.yml': ONE });
     expect(JSON.parse(json.out)).toEqual({
@@ -67,7 +67,7 @@ describe('telltale graph', () => {
     expect((await graph(['agent.yml', 'two'], files)).out).toContain('emit y');
     const several = await graph(['agent.yml'], files);
     expect(several.code).toBe(2);
-    expect(several.err).toContain('Name one behind it: one, two.');
+    expect(several.err).toContain('Add the name of one: one, two.');
     const unknown = await graph(['two.yml', 'tow'], files);
     expect(unknown.code).toBe(2);
     expect(unknown.err).toContain('Did you mean "two"?');
@@ -79,7 +79,7 @@ describe('telltale graph', () => {
     expect(wrong.err).toContain('one.yml:3');
     const none = await graph(['a.yml'], { 'a.yml': 'kind: Agent\nname: bot\nmodel: scripted:t.yml\n' });
     expect(none.code).toBe(2);
-    expect(none.err).toContain('holds no Workflow');
+    expect(none.err).toContain('contains no Workflow');
   });
 
   it('says why a file could not be written', async () => {

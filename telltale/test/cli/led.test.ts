@@ -92,7 +92,7 @@ describe('a session that is led', () => {
       expect(await at('import', '')).toBe('workrail\n');
 
       expect((await tell('reviews', 'approve', review)).out).toContain(
-        `No process works on ${lead} now; go on with:\n  telltale resume ${session}\n`,
+        `No process works on ${lead} now; continue with:\n  telltale resume ${session}\n`,
       );
       const ended = await tell('resume', session);
       expect(ended).toMatchObject({ code: 0, err: '' });
@@ -115,7 +115,9 @@ describe('a session that is led', () => {
     async () => {
       const { cwd, tell, begun, session } = await waiting();
       const [, review = ''] = /(rev_\w+)/.exec(begun.out) ?? [];
-      expect((await tell('cancel', session)).out).toBe(`Nobody worked on ${session}: it is cancelled now.\n`);
+      expect((await tell('cancel', session)).out).toBe(
+        `No process worked on ${session}. It is cancelled now.\n`,
+      );
       expect(existsSync(join(cwd, 'undone'))).toBe(true);
       expect((await tell('reviews', 'approve', review)).code).toBe(1);
       expect((await tell('resume', session)).out).toMatch(/^session\.cancelled by workflow/m);
@@ -139,7 +141,7 @@ describe('a session that is led', () => {
         'session.failed workflow_failed:',
       ]);
       expect(begun.err).toContain(
-        `  → See what happened: telltale workflow show ${lead}\n  → See: telltale logs ${session}\n`,
+        `  → To see what happened: telltale workflow show ${lead}\n  → See: telltale logs ${session}\n`,
       );
     },
     SLOW,

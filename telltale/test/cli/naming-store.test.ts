@@ -6,7 +6,7 @@ import { commandsFor } from '../../src/cli/command-list.ts';
 import { main } from '../../src/cli/main.ts';
 import { programTyped } from '../../src/cli/program-typed.ts';
 import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
-import { asTyped, namingStore, storeFlagIn } from '../../src/cli/session/naming-store.ts';
+import { asTyped, eventAsTyped, namingStore, storeFlagIn } from '../../src/cli/session/naming-store.ts';
 import { storeFlag } from '../../src/cli/session/store-location.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -109,6 +109,17 @@ it('what people are told to type begins as what they have typed', () => {
   );
   for (const text of ['npx telltale logs last', 'this telltale knows 3', 'in /home/me/telltale dev'])
     expect(asTyped(text, clone)).toBe(text);
+});
+
+it('the hints of an event are printed with the command that was typed', () => {
+  const clone = { program: 'npm start --' };
+  const failed = (hint: string) => ({ error: { hint, cause: { hint } } });
+  const [logged, typed] = [failed('telltale show run_1'), failed('npm start -- show run_1 --store b.db')];
+  expect(eventAsTyped({ type: 'action.failed', ...logged }, clone, FLAG)).toEqual({
+    type: 'action.failed',
+    ...typed,
+  });
+  expect(eventAsTyped({ event: logged }, clone, FLAG)).toEqual({ event: typed });
 });
 
 it('a command is named as it was typed in an error, in help and in the last line of a run, and an agent does not see how', async () => {

@@ -59,7 +59,7 @@ describe('where the output cannot be written', { timeout: 30_000 }, () => {
     expect(code).toBe(1);
     expect(err).toMatch(/^error: The output cannot be written \(ENOSPC\)\.\n/);
     expect(err).toContain('The disk is full: free some space, or send the output elsewhere.');
-    expect(err).toContain('The session was let go of, and nothing of its log is lost.');
+    expect(err).toContain('The session was released, and its log is complete.');
     const resume = behind('Resume with', err);
     expect(resume).toEqual(['resume', expect.stringMatching(/^ses_/), '--store', 'b.db']);
     quicken(cwd);
@@ -72,7 +72,7 @@ describe('where the output cannot be written', { timeout: 30_000 }, () => {
       const cwd = temporaryProject(QUICK_FILES);
       const { code, err } = await unread(['run', 'agent.yml', 'go', '--store', 'b.db', mode], cwd);
       expect(code).toBe(1);
-      expect(err).toContain('The session has ended (completed), and nothing of its log is lost.');
+      expect(err).toContain('The session has ended (completed), and its log is complete.');
       expect((await telltale(behind('See it with', err), cwd)).out).toContain('Done');
     },
   );
@@ -88,13 +88,13 @@ describe('where the output cannot be written', { timeout: 30_000 }, () => {
     const cwd = temporaryProject({});
     const { code, err } = await unread(['demo', '--dir', 'work'], cwd, '', 2);
     expect(code).toBe(1);
-    expect(err).toContain('The session was let go of, and nothing of its log is lost.');
+    expect(err).toContain('The session was released, and its log is complete.');
     const resume = behind('Resume with', err);
     expect(resume.slice(0, 3)).toEqual(['resume', expect.stringMatching(/^ses_/), '--store']);
     expect(await telltale([...resume, '--quiet'], cwd)).toMatchObject({ code: 0 });
     expect((await unread(['demo', '--dir', 'other'], cwd)).err).not.toContain('session');
     const { err: quiet } = await unread(['demo', '--dir', 'quiet', '--json'], cwd);
-    expect(quiet).toContain('The session has ended (completed), and nothing of its log is lost.');
+    expect(quiet).toContain('The session has ended (completed), and its log is complete.');
     expect((await telltale(behind('See it with', quiet), cwd)).code).toBe(0);
   });
 
@@ -111,7 +111,7 @@ describe('where the output cannot be written', { timeout: 30_000 }, () => {
 
   it('nothing is promised of a store that was in memory', async () => {
     const { err } = await unread(['run', 'agent.yml', 'go', '--store', 'memory'], temporaryProject(FILES));
-    expect(err).toContain('it is gone with its store, which was in memory');
+    expect(err).toContain('its store was in memory, so it is lost');
     expect(err).not.toContain('resume');
   });
 

@@ -133,7 +133,7 @@ describe('telltale prompt AGENT', () => {
     expect((await tell('prompt', './last')).out).toMatch(/^coder, before any run$/m);
     expect(await tell('prompt', 'agent.yml', '2')).toMatchObject({
       code: 2,
-      err: expect.stringContaining("An agent that has not run has no turn '2'."),
+      err: expect.stringContaining("This agent has not run yet, so it has no turn '2'."),
     });
     expect((await tell('prompt', 'none.yml')).code).toBe(2);
   });

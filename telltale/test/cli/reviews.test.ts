@@ -128,6 +128,33 @@ describe('a command that a person has to approve, without a terminal', { timeout
     expect(types).not.toContain('action.interrupted');
   });
 
+  it('stays approved for the session after a kill of the process that it was approved in', async () => {
+    const cwd = temporaryProject({
+      'agent.yml': AGENT,
+      'turns.yml': `tokens_per_second: 100
+turns:
+  - '<action id="s">{"name": "shell", "parameters": {"command": "echo hi"}}</action>'
+  - '<thought>${'Once more. '.repeat(10)}</thought><action id="s2">{"name": "shell", "parameters": {"command": "echo hi"}}</action>'
+  - <response>Done.</response>
+`,
+    });
+    await telltale(RUN, cwd);
+    await telltale(['reviews', 'approve', 'last', '--always'], cwd);
+    const { child, says, ended } = spawned(['resume', 'last', '--events'], cwd);
+    await says('action.completed');
+    child.kill('SIGKILL');
+    await ended;
+    const { out } = await telltale(['logs', 'last', '--type', 'action.completed'], cwd);
+    expect(out).not.toContain('s2');
+    expect(await telltale(['resume', 'last', '--quiet'], cwd)).toMatchObject({ code: 0, out: 'Done.\n' });
+    const log = await telltale(['logs', 'last', '--type', 'review.resolved', '--json'], cwd);
+    const [asked, standing] = log.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(standing).toMatchObject({ answer: 'approved', standing: asked.review });
+  });
+
   it('of a called agent is told by its caller, and gone on with by resuming that', async () => {
     const cwd = withLead();
     const { child, says, ended } = spawned(['run', 'lead.yml', 'Go', '--events'], cwd);
@@ -138,7 +165,7 @@ describe('a command that a person has to approve, without a terminal', { timeout
     const resume = `telltale resume ${lead.session}\n`;
     expect((await telltale(['steer', `${lead.session}.w`, 'Hurry.'], cwd)).out).toContain(resume);
     const { out } = await telltale(['reviews', 'approve', 'last'], cwd);
-    expect(out).toContain(`go on with:\n  ${resume}`);
+    expect(out).toContain(`continue with:\n  ${resume}`);
     expect(await telltale(['resume', lead.session, '--quiet'], cwd)).toMatchObject({
       code: 0,
       out: 'It says Done.\n',
@@ -283,7 +310,7 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
     expect(again.err).toContain(
       `error: The review rev_a1 was approved ("ship") by ${identityText(signer())} (for bob) at 2`,
     );
-    expect(again.err).toMatch(/\n {2}telltale reviews reject rev_a1\n.* A decision counts once/);
+    expect(again.err).toMatch(/\n {2}telltale reviews reject rev_a1\n.* It can be decided only once/);
     expect(await telltale(['reviews', 'reject', 'rev_b2', '--by', ' '], cwd)).toMatchObject({ code: 2 });
     const user = await json(['reviews', 'reject', 'rev_b2'], cwd);
     expect(user.by).toBe(`user:${userInfo().username}`);

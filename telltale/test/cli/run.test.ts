@@ -267,7 +267,7 @@ describe('telltale run', () => {
     const cwd = temporaryProject({ 't.yml': 'kind: Tool\nname: t\nimplementation: { command: [ls] }\n' });
     const loadError = new RuntimeError('no_agent', 't.yml has no Agent.');
     expect(await command(['run', 't.yml', 'x'], { loadError }, { cwd })).toMatchObject({ code: 2 });
-    const unknown = new RuntimeError('provider_unknown', 'No provider is named "x".');
+    const unknown = new RuntimeError('provider_unknown', 'There is no provider "x".');
     expect(await command(['run', 't.yml', 'x'], { loadError: unknown }, { cwd })).toMatchObject({ code: 2 });
   });
 
@@ -386,8 +386,8 @@ describe('Ctrl-C', () => {
   };
 
   it.each([
-    { options: [], said: /^Stopping: .* Ctrl-C again ends at once\.\n$/ },
-    { options: ['--quiet'], said: /^Stopping: .* Ctrl-C again ends at once\.\n$/ },
+    { options: [], said: /^Stopping\. .* Press Ctrl-C again to stop at once\.\n$/ },
+    { options: ['--quiet'], said: /^Stopping\. .* Press Ctrl-C again to stop at once\.\n$/ },
     { options: ['--json'], said: /^$/ },
     { options: ['--events'], said: /^$/ },
   ])('says in a pipe that it stops, where that takes its time: $options', async ({ options, said }) => {
@@ -398,7 +398,7 @@ describe('Ctrl-C', () => {
 
   it('says so in the line of progress on a terminal', async () => {
     const { meanwhile } = await slowly(['--quiet'], { terminal: true });
-    expect(meanwhile).toContain('stopping; Ctrl-C again ends at once');
+    expect(meanwhile).toContain('stopping; press Ctrl-C again to stop at once');
   });
 
   it('says it in JSON where JSON was asked for', async () => {
@@ -524,7 +524,7 @@ describe('a permission that asks', () => {
   it('refuses what is too long to be read, and what nobody answers', async () => {
     const { answers, err } = await ask([{ what: 'x'.repeat(20_000) }], ['y']);
     expect(answers).toEqual([false]);
-    expect(err).toContain('refused: shell asks for more than can be read here');
+    expect(err).toContain('refused: shell is too long to show here');
     expect((await ask([{}], [])).answers).toEqual([false]);
   });
 

@@ -154,7 +154,7 @@ describe('telltale show', () => {
   it('says how far the log goes', async () => {
     const { code, err } = await command(['show', 'last', '--seq', '99'], BOTH);
     expect(code).toBe(1);
-    expect(err).toContain(`${SESSION} has no event 99: its last one is 12.`);
+    expect(err).toContain(`${SESSION} has no event 99. Its last event is 12.`);
   });
 });
 
@@ -177,7 +177,7 @@ describe('telltale logs', () => {
     for (const more of [[], ['-f'], ['--type', 'fault']]) {
       const { code, out, err } = await command(['logs', 'last', '--from', '13', ...more], BOTH);
       expect({ code, out }).toEqual({ code: 1, out: '' });
-      expect(err).toContain(`${SESSION} has no event 13: its last one is 12.`);
+      expect(err).toContain(`${SESSION} has no event 13. Its last event is 12.`);
     }
     const json = await command(['logs', 'last', '--from', '13', '--json'], BOTH);
     expect(JSON.parse(json.out)).toMatchObject({ ok: false, error: { code: 'event_unknown' } });
@@ -192,13 +192,13 @@ describe('telltale logs', () => {
     ]) {
       const logs = [SHORT_RUN.slice(0, 6)];
       const asked = begin(['logs', 'last', '-f', '--from', `${from}`], { ...BOTH, logs });
-      const waiting = `${SESSION} has no event ${from} yet: its last one is 6. Waiting.`;
+      const waiting = `${SESSION} has no event ${from} yet. Its last event is 6. Waiting.`;
       while (!asked.io.err().includes(waiting)) await new Promise((resolve) => setImmediate(resolve));
       asked.runtime.commit(SHORT_RUN.slice(6));
       const outcome = await asked.outcome;
       expect(outcome.code).toBe(code);
       expect(outcome.out.trimEnd().split('\n')[0]).toMatch(code === 0 ? /^ +12 .*session.completed/ : /^$/);
-      expect(outcome.err.includes('has no event 13: its last one is 12.')).toBe(code === 1);
+      expect(outcome.err.includes('has no event 13. Its last event is 12.')).toBe(code === 1);
     }
   });
 
@@ -361,7 +361,7 @@ describe('telltale cancel', () => {
       OTHER,
     );
     const { out, runtime } = await command(['cancel', 'xyz'], { logs: [open] });
-    expect(out).toBe(`Nobody worked on ${OTHER}: it is cancelled now.\n`);
+    expect(out).toBe(`No process worked on ${OTHER}. It is cancelled now.\n`);
     const [append] = runtime.appended;
     expect(append).toMatchObject({ expectedSeq: 4, status: 'cancelled' });
     expect(append?.events.map((line) => JSON.parse(line)).map(({ seq, type }) => [seq, type])).toEqual([

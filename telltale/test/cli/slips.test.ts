@@ -45,7 +45,7 @@ describe('a slip on the command line', () => {
   it('with a folder that is not there lists nothing in its place', async () => {
     const { code, out, err } = await said(['inspect', '--in', 'nope']);
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toMatch(/^error: --in 'nope' is not there\.\n/);
+    expect(err).toMatch(/^error: --in 'nope' does not exist\.\n/);
   });
 
   it.each(['abc', '-1', '70000', ''])('with the port %o says what a port is', async (port) => {

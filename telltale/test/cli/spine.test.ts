@@ -185,7 +185,7 @@ describe('a session, over real processes', { timeout: 60_000 }, () => {
     const followed = await follower.ended;
     expect(followed).toMatchObject({ code: 0, err: '' });
     expect(followed.out.trimEnd().split('\n').at(-1)).toContain('session.cancelled');
-    expect((await telltale(['cancel', 'last'], cwd)).out).toContain('had ended already (cancelled)');
+    expect((await telltale(['cancel', 'last'], cwd)).out).toContain('has already ended (cancelled)');
   });
 
   it('can be branched off from any event, and gone on with', async () => {

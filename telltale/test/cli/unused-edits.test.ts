@@ -25,7 +25,7 @@ const run = (cwd: string, ...more: readonly string[]) => telltale(['run', 'agent
 const edit = (cwd: string, answer: string) => writeFileSync(join(cwd, 'gate.yml'), gate(answer));
 const shown = async (cwd: string) => (await telltale(['artifact', 'show', 'gate'], cwd)).out;
 const TOLD =
-  '! gate.yml was edited, but version 2 of the artifact "gate", by agent:keeper, is in force. To go by the file: telltale artifact rollback gate 1, then start again.\n';
+  '! gate.yml was edited, but version 2 of the artifact "gate", by agent:keeper, is in use. To use the file: telltale artifact rollback gate 1. Then start again.\n';
 
 describe("an edit of an artifact's file", { timeout: 60_000 }, () => {
   it('that is not in force is told at the start, with the command that puts it in force', async () => {
@@ -61,8 +61,8 @@ describe("an edit of an artifact's file", { timeout: 60_000 }, () => {
     await run(cwd, '--model', 'scripted:./writing.yml');
     edit(cwd, '2');
     const { err } = await run(cwd);
-    expect(err).toContain('by agent:keeper, is in force');
-    expect(err).toContain('No version of it came from a file: give yours another name.');
+    expect(err).toContain('by agent:keeper, is in use');
+    expect(err).toContain('No version of it came from a file. Give yours another name.');
   });
 
   it('is told by a daemon when it starts, and of an edit when it is made', async () => {

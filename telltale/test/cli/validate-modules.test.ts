@@ -80,7 +80,7 @@ it('reports a missing module, and loads TypeScript and named exports', async () 
             ^^^^^^^^^^
   → Create it, or fix "module" in ${cwd}/gone.yml.
 
-Looked into 3 YAML or JSON files.
+Searched 3 YAML or JSON files.
 2 manifests in 2 files: 1 error, 0 warnings
 `,
   );

@@ -20,7 +20,7 @@ describe('telltale validate', () => {
     const cwd = temporaryProject({ 'a.yml': AGENT, 'tools/t.yml': TOOL, 'other.yml': 'x: 1\n' });
     expect(await validate([], { cwd })).toEqual({
       code: 0,
-      out: 'Looked into 3 YAML or JSON files.\n2 manifests in 2 files: no errors\n',
+      out: 'Searched 3 YAML or JSON files.\n2 manifests in 2 files: no errors\n',
       err: '',
     });
   });
@@ -115,7 +115,7 @@ describe('telltale validate', () => {
     const nothing = await validate([], { cwd });
     expect(nothing).toMatchObject({ code: 2, out: '' });
     expect(nothing.err).toContain(
-      'There is no manifest in the current folder (looked into 1 YAML or JSON file).',
+      'There is no manifest in the current folder (1 YAML or JSON file searched).',
     );
     expect(JSON.parse((await validate(['--json'], { cwd })).out)).toMatchObject({
       ok: false,
@@ -135,14 +135,14 @@ describe('telltale validate', () => {
     expect((await validate(['p/a.yml'], { cwd })).code).toBe(0);
     const inside = await validate(['--root', 'p', 'p/a.yml'], { cwd });
     expect(inside.code).toBe(2);
-    expect(inside.out).toContain('"../t.yml" leads out of the project (p).');
+    expect(inside.out).toContain('"../t.yml" is outside the project (p).');
   });
 
   it('refuses a --root that is not a folder', async () => {
     const cwd = temporaryProject();
     const missing = await validate(['--root', 'nowhere', '.'], { cwd });
     expect(missing).toMatchObject({ code: 2, out: '' });
-    expect(missing.err).toContain("--root 'nowhere' is not there.");
+    expect(missing.err).toContain("--root 'nowhere' does not exist.");
     writeFileSync(join(cwd, 'file'), '');
     expect((await validate(['--root', 'file', '.'], { cwd })).err).toContain(
       "--root 'file' is not a folder.",

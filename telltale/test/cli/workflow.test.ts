@@ -390,7 +390,7 @@ describe('a run beside sessions', () => {
     expect(out.split('\n')).toEqual([
       '3 workflow.failed  build: x: No.',
       '  └ because 2 step.started  build',
-      `    └ because 1 workflow.started  release for fixer, set off by release#0 of ${SESSION} version=1.2.0`,
+      `    └ because 1 workflow.started  release for fixer, triggered by release#0 of ${SESSION} version=1.2.0`,
       `      └ because ${SESSION} 2 trigger.fired  release#0 starts ${RUN}: status=DONE`,
       '        └ because 1 session.started  fixer with scripted:turns.yml: Fix the test',
       '          └ from outside: started by a person or a program',
@@ -427,9 +427,9 @@ describe('a run beside sessions', () => {
       ...{ live, runs: [WAITING_RUN], working: { runs: [RUN], idle: Promise.resolve() } },
     });
     expect(code).toBe(0);
-    expect(out).toContain('1 workflow still at work: release\n');
+    expect(out).toContain('1 workflow still running: release\n');
     expect(out).toContain(
-      `⚙ … release waits for review rev_1, until 2026-01-01T12:01:00.000Z; go on with: telltale workflow resume ${RUN}\n`,
+      `⚙ … release waits for review rev_1, until 2026-01-01T12:01:00.000Z; continue with: telltale workflow resume ${RUN}\n`,
     );
   });
 
@@ -509,7 +509,7 @@ describe('telltale workflow resume, signal and cancel', () => {
       ...{ type: 'signal.received', event: 'paid', data: { amount: 3 }, from: signer() },
     });
     expect(kept.out).toContain(`telltale workflow resume ${RUN}`);
-    expect(kept.out).toContain('a process that stays with it (--wait) goes on by itself');
+    expect(kept.out).toContain('a process that waits for it (--wait) continues by itself');
     const delivered = await command(['workflow', 'signal', RUN, 'paid', '--json', '--from', 'ann'], OWNED);
     expect(JSON.parse(delivered.out)).toEqual({ run: RUN, event: 'paid', outcome: 'delivered', pid: 4711 });
     expect(delivered.runtime.sent).toEqual([
@@ -530,7 +530,7 @@ describe('telltale workflow resume, signal and cancel', () => {
     const { out, runtime } = await command(['workflow', 'cancel', RUN], FAKE);
     expect(runtime.sent).toEqual([[RUN, { kind: 'cancel', from: signer(), body: 'asked to' }]]);
     expect(runtime.calls).toContainEqual(['workflows.resume', RUN, undefined]);
-    expect(out).toBe(`Nobody worked on ${RUN}: it is cancelled now.\n`);
+    expect(out).toBe(`No process worked on ${RUN}. It is cancelled now.\n`);
   });
 
   it('cancel is delivered where another process takes the run up first', async () => {
@@ -539,7 +539,7 @@ describe('telltale workflow resume, signal and cancel', () => {
     const { code, out, runtime } = await command(['workflow', 'cancel', RUN], { ...FAKE, workflow });
     expect([code, out]).toEqual([
       0,
-      `Delivered to the process that works on ${RUN}: it stops what runs and ends it.\n`,
+      `Delivered to the process that works on ${RUN}. It stops all running actions, then ends.\n`,
     ]);
     expect(runtime.sent).toHaveLength(1);
   });

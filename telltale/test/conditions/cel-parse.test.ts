@@ -327,7 +327,7 @@ describe('a check against known names', () => {
       {
         code: 'unknown_name',
         offset: 0,
-        message: 'There is no name "metdata" here.',
+        message: 'Unknown name "metdata".',
         hint: 'Did you mean "metadata"?',
       },
       {

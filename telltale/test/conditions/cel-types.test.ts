@@ -211,7 +211,7 @@ describe('an error says what was found and what to write', () => {
       'There is no key "k" here.',
       'Keys: phase. Test for a key that may be missing with has().',
     ],
-    ['1 + zz', 4, 'There is no name "zz" here.', 'Names: metadata, vars, when.'],
+    ['1 + zz', 4, 'Unknown name "zz".', 'Names: metadata, vars, when.'],
     ['1 + (-"a")', 5, 'a string cannot be negated.', 'A minus sign takes a number.'],
     ['true && !1', 8, '"!" was applied to an int.', 'Compare it first: !(x == 1).'],
     ['{"a": 1, 2: 3}', 9, 'A map has an int as a key.', 'Keys are strings; write {"name": value}.'],

@@ -259,7 +259,7 @@ describe('the environment', () => {
         code: 'env_unset',
         offset: 0,
         message: 'The environment variable A is not set.',
-        hint: 'Set it, or give a default: ${A:-…}.',
+        hint: 'Set it, or write a default: ${A:-…}.',
       },
       { code: 'env_unset', offset: 5 },
     ]);

@@ -57,7 +57,7 @@ export function normaliseEvents(
   for (const event of events) {
     if (event.turn !== turn || event.type === 'session.completed') endTurn();
     turn = event.turn;
-    // That commands are not sandboxed is true of some machines only.
+    // Commands run without a sandbox on some machines only.
     if (event.type === 'model.output' || (event.type === 'audit' && event.who === 'runtime')) continue;
     // What a run asks of its session, and what comes of it, stands in the run's log.
     if (event.type === 'workflow.asked') asked.add(event.seq);

@@ -99,13 +99,13 @@ const cyclic: Record<string, unknown> = {};
 cyclic.self = cyclic;
 
 it.each([
-  [{ vars: { a: { b: [1, Number.NaN] } } }, '"/a/b/1" is no JSON'],
-  [{ vars: { f: () => 1 } }, '"/f" is no JSON'],
-  [{ vars: { n: 5n } }, '"/n" is no JSON'],
-  [{ vars: { at: new Date(0) } }, '"/at" is no JSON'],
-  [{ vars: cyclic }, '"/self" is no JSON'],
-  [{ vars: ['a'] }, 'are no JSON object.'],
-  [{ vars: 'a' }, 'are no JSON object.'],
+  [{ vars: { a: { b: [1, Number.NaN] } } }, '"/a/b/1" is not JSON'],
+  [{ vars: { f: () => 1 } }, '"/f" is not JSON'],
+  [{ vars: { n: 5n } }, '"/n" is not JSON'],
+  [{ vars: { at: new Date(0) } }, '"/at" is not JSON'],
+  [{ vars: cyclic }, '"/self" is not JSON'],
+  [{ vars: ['a'] }, 'are not a JSON object.'],
+  [{ vars: 'a' }, 'are not a JSON object.'],
   [{ id: 5 }, '"id"'],
 ] as const)('a start refuses %o', async (wrong, said) => {
   const runtime = await createRuntime({ store: 'memory' });
@@ -139,7 +139,7 @@ it.each([0, -1, 1.5, 99])(
     const { length } = await runtime.events(id);
     await expect(runtime.fork(id, seq)).rejects.toMatchObject({
       code: 'event_unknown',
-      message: expect.stringContaining(`its last one is ${length}.`),
+      message: expect.stringContaining(`Its last event is ${length}.`),
     });
     await runtime.close();
   },

@@ -18,7 +18,7 @@ describe('the source of an artifact', () => {
 
   it('is JavaScript, and the caret stands where it is not', () => {
     expect(artifact('export function decide(n) {\n  return n >;\n}')).toEqual([
-      'bad_script «;» It is an ES module, and a method is a function in it.',
+      'bad_script «;» The source has to be an ES module, with one function per method.',
     ]);
   });
 

@@ -72,7 +72,7 @@ describe('what an agent imports and may not use is a warning with its place and 
   ])('%s and the folder %s', async (permissions, folder) => {
     const [only, ...others] = await found(permissions, './tool.yml', command(folder));
     expect(only).toBe(
-      `warning | not_permitted | tool.yml:4 | The folder "${folder}" lies outside what the agent "a" may touch. | Add it to "permissions: { paths }" of agent.yml; in the sandbox it can only be read.`,
+      `warning | not_permitted | tool.yml:4 | The folder "${folder}" is outside the folders that the agent "a" may use. | Add it to "permissions: { paths }" of agent.yml. Otherwise it is read-only in the sandbox.`,
     );
     expect(others).toEqual([]);
   });
@@ -185,7 +185,7 @@ describe('what is loaded without an action, so that nobody can be asked, is a wa
     ['', 'may not reach'],
     [
       'permissions: { network: { ask: ["*"] } }\n',
-      'needs approval for, and nobody can be asked at this point',
+      'needs approval for, but nobody can be asked at this point',
     ],
   ])('a feed, and an MCP server, at a host; with "%s"', async (permissions, why) => {
     const source = feed('type: http, name: "https://x.example.com/now"');
@@ -202,7 +202,7 @@ describe('what is loaded without an action, so that nobody can be asked, is a wa
 
   it('a feed that reads a file or a folder outside what may be read', async () => {
     const outside =
-      'warning | not_permitted | 4 | The feed "f" reads "../x", which lies outside what the agent "a" may read unasked.';
+      'warning | not_permitted | 4 | The feed "f" reads "../x", which the agent "a" may not read without approval.';
     expect(await said(feed('type: file, name: ../x'))).toEqual([outside]);
     expect(await said(`${feed('type: repo, name: ../x')}permissions: { paths: { ask: [../x] } }\n`)).toEqual([
       outside,
@@ -214,7 +214,7 @@ describe('what is loaded without an action, so that nobody can be asked, is a wa
   it('a feed that calls a tool which has to be approved', async () => {
     const tool = '---\nkind: Tool\nname: t\napproval: always\nimplementation: { command: [date] }\n';
     expect(await said(feed('type: tool, name: t') + tool)).toEqual([
-      'warning | not_permitted | 4 | The feed "f" calls the tool "t", which a person has to approve, and a feed cannot ask.',
+      'warning | not_permitted | 4 | The feed "f" calls the tool "t", which needs approval by a person, but a feed cannot ask for it.',
     ]);
     expect(await said(feed('type: tool, name: t') + tool.replace('always', 'never'))).toEqual([]);
   });

@@ -54,17 +54,17 @@ describe('an environment variable', () => {
   it.each([
     [
       '${A:-${B}}',
-      'The default of ${A:-…} holds another reference.',
-      'A default is plain text: name one variable, and one default.',
+      'The default of ${A:-…} contains another reference.',
+      'A default is plain text. Use one variable with one default.',
     ],
-    ['a ${A', '${A has no "}".', 'Write ${A}, or $${ for the two characters themselves.'],
-    ['${A:-b', '${A has no "}".', 'Write ${A}, or $${ for the two characters themselves.'],
-    ['${B:-b} ${A', '${A has no "}".', 'Write ${A}, or $${ for the two characters themselves.'],
+    ['a ${A', '${A has no "}".', 'Write ${A}, or $${ to get the two characters themselves.'],
+    ['${A:-b', '${A has no "}".', 'Write ${A}, or $${ to get the two characters themselves.'],
+    ['${B:-b} ${A', '${A has no "}".', 'Write ${A}, or $${ to get the two characters themselves.'],
     ...['${A:8080}', '${A-x}', '${A:?x}', '${A=x}', '${A?}', '${A+x}', '${A#x}', '${ A:+x }'].map(
       (written): [string, string, string] => [
         written,
         `"${written}" is not a reference to an environment variable.`,
-        'Write ${A} or ${A:-default}; $${ is for the two characters themselves.',
+        'Write ${A} or ${A:-default}; $${ is to get the two characters themselves.',
       ],
     ),
   ])('written as %s is an error that shows the right form', (written, message, hint) => {
@@ -273,10 +273,10 @@ it('a long variable that is named again and again meets a limit, in one text or 
 });
 
 it.each([
-  ['${itm}', 'Did you mean ${item}? Set it, or give a default: ${itm:-…}.'],
-  ['${fil}', 'Did you mean ${file}? Set it, or give a default: ${fil:-…}.'],
-  ['${ITM}', 'Set it, or give a default: ${ITM:-…}.'],
-  ['${token}', 'Set it, or give a default: ${token:-…}.'],
+  ['${itm}', 'Did you mean ${item}? Set it, or write a default: ${itm:-…}.'],
+  ['${fil}', 'Did you mean ${file}? Set it, or write a default: ${fil:-…}.'],
+  ['${ITM}', 'Set it, or write a default: ${ITM:-…}.'],
+  ['${token}', 'Set it, or write a default: ${token:-…}.'],
 ])('an unset variable that is nearly a reference of the run is told so: %s', (written, hint) => {
   const step = (name: string, as: string, message: string) =>
     `- { name: ${name}, type: foreach, in: [1], as: ${as}, body: [{ name: b_${name}, type: notify, message: "${message}" }] }\n`;
@@ -292,11 +292,9 @@ it('a variable that comes out empty is not just called null', () => {
   const told = read('kind: Agent\nname: a\ndescription: ${EMPTY}\ninstructions: ${X:-}\nmodel: null\n', {
     EMPTY: '',
   });
-  expect(told.text).toContain('"description" cannot be null, and what is put in here is empty. [wrong_type]');
-  expect(told.text).toContain(
-    '"instructions" cannot be null, and what is put in here is empty. [wrong_type]',
-  );
-  expect(told.text).toContain('→ Write text. In quotes it is an empty text.');
+  expect(told.text).toContain('"description" cannot be null, so this value is empty. [wrong_type]');
+  expect(told.text).toContain('"instructions" cannot be null, so this value is empty. [wrong_type]');
+  expect(told.text).toContain('→ Write text. In quotes it is empty text.');
   expect(told.text).toContain('"model" cannot be null. [wrong_type]');
   expect(read('kind: Agent\nname: a\ndescription: "${EMPTY}"\n', { EMPTY: '' }).codes).toEqual([]);
 });
@@ -307,7 +305,7 @@ it('a number or a switch that quotes make a text is told from one that is none',
       TURNS: turns,
       SEAL: seal,
     }).text.match(/→ .*/g);
-  const unquoted = 'In quotes it is text: write it without them, the key on a line of its own.';
+  const unquoted = 'In quotes it is text. Write it without quotes, with the key on its own line.';
   expect(hints('5', 'true')).toEqual([
     `→ Write true or false. ${unquoted}`,
     `→ Write a whole number of one or more. ${unquoted}`,

@@ -41,7 +41,7 @@ describe('a JSONPath of a manifest is read as the one that runs, with the caret 
       `9 «length» cannot be read: result of length() must be compared. | ${EXAMPLES}`,
     ],
     ['$..a..b', `4 «.» has ".." more than once. | ${EXAMPLES}`],
-    ['$.items[?$..a]', `9 «$» searches the whole value in a filter. | ${EXAMPLES}`],
+    ['$.items[?$..a]', `9 «$» searches the whole value inside a filter. | ${EXAMPLES}`],
   ])('%s', (path, line) => {
     expect(said(path)).toEqual([`bad_path ${line}`]);
   });

@@ -280,7 +280,7 @@ steps:
       'components:\n  - { name: c, prompt: Hi., inject_into: [{ step: s, if: { invoke: mine, method: m, fallback: true } }] }\n',
     );
     const found = (await load({ 'a.yml': text })).diagnostics.find(({ code }) => code === 'unknown_artifact');
-    expect(found).toMatchObject({ severity: 'warning', hint: 'Until it exists the fallback counts.' });
+    expect(found).toMatchObject({ severity: 'warning', hint: 'Until it exists, the fallback is used.' });
   });
 
   it('is a warning in a workflow that is checked without its agent', async () => {

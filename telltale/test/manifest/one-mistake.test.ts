@@ -53,19 +53,15 @@ describe('one mistake is one error', () => {
     [
       'a loop over "steps"',
       `{ name: a, type: loop, while: "true", max: 1, steps: ${BODY} }`,
-      '«steps» It is "body".',
+      '«steps» Use "body".',
     ],
-    [
-      'tries by "times"',
-      '{ name: a, type: notify, message: m, retry: { times: 3 } }',
-      '«times» It is "max".',
-    ],
+    ['tries by "times"', '{ name: a, type: notify, message: m, retry: { times: 3 } }', '«times» Use "max".'],
     [
       'a case by "when"',
       `{ name: a, type: switch, cases: [{ when: "true", body: ${BODY} }] }`,
-      '«when» It is "if".',
+      '«when» Use "if".',
     ],
-    ['one of a group', '{ name: a, type: task, instructions: x }', '«instructions» It is "prompt".'],
+    ['one of a group', '{ name: a, type: task, instructions: x }', '«instructions» Use "prompt".'],
   ])('where a key that must be there stands by another name: %s', (_what, step, said) => {
     expect(workflow(`steps: [${step}]`)).toEqual([`unknown_key ${said}`]);
   });
@@ -88,7 +84,7 @@ describe('one mistake is one error', () => {
     [
       'are left by another key',
       '{ a: { on: { next: b } }, b: { final: true } }',
-      'unknown_key «on» It is "transitions", a list of { to, condition }.',
+      'unknown_key «on» Use "transitions", a list of { to, condition }.',
     ],
     [
       'are left by a map',
@@ -105,7 +101,7 @@ describe('one mistake is one error', () => {
         'steps:\n  - { name: f, type: foreach, in: [1], body: { name: s, type: notify, message: "${itm}" } }',
       ),
     ).toEqual([
-      'env_unset «${itm}» Did you mean ${item}? Set it, or give a default: ${itm:-…}.',
+      'env_unset «${itm}» Did you mean ${item}? Set it, or write a default: ${itm:-…}.',
       'wrong_type «{ name: s, type: notify, message: "${itm}" }» Write a list.',
     ]);
   });
@@ -140,7 +136,8 @@ describe('the hint of a name that cannot be one', () => {
 });
 
 describe('the hint of a permission', () => {
-  const forms = 'Write allow, ask or deny; a list of what is allowed; or a map of those three, a list each.';
+  const forms =
+    'Write allow, ask or deny, a list of what is allowed, or a map with a list for each of the three.';
   it.each([
     ['shell: true', `wrong_type «true» ${forms}`],
     ['paths: ./src', `not_allowed «./src» ${forms}`],
@@ -180,7 +177,7 @@ describe('what is meant is said', () => {
     [
       'of a key that stands further in',
       '{ type: manual, when_busy: skip }',
-      'unknown_key «when_busy» It stands in "concurrency: { max, when_busy }".',
+      'unknown_key «when_busy» Put it in "concurrency: { max, when_busy }".',
     ],
   ])('%s', (_what, trigger, said) => {
     expect(workflow(`steps: ${BODY}\ntrigger: ${trigger}`)).toEqual([said]);
@@ -194,7 +191,7 @@ describe('what is meant is said', () => {
 
   it('of a property that stands beside "type" in a JSON Schema', () => {
     expect(workflow(`steps: ${BODY}\ninput: { who: { type: string } }`)).toEqual([
-      'unknown_keyword «who» It has no effect. A property stands in "properties: { NAME: … }".',
+      'unknown_keyword «who» It has no effect. Put a property into "properties: { NAME: … }".',
     ]);
   });
 
@@ -206,13 +203,13 @@ describe('what is meant is said', () => {
 
   it('of a key that is indented as nothing else', () => {
     expect(workflow('steps:\n  - name: a\n    type: notify\n   message: m')).toEqual([
-      'yaml_syntax «message: m» Indent it like the other keys of the entry, or begin a new entry with "- ".',
+      'yaml_syntax «message: m» Indent it like the other keys of the entry, or start a new entry with "- ".',
     ]);
   });
 
   it('of what a called workflow is given', () => {
     expect(workflow('steps: [{ name: a, type: workflow, target: w2, input: {} }]')).toEqual([
-      'unknown_key «input» It is "parameters".',
+      'unknown_key «input» Use "parameters".',
     ]);
   });
 
@@ -220,7 +217,7 @@ describe('what is meant is said', () => {
     'of "%s", which is "parameters" only in a step that has them',
     (key) => {
       expect(workflow(`steps: [{ name: a, type: tool, target: t, ${key}: {} }]`)).toEqual([
-        `unknown_key «${key}» It is "parameters".`,
+        `unknown_key «${key}» Use "parameters".`,
       ]);
       const [only, ...others] = workflow(`steps: [{ name: a, type: notify, message: m, ${key}: {} }]`);
       expect(only).toMatch(new RegExp(`^unknown_key «${key}»`));

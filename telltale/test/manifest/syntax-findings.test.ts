@@ -17,9 +17,9 @@ async function found(text: string): Promise<readonly string[]> {
 
 const COMMA = 'A comma is missing. | Put a "," between the entries inside [ ] or { }.';
 const ENTRY =
-  'An entry of a list stands where a key is expected. | Indent it below the key that it belongs to, or take the dash away.';
+  'A list entry is where a key is expected. | Indent it below the key that it belongs to, or remove the dash.';
 const REFERENCE =
-  'Inside { } and [ ] a ${…} must be in quotes. | Put it in quotes (then it is text), or write the key on a line of its own.';
+  'Inside { } and [ ], put ${…} in quotes. | Put it in quotes (then it is text), or write the key on its own line.';
 const SIGNS = 'Put the text in quotes, as in { jsonpath: "$.items[*].name" }.';
 
 describe('a line without a colon is shown with what to write', () => {
@@ -38,14 +38,14 @@ describe('a line without a colon is shown with what to write', () => {
     ['of several words', 'foo.bar baz\n', '3:1 foo.bar baz', 'Write "foo.bar baz: …", or delete the line.'],
   ])('%s', async (_where, text, place, hint) => {
     const word = place.slice(place.indexOf(' ') + 1);
-    expect(await found(text)).toEqual([`${place}: "${word}" is not a key: it has no ":". | ${hint}`]);
+    expect(await found(text)).toEqual([`${place}: "${word}" is not a key, because it has no ":". | ${hint}`]);
   });
 
   it('unless it has one, and no key before it', async () => {
     expect(await found('*: 1\n')).toEqual([
-      '3:1 *: 1: "*: 1" does not begin with a key. | Write one name before the ":", in quotes if it holds signs.',
+      '3:1 *: 1: "*: 1" does not start with a key. | Write one name before the ":". Put it in quotes if it contains special characters.',
     ]);
-    expect((await found('"a" b: 1\n'))[0]).toMatch(/^3:1 "a" b: 1: .* does not begin with a key/);
+    expect((await found('"a" b: 1\n'))[0]).toMatch(/^3:1 "a" b: 1: .* does not start with a key/);
   });
 });
 
@@ -86,7 +86,7 @@ describe('what is not closed is pointed at where it is opened', () => {
     ['a list in a map', 'limits: { x: [1, {a: 2}, 3\nversion: "1"\n', '3:14 [', 'list', ']'],
   ])('%s', async (_what, text, place, what, bracket) => {
     expect((await found(text))[0]).toBe(
-      `${place}: The ${what} that begins here is not closed. | Add a "${bracket}".`,
+      `${place}: The ${what} that starts here is not closed. | Add a "${bracket}".`,
     );
   });
 
@@ -96,7 +96,7 @@ describe('what is not closed is pointed at where it is opened', () => {
     ['single, with an escaped one at the end', "description: 'it''\n", "3:14 '"],
   ])('a %s quote', async (_which, text, place) => {
     expect((await found(text))[0]).toBe(
-      `${place}: The quote that is opened here is not closed. | Add the closing quote.`,
+      `${place}: The quote that starts here is not closed. | Add the closing quote.`,
     );
   });
 });
@@ -109,18 +109,18 @@ describe('inside { } and [ ]', () => {
     [
       'a bracket in a text',
       'limits: { x: $.items[*] }\n',
-      `3:21 [: Inside { } and [ ] a text that holds a "[" must be in quotes. | ${SIGNS}`,
+      `3:21 [: Inside { } and [ ], put text that contains "[" in quotes. | ${SIGNS}`,
     ],
     [
       'a brace in a text',
       'limits: { x: a{b }\n',
-      `3:15 {: Inside { } and [ ] a text that holds a "{" must be in quotes. | ${SIGNS}`,
+      `3:15 {: Inside { } and [ ], put text that contains "{" in quotes. | ${SIGNS}`,
     ],
     ['two entries without a comma', 'limits: { turns: 5 tokens: 3 }\n', `3:18 5 tokens: 3 }: ${COMMA}`],
     [
       'a comma too many',
       'import: { tools: [a,, b] }\n',
-      '3:21 ,: A comma stands where an entry is expected. | Take it away, or add the entry before it.',
+      '3:21 ,: There is a comma where an entry is expected. | Remove it, or add the entry before it.',
     ],
     ['two texts without a comma', "import: { tools: ['a' 'b'] }\n", `3:23 'b'] }: ${COMMA}`],
   ])('%s is named', async (_what, text, first) => {
@@ -133,7 +133,7 @@ describe('other slips', () => {
     [
       'two keys on one line',
       'description: a: b\n',
-      '3:14 a: There are two keys on one line. | Put the value in quotes, or the second key on a line of its own.',
+      '3:14 a: There are two keys on one line. | Put the value in quotes, or the second key on its own line.',
     ],
     [
       'a comment that sticks to a value',
@@ -143,62 +143,62 @@ describe('other slips', () => {
     [
       'a sign that begins nothing',
       'description: @x\n',
-      '3:14 @: A value may not begin with "@". | Put the value in quotes.',
+      '3:14 @: A value cannot start with "@". | Put the value in quotes.',
     ],
     [
       'an escape that is none',
       'description: "\\q"\n',
-      '3:15 \\q: "\\q" is not an escape of a double-quoted text. | Write "\\\\" for a backslash, or put the text in single quotes.',
+      '3:15 \\q: "\\q" is not an escape sequence in double quotes. | Write "\\\\" for a backslash, or use single quotes.',
     ],
     [
       'a tab',
       'limits:\n\tturns: 1\n',
-      '4:1  : A tab is used for indentation. | YAML indents with spaces only: replace each tab by two.',
+      '4:1  : This line is indented with a tab. | YAML allows only spaces. Replace each tab with two spaces.',
     ],
     [
       'a line that is indented differently',
       'limits:\n    turns: 1\n  tokens: 3\n',
-      '5:3 tokens: 3: This line is indented differently from the ones it belongs to. | Let all keys of one map, and all dashes of one list, begin in the same column.',
+      '5:3 tokens: 3: The indentation of this line does not match the lines it belongs to. | Start all keys of one map, and all dashes of one list, in the same column.',
     ],
     [
       'a file whose first line alone is indented',
       'model: a/b\n---\n  kind: Agent\nname: b\nversion: "1"\n',
-      '6:1 name: b: This line is indented differently from the ones it belongs to. | Let all keys of one map, and all dashes of one list, begin in the same column.',
+      '6:1 name: b: The indentation of this line does not match the lines it belongs to. | Start all keys of one map, and all dashes of one list, in the same column.',
     ],
     [
       'a line in a list that is indented a little too far',
       'import:\n  tools:\n    - a: 1\n     b: 2\n',
-      '6:6 b: 2: This line stands neither in the entry above it nor in a new one. | Indent it like the other keys of the entry, or begin a new entry with "- ".',
+      '6:6 b: 2: This line belongs neither to the entry above nor to a new one. | Indent it like the other keys of the entry, or start a new entry with "- ".',
     ],
     [
       'a list on the line of its key',
       'import:\n  tools: - ./x.yml\n',
-      '4:10 -: A list begins on the line of its key. | Put each "- " on a line of its own below the key, or write the list in [ ].',
+      '4:10 -: A list starts on the line of its key. | Put each "- " on its own line below the key, or write the list in [ ].',
     ],
     [
       'a brace too many',
       'limits: { turns: 5 }}\n',
-      '3:21 }: A "}" closes nothing. | Take it away, or add the "{" that it closes; in a text it stands in quotes.',
+      '3:21 }: This "}" has no opening bracket. | Remove it, or add the "{" that it closes. In text, put it in quotes.',
     ],
     [
       'a bracket too many',
       'import:\n  tools: [a]]\n',
-      '4:13 ]: A "]" closes nothing. | Take it away, or add the "[" that it closes; in a text it stands in quotes.',
+      '4:13 ]: This "]" has no opening bracket. | Remove it, or add the "[" that it closes. In text, put it in quotes.',
     ],
     [
       'text behind a quoted one',
       'description: "a" b c\n',
-      '3:18 b c: Something stands behind a value that has ended. | Put all of it into one pair of quotes, or take it away.',
+      '3:18 b c: There is more text after the end of a value. | Put all of it into one pair of quotes, or remove it.',
     ],
     [
       'text on the line of its bar',
       'instructions: |  You work.\n  Always.\n',
-      '3:18 You work.: A text of several lines begins on the line of its "|" or ">". | Begin it on the next line, indented.',
+      '3:18 You work.: Text with several lines starts on the line of its "|" or ">". | Start it on the next line, indented.',
     ],
     [
       'a value that goes on in the next line',
       'description: x\n  y: z\n',
-      '3:14 x: This value goes on over the next line, and that line looks like a key. | Indent the next line like this one, or put a text of several lines behind ">" or "|".',
+      '3:14 x: This value continues on the next line, but that line looks like a key. | Indent the next line like this one, or start text with several lines with ">" or "|".',
     ],
   ])('%s', async (_what, text, first) => {
     expect((await found(text))[0]).toBe(first);
@@ -206,7 +206,7 @@ describe('other slips', () => {
 
   it('a key that is longer than any', async () => {
     expect((await found(`${'k'.repeat(1_100)}: 1\n`))[0]).toContain(
-      'A key is longer than 1,024 characters. | Is a quote not closed, or a line break missing?',
+      'A key is longer than 1,024 characters. | Is a closing quote or a line break missing?',
     );
     await expect(found(`${'k'.repeat(1_000)}: 1\n`)).rejects.toThrow('unknown_key');
   });

@@ -173,7 +173,7 @@ describe('parallel calls', () => {
     const piece = 'x'.repeat(1024 * 1024);
     expect(() => {
       for (let i = 0; i < 20; i++) calls.input('d', piece);
-    }).toThrow(/a\/b: calls of tools that come all at once hold more than 16,777,216 characters\./);
+    }).toThrow(/a\/b: parallel tool calls contain more than 16,777,216 characters\./);
   });
 });
 

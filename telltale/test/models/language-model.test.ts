@@ -150,7 +150,7 @@ describe('a language model of the AI SDK', () => {
     await clock.advance(600_000);
     expect(await second.error).toMatchObject({
       code: 'model_timeout',
-      message: 'fake/m: no word of an answer came within 600 s.',
+      message: 'fake/m did not begin to answer within 600 s.',
     });
     expect(clock.pending).toBe(0);
   });
@@ -173,7 +173,7 @@ describe('a language model of the AI SDK', () => {
     await clock.advance(1);
     expect(await error).toMatchObject({
       code: 'model_timeout',
-      message: 'fake/m: nothing more came for 120 s.',
+      message: 'fake/m stopped sending for 120 s.',
     });
   });
 

@@ -17,7 +17,7 @@ describe('a provider', () => {
   it('that is not known is told with the nearest and with all that are', async () => {
     expect(await refused('antropic/claude')).toEqual({
       code: 'provider_unknown',
-      message: 'No provider is named "antropic".',
+      message: 'There is no provider "antropic".',
       hint: 'Did you mean "anthropic"? Known: anthropic, openai, google, openai-compatible, ollama. For any other OpenAI-compatible server, use openai-compatible/MODEL.',
     });
     expect(await refused('constructor/x')).toMatchObject({ code: 'provider_unknown' });
@@ -31,14 +31,15 @@ describe('a provider', () => {
     for (const value of [undefined, '', ' \n'])
       expect(await refused(ref, { [variable]: value })).toMatchObject({
         code: 'model_key_missing',
-        message: `"${ref}" needs a key, and ${variable} is not set.`,
+        message: `"${ref}" needs an API key, but ${variable} is not set.`,
       });
   });
 
   it('openai-compatible needs an address, not a key', async () => {
     expect(await refused('openai-compatible/x')).toMatchObject({
       code: 'model_base_url_missing',
-      message: '"openai-compatible/x" needs an address, and OPENAI_COMPATIBLE_BASE_URL is not set.',
+      message:
+        '"openai-compatible/x" needs the address of a server, but OPENAI_COMPATIBLE_BASE_URL is not set.',
     });
     expect(await refused('openai-compatible/x', { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1' })).toBe(
       'It was opened.',
@@ -49,7 +50,7 @@ describe('a provider', () => {
     for (const base of ['localhost:8000', 'nonsense', 'file:///etc/passwd'])
       expect(await refused('ollama/x', { OLLAMA_BASE_URL: base })).toMatchObject({
         code: 'model_base_url_invalid',
-        message: `"${base}" is not an address of a model's server.`,
+        message: `"${base}" is not the address of a model server.`,
       });
   });
 

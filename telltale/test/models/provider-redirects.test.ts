@@ -28,7 +28,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
       const error = (await ask(await open(wire)).error) as { message: string; hint: string };
       expect(error).toMatchObject({ code: 'model_bad_request', retryable: false });
       expect(error.message).toBe(
-        `${wire.ref}: ${server.url} redirects to ${other.url}, which is not followed.`,
+        `${wire.ref}: ${server.url} redirects to ${other.url}. Telltale does not follow this redirect.`,
       );
       expect(error.hint).toMatch(
         new RegExp(`^Set [A-Z_]+_BASE_URL to ${other.url}/proxy(/v1\\w*)?, if that is where it should go.$`),
@@ -64,8 +64,8 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
       expect(await ask(await open(wire)).error).toMatchObject({
         code: 'model_bad_request',
         retryable: false,
-        message: `${wire.ref}: ${server.url} answers with the status ${status}, which is no answer of a model.`,
-        hint: expect.stringMatching(/^Check [A-Z_]+_BASE_URL, and what stands between here and there\.$/),
+        message: `${wire.ref}: ${server.url} answers with the status ${status}, which no model server does.`,
+        hint: expect.stringMatching(/^Check [A-Z_]+_BASE_URL, and any proxy in between\.$/),
       });
     },
   );
@@ -76,7 +76,7 @@ describe('a redirect', () => {
     redirect(307, (path) => (path.startsWith('/moved') ? other.url : `/moved${path}`));
     expect(await ask(await open(ANTHROPIC)).error).toMatchObject({
       code: 'model_bad_request',
-      message: `${ANTHROPIC.ref}: ${server.url} redirects to ${other.url}, which is not followed.`,
+      message: `${ANTHROPIC.ref}: ${server.url} redirects to ${other.url}. Telltale does not follow this redirect.`,
       hint: `Set ANTHROPIC_BASE_URL to ${other.url}, if that is where it should go.`,
     });
     expect(other.requests).toEqual([]);
@@ -87,8 +87,8 @@ describe('a redirect', () => {
     expect(await ask(await open(ANTHROPIC)).error).toMatchObject({
       code: 'model_bad_request',
       retryable: false,
-      message: `${ANTHROPIC.ref}: ${server.url} answers with a redirect (302) to /sign-in, which would not take the prompt along.`,
-      hint: 'Check ANTHROPIC_BASE_URL, and what stands between here and there.',
+      message: `${ANTHROPIC.ref}: ${server.url} answers with a redirect (302) to /sign-in, which would lose the prompt.`,
+      hint: 'Check ANTHROPIC_BASE_URL, and any proxy in between.',
     });
     expect(server.requests).toHaveLength(1);
   });
@@ -109,7 +109,7 @@ describe('a redirect', () => {
       expect(await ask(await open(ANTHROPIC)).error).toMatchObject({
         code: 'model_bad_request',
         retryable: false,
-        hint: 'Check ANTHROPIC_BASE_URL, and what stands between here and there.',
+        hint: 'Check ANTHROPIC_BASE_URL, and any proxy in between.',
       });
     }
   });

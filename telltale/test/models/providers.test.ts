@@ -174,7 +174,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
     expect(await ask(await open(wire)).error).toMatchObject({
       code: 'model_bad_request',
       message: expect.stringContaining(wire.ref),
-      hint: expect.stringContaining('check the base URL'),
+      hint: expect.stringContaining('Check the base URL'),
     });
   });
 

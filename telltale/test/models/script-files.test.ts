@@ -114,7 +114,7 @@ describe('a mistake in a scripted file', () => {
 
   it('a key in the wrong place is told where it stands', async () => {
     expect(await wrong('turns: [a]\nfail_after: 3\n')).toBe(
-      'script_invalid x.yml:2:1: Unknown key "fail_after" in a script.\nIt stands in a turn.',
+      'script_invalid x.yml:2:1: Unknown key "fail_after" in a script.\nPut it into a turn.',
     );
   });
 
@@ -124,7 +124,7 @@ describe('a mistake in a scripted file', () => {
     ['chunk: 4\n', 'x.yml:1:1: A script needs "turns".\nWhat the model says, turn by turn.'],
     [
       'turns: [a, 42]\n',
-      'x.yml:1:12: A turn must be text or a map; found 42.\nPut text that looks like a number in quotes.',
+      'x.yml:1:12: A turn has to be text or a map, but is 42.\nPut text that looks like a number in quotes.',
     ],
     ['turns: [a]\nchunk: 0\n', 'x.yml:2:8: "chunk" cannot be 0.\nWrite a whole number of one or more.'],
     [
@@ -136,18 +136,18 @@ describe('a mistake in a scripted file', () => {
       'turns: [{ text: a, fail_after: -1 }]\n',
       '"fail_after" cannot be -1.\nWrite a whole number of zero or more.',
     ],
-    ['turns: [{ text: a, fail_with: model_timeout }]\n', '"fail_with" needs "fail_after" beside it.'],
+    ['turns: [{ text: a, fail_with: model_timeout }]\n', '"fail_with" also needs "fail_after".'],
     ['turns: [{ text: a, fail_after: 1, fail_with: timeout }]\n', 'cannot be "timeout".'],
     [
       'turns: [{ text: a, expect: [{ matches: x }] }]\n',
-      'There are no patterns here: use "contains" or "not_contains".',
+      'Patterns are not supported here. Use "contains" or "not_contains".',
     ],
     ['turns: [{ text: a, expect: [{}] }]\n', 'An expectation needs "contains" or "not_contains".'],
     ['turns: [{ text: a, expect: [""] }]\n', 'Write text that is not empty.'],
     ['turns: [{ text: a, usage: { input: 1 } }]\n', '"usage" needs "output".'],
-    ['', 'x.yml:1:1: The script holds nothing.'],
-    ['# later\n', 'x.yml:1:1: The script holds nothing.'],
-    ['turns: [a]\n---\nturns: [b]\n', 'x.yml:2:1: A script is one document; here a second one begins.'],
+    ['', 'x.yml:1:1: The script is empty.'],
+    ['# later\n', 'x.yml:1:1: The script is empty.'],
+    ['turns: [a]\n---\nturns: [b]\n', 'x.yml:2:1: A script is one document, but a second one begins here.'],
     ['turns: [a\n', 'x.yml:'],
     ['turns: ["a\u0001"]\n', 'U+0001'],
   ])('%j', async (text, expected) => {
@@ -167,7 +167,7 @@ describe('a mistake in a scripted file', () => {
     await expect(open('scripted:./codng.yml')).rejects.toMatchObject({
       code: 'file_missing',
       message: 'There is no file "./codng.yml".',
-      hint: `Did you mean "./coding.yml"? It is looked for from the folder of the agent's manifest: ${folder}.`,
+      hint: `Did you mean "./coding.yml"? Paths are relative to the folder of the agent's manifest: ${folder}.`,
     });
     await expect(open('scripted:.')).rejects.toMatchObject({ code: 'not_a_file' });
   });

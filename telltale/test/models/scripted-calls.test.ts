@@ -133,7 +133,7 @@ describe('a mistake in the parts of a scripted turn', () => {
   it.each([
     [
       'turns:\n  - text: a\n    say: [b]\n',
-      'x.yml:3:5: "text" and "say" exclude each other in a turn.\nGive only one of text or say.',
+      'x.yml:3:5: "text" and "say" cannot be used together in a turn.\nUse only one of text or say.',
     ],
     ['turns:\n  - chunk: 3\n', 'x.yml:2:5: A turn needs "text" or "say".'],
     [
@@ -143,11 +143,11 @@ describe('a mistake in the parts of a scripted turn', () => {
     ['turns:\n  - say: hello\n', 'x.yml:2:10: "say" cannot be "hello".\nWrite a list of one part or more.'],
     [
       'turns:\n  - say:\n      - 42\n',
-      'x.yml:3:9: A part of what is said must be text or a map; found 42.\nPut text that looks like a number in quotes.',
+      'x.yml:3:9: A part of what is said has to be text or a map, but is 42.\nPut text that looks like a number in quotes.',
     ],
     [
       'turns:\n  - call: search\n',
-      'x.yml:2:5: Unknown key "call" in a turn.\nA call is a part of what is said: say: [{ call: … }].',
+      'x.yml:2:5: Unknown key "call" in a turn.\nPut a call into "say": say: [{ call: … }].',
     ],
     [
       'turns:\n  - say:\n      - name: search\n',
@@ -155,7 +155,7 @@ describe('a mistake in the parts of a scripted turn', () => {
     ],
     [
       'turns:\n  - say:\n      - call: search\n        input: [1]\n',
-      'x.yml:4:16: The input of a call must be text or a map; found a list of 1.\nWrite a map; text is streamed as it is.',
+      'x.yml:4:16: The input of a call has to be text or a map, but is a list of 1.\nWrite a map, or text, which is streamed as it is.',
     ],
     [
       'turns:\n  - say:\n      - call: search\n        inputs: { a: 1 }\n',
@@ -163,7 +163,7 @@ describe('a mistake in the parts of a scripted turn', () => {
     ],
     [
       'turns:\n  - say:\n      - { call: a, id: same }\n      - { call: b, id: same }\n',
-      'x.yml:4:24: Two calls of this turn have the id "same".\nGive each its own, or none: then they are numbered.',
+      'x.yml:4:24: Two calls of this turn have the id "same".\nGive each call its own id, or none. Then they are numbered.',
     ],
     [
       'turns:\n  - say:\n      - { call: a, cut: true }\n      - more\n',
@@ -171,7 +171,7 @@ describe('a mistake in the parts of a scripted turn', () => {
     ],
     [
       'turns:\n  - say:\n      - { call: a, cut: true, meta: {} }\n',
-      'x.yml:3:31: "cut" and "meta" exclude each other in a call.',
+      'x.yml:3:31: "cut" and "meta" cannot be used together in a call.',
     ],
     ['turns:\n  - say:\n      - call: ""\n', 'x.yml:3:15: "call" cannot be "".'],
   ])('%j', async (text, expected) => {

@@ -208,7 +208,7 @@ describe('what a script expects of the prompt', () => {
 
   it('fails where the user has said nothing', async () => {
     expect(await ask(model, { messages: [] }).error).toMatchObject({
-      message: 'The script\'s turn 1 (x.yml:3) expects "42" in a message of the user, and there is none.',
+      message: 'The script\'s turn 1 (x.yml:3) expects "42" in a user message, but there is none.',
     });
   });
 });

@@ -68,7 +68,7 @@ describe('a session that came to a limit of its manifest', () => {
       });
       const { error } = await session.result;
       expect(error?.hint).toBe(
-        `Raise "${key}" in the manifest, then: telltale resume ${session.id} --accept-changes`,
+        `Raise "${key}" in the manifest, then resume: telltale resume ${session.id} --accept-changes`,
       );
     } finally {
       await runtime.close();

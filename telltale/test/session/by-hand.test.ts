@@ -232,7 +232,7 @@ describe('an action that calls a workflow', () => {
     });
     expect(ran.result.status).toBe('completed');
     expect(ran.of('action.failed').map(({ error }) => error.code)).toEqual(['workflow_busy']);
-    expect(ran.prompts.join('\n')).toContain('is under way, and its manual trigger allows 1 at a time');
+    expect(ran.prompts.join('\n')).toContain('is already running, and its manual trigger allows 1 at a time');
   });
 
   it('waits for its turn where its trigger says so', async () => {

@@ -84,7 +84,7 @@ it('a window that has no room for a summary is said so once, and no model is pai
   expect(result).toMatchObject({ status: 'completed', result: 'Read.' });
   expect(of('prompt.compacted').length).toBeGreaterThan(1);
   expect(summaries).toBe(0);
-  const told = of('audit').filter(({ what }) => what.includes('hardly room'));
+  const told = of('audit').filter(({ what }) => what.includes('little room'));
   expect(told).toHaveLength(1);
   expect(told[0]?.what).toContain(`The context window of mine (${contextWindow} tokens)`);
 });

@@ -123,7 +123,7 @@ describe('the log of a fork', () => {
   it.each([0, 10, 99])('cannot begin at an event that is not there: %i', async (seq) => {
     const { store, fork } = await stage();
     await expect(fork(seq)).rejects.toMatchObject({
-      ...{ code: 'event_unknown', message: expect.stringContaining('its last one is 9') },
+      ...{ code: 'event_unknown', message: expect.stringContaining('Its last event is 9') },
       hint: expect.any(String),
     });
     expect(await store.info('ses_b')).toBeUndefined();
@@ -140,7 +140,7 @@ describe('the log of a fork', () => {
     await expect(fork(10)).rejects.toMatchObject({
       ...{
         code: 'session_completed',
-        message: 'ses_a has completed by event 10: nothing goes on from there.',
+        message: 'ses_a has completed at event 10, so nothing can continue from there.',
       },
     });
     expect(await store.info('ses_b')).toBeUndefined();

@@ -167,7 +167,7 @@ describe('before_action', () => {
       'it printed "well", which is no JSON',
       'it answered 42; a hook here answers nothing, true, false, {"refuse": "why"} or {"parameters": {…}}',
       expect.stringMatching(/took more than 0.05 s\.$/),
-      'The program "no-such-program" of the before_action hook "no-such-program" is not there.',
+      'The program "no-such-program" of the before_action hook "no-such-program" was not found.',
     ]);
     expect(ran.of('hook.ran').map(({ outcome }) => outcome)).toEqual(Array(5).fill('passed'));
   });

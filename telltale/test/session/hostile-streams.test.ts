@@ -48,7 +48,7 @@ describe.each(FORMATS)('a provider that speaks the format %s', (format) => {
       if (what !== 'bytes that are no text')
         expect(message).toMatch(/ sent something that is no part of a model's stream[.:]/);
       // A model object of the program's own does not say where it asks.
-      expect(hint).toContain('The server answered with no stream of a model: check the base URL');
+      expect(hint).toContain("The server did not answer with a model's stream. Check the base URL");
       if (format !== 'openai-responses') expect(hint).toMatch(/which is http:\/\/127\.0\.0\.1:\d+\/v1\.$/);
       expect(message.length + hint.length).toBeLessThan(500);
       expect(bodies).toHaveLength(6);

@@ -47,7 +47,7 @@ describe('limits', () => {
     async (path, of, shown) => {
       const model = { ...endless, ...of } as Model;
       const code = 'bad_option';
-      const message = `was given a "model.${path}" that it does not take: ${shown}.`;
+      const message = `was given a wrong "model.${path}": ${shown}.`;
       await expect(runAgent({ turns: [], model })).rejects.toMatchObject({
         code,
         message: `runtime.start ${message}`,

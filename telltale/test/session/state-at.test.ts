@@ -26,7 +26,7 @@ it('the state after an event that a session does not have is refused with the la
   for (const seq of [head + 1, -1, 1.5, Number.NaN])
     await expect(runtime.state(session, seq)).rejects.toMatchObject({
       code: 'event_unknown',
-      message: `${session} has no event ${seq}: its last one is ${head}.`,
+      message: `${session} has no event ${seq}. Its last event is ${head}.`,
     });
 });
 

@@ -207,6 +207,8 @@ describe('an expression', () => {
           () => undefined as never,
         );
     expect(raw(['a', 'b +'])).toThrow('The expression of the variable "a" cannot be read');
-    expect(raw(['a', 'b'], ['b', 'vars.a'])).toThrow('These derived variables define each other: a, b.');
+    expect(raw(['a', 'b'], ['b', 'vars.a'])).toThrow(
+      'These derived variables define each other in a cycle: a, b.',
+    );
   });
 });

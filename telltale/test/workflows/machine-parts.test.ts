@@ -83,7 +83,9 @@ describe('what ends a run or a step', () => {
   });
 
   it('a state without any transition is told from one of which none holds', () => {
-    expect(failures.noTransition('a', []).message).toBe('The state "a" has no transition and is not final.');
+    expect(failures.noTransition('a', []).message).toBe(
+      'The state "a" is not final, and has no transitions.',
+    );
   });
 });
 

@@ -56,19 +56,19 @@ function chosen(drafts: readonly ArtifactDraft[], path: string, name: string | u
   if (name !== undefined) {
     const named = drafts.find((draft) => draft.name === name);
     if (named === undefined)
-      throw usage(`'${path}' holds no artifact '${name}'.`, suggest(name, names, 'Artifacts in it'));
+      throw usage(`'${path}' contains no artifact '${name}'.`, suggest(name, names, 'Artifacts in it'));
     return named;
   }
   const [only, other] = drafts;
   if (only === undefined)
     throw usage(
-      `'${path}' holds no Artifact.`,
-      'Name a file with a document of "kind: Artifact", or a .js file.',
+      `'${path}' contains no Artifact.`,
+      'Name a file that contains "kind: Artifact", or a .js file.',
     );
   if (other !== undefined)
     throw usage(
       `'${path}' holds ${drafts.length} artifacts.`,
-      `Say which: --name ${names.join(', or --name ')}.`,
+      `Choose one: --name ${names.join(', or --name ')}.`,
     );
   return only;
 }

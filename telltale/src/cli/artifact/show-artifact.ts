@@ -116,7 +116,7 @@ export async function rollbackArtifact(
     await stdout.write(
       options.json === true
         ? jsonText(artifactJson(made), 2)
-        : `${harmlessLine(name)} is as it was in version ${version}: that is version ${made.version} now.\n`,
+        : `${harmlessLine(name)} has the source of version ${version} again, as version ${made.version}.\n`,
     );
     return EXIT.ok;
   });

@@ -24,7 +24,7 @@ export async function findVersion(
 
 const artifactUnknown = (name: string, known: readonly string[]) =>
   new RuntimeError('artifact_unknown', `There is no artifact '${name}' in this store.`, {
-    hint: `${suggest(name, known, 'Artifacts')} One of a manifest is put there when its agent is first run.`,
+    hint: `${suggest(name, known, 'Artifacts')} An artifact of a manifest is added when its agent first runs.`,
   });
 
 const versionUnknown = (name: string, version: number, newest: number) =>

@@ -74,10 +74,10 @@ function editLine(
   flag: string,
 ): string {
   const { version, author } = inForce;
-  const what = `${file} was edited, but version ${version} of the artifact "${name}", by ${author}, is in force.`;
+  const what = `${file} was edited, but version ${version} of the artifact "${name}", by ${author}, is in use.`;
   const then =
     ofManifest === undefined
-      ? 'No version of it came from a file: give yours another name.'
-      : `To go by the file: telltale artifact rollback ${name} ${ofManifest}${flag}, then start again.`;
+      ? 'No version of it came from a file. Give yours another name.'
+      : `To use the file: telltale artifact rollback ${name} ${ofManifest}${flag}. Then start again.`;
   return `${harmlessLine(what)} ${then}`;
 }

@@ -80,13 +80,12 @@ export async function testFile(
     const took = dim(`(${spanText(answer.ms)})`);
     if (!answer.ok) {
       const why = `${red('failed')}: ${answer.reason}: ${harmlessLine(answer.message)} ${took}`;
-      const then = `  ${cyan('→')} Where it is asked, its fallback would count.`;
+      const then = `  ${cyan('→')} In a run, its fallback would be used.`;
       await io.stderr.write(`${why}\n  ${dim(call)}\n${then}\n`);
       return;
     }
     const lines = [`${green('✓')} ${call} = ${brief(answer.value, MAX_SHOWN)} ${took}`];
-    if (meant === undefined)
-      lines.push('  It says that it failed: where it is asked, its fallback would count.');
+    if (meant === undefined) lines.push('  It says that it failed. In a run, its fallback would be used.');
     else if (JSON.stringify(meant) !== JSON.stringify(answer.value))
       lines.push(`  It stands for ${brief(meant, MAX_SHOWN)}.`);
     await io.stdout.write(`${lines.join('\n')}\n`);
@@ -115,11 +114,11 @@ function methodOf({ name, methods, source }: ArtifactDraft, asked: string | unde
   }
   if (only === undefined && !isSource(file))
     throw usage(
-      `The artifact "${name}" has no methods: it is the text of a prompt, ${countText(source.length, 'character')} long.`,
-      'A step uses it by "prompt_artifact_id". Where it is code, name its functions under "methods".',
+      `The artifact "${name}" has no methods. It is the text of a prompt, ${countText(source.length, 'character')} long.`,
+      'A step uses it with "prompt_artifact_id". If it is code, list its functions under "methods".',
     );
   if (only === undefined)
-    throw usage('Which method is to be asked?', `Name it: telltale artifact test ${file} METHOD`);
+    throw usage('Which method should be called?', `Name it: telltale artifact test ${file} METHOD`);
   if (other !== undefined)
     throw usage(`The artifact "${name}" has ${methods.length} methods.`, `Name one: ${methods.join(', ')}.`);
   return only;

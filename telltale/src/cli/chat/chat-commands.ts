@@ -37,5 +37,5 @@ export function readTyped(line: string, status: () => string): Typed {
 
 const HELP = [
   ...Object.entries(COMMANDS).map(([name, does]) => `${name.padEnd(9)} ${does}`),
-  'Ctrl-C    break off the turn; twice: leave, to be resumed',
+  'Ctrl-C    stop the turn; twice: leave, so that you can resume',
 ].join('\n');

@@ -21,5 +21,5 @@ const lineTooLong = () =>
   new RuntimeError(
     'file_too_large',
     `A line of standard input is longer than ${MAX_CHARACTERS.toLocaleString('en')} characters.`,
-    { hint: 'A line is a message: put long texts into a file that the agent can read with a tool.' },
+    { hint: 'A line is a message. Put long texts into a file that the agent can read with a tool.' },
   );

@@ -145,21 +145,21 @@ async function ledBy(store: Store, info: StreamInfo): Promise<StreamInfo> {
 }
 
 const cancelledNow = (stream: string) =>
-  ({ outcome: 'cancelled', text: `Nobody worked on ${stream}: it is cancelled now.` }) as const;
+  ({ outcome: 'cancelled', text: `No process worked on ${stream}. It is cancelled now.` }) as const;
 
 const endedBefore = (stream: string, status: string) =>
-  ({ outcome: 'ended_before', text: `${stream} had ended already (${status}).` }) as const;
+  ({ outcome: 'ended_before', text: `${stream} has already ended (${status}).` }) as const;
 
 /** It is its caller's to end, on which nobody works. */
 async function keptFor(store: Store, info: StreamInfo, options: CancelOptions, io: Io) {
   const resume = `${await streamToResume(store, info, io)}${storeFlag(options.store)}`;
-  const text = `${info.stream} was called by another, and ends as soon as that goes on:\n  ${resume}`;
+  const text = `${info.stream} was called by another session. It ends as soon as that one continues:\n  ${resume}`;
   return { outcome: 'kept', text } as const;
 }
 
 const deliveredTo = (pid: number | undefined, stream: string): Pick<Outcome, 'outcome' | 'text' | 'pid'> => ({
   outcome: 'delivered',
-  text: `Delivered to ${pid === undefined ? 'the process that' : `process ${pid}, which`} works on ${stream}: it stops what runs and ends it.`,
+  text: `Delivered to ${pid === undefined ? 'the process that' : `process ${pid}, which`} works on ${stream}. It stops all running actions, then ends.`,
   ...(pid === undefined ? {} : { pid }),
 });
 
@@ -217,5 +217,5 @@ async function endByWorking(
 /** What undoes its steps cannot be had, or is another by now. */
 const endWithout = ({ code, message }: RuntimeError, run: string) =>
   new RuntimeError(code, message, {
-    hint: `Put it back as it was and cancel again, or end it without undoing anything: telltale cancel ${run} --force`,
+    hint: `Restore the manifest and cancel again, or end the run without undoing anything: telltale cancel ${run} --force`,
   });

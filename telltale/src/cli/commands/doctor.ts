@@ -36,7 +36,7 @@ export const registerDoctor: RegisterCommand = (program, context) => {
 
 async function doctor(options: Options, context: CommandContext): Promise<ExitCode> {
   const { io, runtimes } = context;
-  const stopProgress = startProgress(io, () => 'Looking around…');
+  const stopProgress = startProgress(io, () => 'Checking your setup…');
   let findings: readonly Finding[];
   try {
     const [{ examine }, { processMachine }] = await Promise.all([
@@ -68,6 +68,6 @@ async function print(findings: readonly Finding[], version: string, { stdout }: 
       : [line, `  ${' '.repeat(width)}  ${paint.cyan('→')} ${harmlessLine(fix)}`];
   });
   const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
-  const last = `telltale ${version}: ${count('ok')} ok, ${count('warn')} to look at, ${count('fail')} broken`;
+  const last = `telltale ${version}: ${count('ok')} ok, ${count('warn')} to check, ${count('fail')} broken`;
   await stdout.write(`${[...lines, '', last].join('\n')}\n`);
 }

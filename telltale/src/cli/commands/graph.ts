@@ -77,7 +77,7 @@ async function graph(path: string, name: string | undefined, options: Options, i
   });
   const json = { workflow: drawn.workflow, format, file };
   await io.stdout.write(
-    options.json === true ? jsonText(json, 2) : `${drawn.workflow} is drawn in ${options.out}.\n`,
+    options.json === true ? jsonText(json, 2) : `${drawn.workflow} was written to ${options.out}.\n`,
   );
   return EXIT.ok;
 }
@@ -93,6 +93,6 @@ async function formatted(drawn: WorkflowGraph, format: Format): Promise<string> 
 
 const notWritten = (file: string, cause: unknown) =>
   new RuntimeError('not_written', `'${file}' could not be written: ${(cause as Error).message}`, {
-    hint: 'Name a file in a folder that is there and may be written to.',
+    hint: 'Name a file in a folder that exists and that you may write to.',
     cause,
   });

@@ -69,7 +69,7 @@ async function importFiles(paths: readonly string[], options: Options, io: Io): 
   if (options.model !== undefined && !isModelRef(options.model))
     throw usage(`--model '${options.model}' is not a model.`, 'Write provider/model, or scripted:FILE.');
   if (options.model !== undefined && options.agent !== true)
-    throw usage("'--model' says what the agent runs on, and none is made.", 'Add --agent.');
+    throw usage("'--model' needs --agent, because it sets the model of the agent.", 'Add --agent.');
   const stop = startProgress(io, () => `Converting ${countText(paths.length, 'file')}…`);
   let imported: readonly ImportedFile[];
   try {

@@ -37,7 +37,7 @@ export const registerInit: RegisterCommand = (program, context) => {
     .description(
       'Creates a project that runs at once: an agent, a tool in TypeScript, a workflow and a test.',
     )
-    .argument('[dir]', 'the folder: empty, or not there yet', '.')
+    .argument('[dir]', 'the folder: empty or new', '.')
     .option('--yaml', 'only manifests: no TypeScript, no build step')
     .option('--provider <name>', 'anthropic, openai, google, ollama, openai-compatible or scripted')
     .option('--model <ref>', 'the model: provider/model, scripted:FILE, or a name with --provider')

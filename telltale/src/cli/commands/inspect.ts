@@ -65,7 +65,7 @@ async function inspect(
   { io }: CommandContext,
 ): Promise<ExitCode> {
   if (!existsSync(resolve(io.cwd, options.in)))
-    throw usage(`--in '${options.in}' is not there.`, 'Name a folder with manifests, or a manifest.');
+    throw usage(`--in '${options.in}' does not exist.`, 'Name a folder with manifests, or a manifest.');
   const stopProgress = startProgress(io, () => 'Reading manifests…');
   let known: KnownThings;
   try {

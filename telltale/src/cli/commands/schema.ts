@@ -96,7 +96,7 @@ const REASONS: ReadonlyMap<string | undefined, string> = new Map([
   ['EPERM', 'permission denied'],
   ['EROFS', 'the file system is read-only'],
   ['ENOSPC', 'the disk is full'],
-  ['ENOENT', 'its folder cannot be made'],
+  ['ENOENT', 'its folder cannot be created'],
 ]);
 
 const cannotWrite = (path: string, cause: NodeJS.ErrnoException) =>
@@ -104,7 +104,7 @@ const cannotWrite = (path: string, cause: NodeJS.ErrnoException) =>
     'cannot_write',
     `${path} cannot be written: ${REASONS.get(cause.code) ?? cause.message}.`,
     {
-      hint: 'Name a folder that exists or can be made, and that you may write to.',
+      hint: 'Name a folder that you may write to.',
       cause,
     },
   );

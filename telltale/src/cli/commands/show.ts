@@ -153,9 +153,9 @@ function wantedOfRun(state: RunState, { action: asked }: Options): { value: Json
 }
 
 const noResult = (message: string) =>
-  new RuntimeError('no_result', message, { hint: 'See what it has done: telltale show last' });
+  new RuntimeError('no_result', message, { hint: 'To see what it did: telltale show last' });
 
 const actionUnknown = (asked: string, known: readonly string[]) =>
   new RuntimeError('action_unknown', `There is no action or step "${asked}".`, {
-    hint: known.length === 0 ? 'It has begun none.' : suggest(asked, known.slice(-20), 'Its last ones'),
+    hint: known.length === 0 ? 'It has not started any.' : suggest(asked, known.slice(-20), 'Its last ones'),
   });

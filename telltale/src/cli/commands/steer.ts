@@ -64,7 +64,7 @@ async function steer(
         ? jsonText({ session: stream, delivered: owner !== undefined, pid: owner?.pid ?? null }, 2)
         : owner === undefined
           ? `No process works on ${stream} now. The message waits until you resume it.\nResume with: ${resume}\n`
-          : `Delivered to process ${owner.pid}, which works on ${stream}: the agent reads it in its next turn.\n`,
+          : `Delivered to process ${owner.pid}, which works on ${stream}. The agent reads it in its next turn.\n`,
     );
     return EXIT.ok;
   });

@@ -77,7 +77,7 @@ async function checkRoot(root: string, io: Io): Promise<void> {
   const found = await stat(resolve(io.cwd, root)).catch(() => undefined);
   if (!found?.isDirectory())
     throw usage(
-      `--root '${root}' is ${found === undefined ? 'not there' : 'not a folder'}.`,
+      `--root '${root}' ${found === undefined ? 'does not exist' : 'is not a folder'}.`,
       'Name the project folder.',
     );
 }
@@ -105,12 +105,12 @@ async function standardInput(io: Io): Promise<ManifestText> {
 const inputTooLarge = () =>
   new RuntimeError(
     'file_too_large',
-    `Standard input is longer than ${MANIFEST_LIMITS.fileBytes.toLocaleString('en')} bytes, the most a manifest may have.`,
+    `Standard input is longer than ${MANIFEST_LIMITS.fileBytes.toLocaleString('en')} bytes, which is the limit for a manifest.`,
     { hint: 'Split it into several files.' },
   );
 
 const noManifests = (paths: readonly string[], { found }: ValidateResult) =>
   usage(
-    `There is no manifest in ${paths.length === 0 ? 'the current folder' : paths.join(', ')} (looked into ${countText(found.looked, 'YAML or JSON file')}).`,
+    `There is no manifest in ${paths.length === 0 ? 'the current folder' : paths.join(', ')} (${countText(found.looked, 'YAML or JSON file')} searched).`,
     'A manifest is a .yml, .yaml or .json file with "kind: Agent" (or Tool, Relic, Artifact, Workflow) at the top.',
   );

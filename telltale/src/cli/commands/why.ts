@@ -3,7 +3,9 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { findStream } from '../session/find-session.ts';
+import { eventAsTyped } from '../session/naming-store.ts';
 import { SEQ_HELP } from '../session/session-help.ts';
+import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { causeLines } from '../view/cause-lines.ts';
@@ -51,10 +53,15 @@ async function why(
   return withStoredSessions(context, options, async ({ store }) => {
     const { stream, head } = await findStream(store, asked);
     const chain = await causeChain(store, stream, seq, head);
-    const lines = causeLines(chain, {
-      columns: stdout.columns ?? DEFAULT_COLUMNS,
-      paint: paletteFor(stdout),
-    });
+    const flag = storeFlag(options.store);
+    const events = chain.events.map((event) => eventAsTyped(event, context.io, flag));
+    const lines = causeLines(
+      { ...chain, events },
+      {
+        columns: stdout.columns ?? DEFAULT_COLUMNS,
+        paint: paletteFor(stdout),
+      },
+    );
     await stdout.write(
       options.json === true
         ? jsonText(

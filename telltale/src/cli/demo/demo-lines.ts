@@ -45,7 +45,7 @@ export function closingLines(
     ...(isPaced
       ? []
       : wrap(
-          'In a pipe the model speaks all at once. On a terminal, or with --rate 85, one sees actions start while it speaks.',
+          'In a pipe the model speaks all at once. On a terminal, or with --rate 85, you see actions start while it speaks.',
           columns - 2,
         ).map((line) => paint.dim(`  ${line}`))),
     '',
@@ -65,23 +65,23 @@ export function nextLines({ folder, store }: Workspace, { program }: Pick<Io, 'p
     '',
     'Next:',
     `  export TELLTALE_STORE=${shellWord(store)}`,
-    `  ${program} logs last      # every event of this run, and when it came`,
-    `  ${program} show last      # what the session is: a fold of that log`,
-    `  ${program} workflow       # the runs of workflows that it set off`,
-    `  ${program} replay last    # the run again, event by event`,
-    `  ${program} --help         # everything else`,
+    `  ${program} logs last      # every event of this run, with its time`,
+    `  ${program} show last      # the state of the session`,
+    `  ${program} workflow       # the workflow runs that it triggered`,
+    `  ${program} replay last    # watch the run again, event by event`,
+    `  ${program} --help         # all other commands`,
     '',
-    'It can be stopped at any instant, kill -9 included, and goes on from there:',
+    'You can stop it at any time, even with kill -9, and resume it:',
     `  ${program} demo --dir ${again}`,
     `  ${program} resume last --store ${again}/demo.db`,
     '',
-    `This one's workspace stays until you remove it: rm -r ${shellWord(folder)}`,
+    `The workspace of this run stays until you delete it: rm -r ${shellWord(folder)}`,
   ];
 }
 
 /** How to go on with a demo that was stopped. */
 export const resumeLines = ({ store }: Workspace, { program }: Pick<Io, 'program'>): readonly string[] => [
-  'Stopped. All that happened is on the log; to go on from there:',
+  'Stopped. Everything up to here is on the log. To continue:',
   `  ${program} resume last --store ${shellWord(store)}`,
 ];
 

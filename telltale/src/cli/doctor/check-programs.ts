@@ -90,7 +90,7 @@ async function checkProgram(wanted: Wanted, machine: Machine): Promise<Finding> 
     return {
       name,
       status: 'warn',
-      detail: `${version}, but it may not make a sandbox here`,
+      detail: `${version}, but it cannot create a sandbox here`,
       fix: 'Allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1',
     };
   if (wanted.trial !== undefined && machine.sandbox !== undefined)
@@ -113,7 +113,7 @@ function inForce(name: string, program: string, sandbox: Sandbox): Finding {
     name,
     status: 'warn',
     detail,
-    fix: 'Run Telltale as another user than root, or make /sys/fs/cgroup writable: a fork bomb is not stopped here.',
+    fix: 'Nothing stops a fork bomb here. Run Telltale as a user other than root, or make /sys/fs/cgroup writable.',
   };
 }
 

@@ -18,7 +18,7 @@ export const checkProviders: Check = async (context) => {
     {
       name: 'Models',
       status: 'warn',
-      detail: 'no key of a provider is set; scripted: models need none',
+      detail: 'no provider key is set; scripted: models need none',
       fix: `Set one of ${keys.join(', ')}.`,
     },
   ];
@@ -52,7 +52,7 @@ async function checkProvider(
       name: label,
       status: 'warn',
       detail: `${told}; ${where} did not answer within ${REACH_MS / 1000} s`,
-      fix: `Look at the network, a proxy, or ${baseVariable}.`,
+      fix: `Check the network, the proxy, or ${baseVariable}.`,
     };
   return { name: label, status: 'ok', detail: `${told}; ${where} answers` };
 }

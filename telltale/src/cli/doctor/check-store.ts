@@ -23,7 +23,7 @@ async function tryStore({ io, runtimes, machine }: CheckContext): Promise<Findin
     const ms = clock.monotonic() - began;
     const isThere = (await store.tables.get('doctor', 'written')) === true;
     await store.close();
-    if (!isThere) return { name, status: 'fail', detail: 'SQLite does not keep what is written.' };
+    if (!isThere) return { name, status: 'fail', detail: 'SQLite does not keep what Telltale writes.' };
     return {
       name,
       status: 'ok',
@@ -52,7 +52,7 @@ async function storeInReach(context: CheckContext): Promise<Finding> {
       name,
       status: 'fail',
       detail: `${file} cannot be written`,
-      fix: 'Go to a folder that you may write, or set TELLTALE_STORE to a file elsewhere.',
+      fix: 'Go to a folder that you may write to, or set TELLTALE_STORE to a file elsewhere.',
     };
   return { name, status: 'ok', detail: existsSync(file) ? `kept in ${file}` : `will be kept in ${file}` };
 }
@@ -79,7 +79,7 @@ async function databaseInReach({ io, runtimes }: CheckContext, location: string)
 }
 
 const willBeKept = (location: string) =>
-  `will be kept in ${shownLocation(location)}, which answers: the first run makes their tables`;
+  `will be kept in ${shownLocation(location)}, which answers; the first run creates the tables`;
 
 /** The folder itself, or the nearest one above that is there. */
 function nearestFolder(folder: string): string {

@@ -44,7 +44,7 @@ export async function tryFeed(
 ): Promise<ExitCode> {
   if (options.watch === true && feed === undefined)
     throw usage(
-      '--watch needs a feed to watch.',
+      '--watch needs the name of a feed.',
       `Name one: telltale feeds ${shellWord(manifest)} FEED --watch`,
     );
   const vars = readVars(options.var);

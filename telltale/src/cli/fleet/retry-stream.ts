@@ -17,7 +17,7 @@ export async function retryStream(
   await io.stdout.write(
     options.json === true
       ? jsonText({ stream, offered: true })
-      : `${stream} is offered to the workers again. ${asTyped('See what becomes of it: telltale fleet', io, storeFlag(options.store))}\n`,
+      : `${stream} can be worked on again. ${asTyped('To watch it: telltale fleet', io, storeFlag(options.store))}\n`,
   );
   return EXIT.ok;
 }

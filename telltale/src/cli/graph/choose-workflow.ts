@@ -52,16 +52,16 @@ const names = (workflows: readonly WorkflowManifest[]): readonly string[] => [
 ];
 
 const noWorkflow = (path: string) =>
-  new RuntimeError('no_workflow', `${path} holds no Workflow and imports none.`, {
-    hint: 'Name a file with a document of "kind: Workflow", or an agent that imports one.',
+  new RuntimeError('no_workflow', `${path} contains no Workflow and imports none.`, {
+    hint: 'Name a file that contains "kind: Workflow", or an agent that imports one.',
   });
 
 const workflowUnknown = (path: string, asked: string, known: readonly string[]) =>
   known.length === 0
     ? noWorkflow(path)
-    : new RuntimeError('no_workflow', `${path} knows no workflow named "${asked}".`, {
+    : new RuntimeError('no_workflow', `${path} has no workflow named "${asked}".`, {
         hint: suggest(asked, known, 'Workflows'),
       });
 
 const severalWorkflows = (path: string, known: readonly string[]) =>
-  usage(`'${path}' knows ${known.length} workflows.`, `Name one behind it: ${known.join(', ')}.`);
+  usage(`'${path}' knows ${known.length} workflows.`, `Add the name of one: ${known.join(', ')}.`);

@@ -16,7 +16,7 @@ export async function rotateKey(options: RotateOptions, context: CommandContext)
   const { io } = context;
   if (isInMemory(storeLocation(options.store, io)))
     throw usage(
-      'A store in memory keeps no key.',
+      'A store in memory cannot keep a key.',
       'Name the store that "telltale mcp" serves: --store FILE.',
     );
   const store = options.store === undefined ? {} : { store: options.store };

@@ -55,7 +55,7 @@ export async function serveMcp(
   if (token?.trim() === '')
     throw usage(
       '--token is empty: no client could send it.',
-      'Is the variable set that it was taken from? Name a token, or leave --token out.',
+      'Check the variable that it comes from. Write a token, or leave --token out.',
     );
   const settings = {
     ...(tokenTtl === undefined ? {} : { tokenTtlMs: duration('--token-ttl', tokenTtl) }),

@@ -38,7 +38,7 @@ export function indexMemory(
       // What is in hand is still written.
       await memory.close();
       await io.stderr.write(
-        `Stopped. ${countText(progress.read, 'file')} of ${countText(progress.toRead, 'file')} that had to be read are in the graph: index again and it goes on from there.\n`,
+        `Stopped. ${countText(progress.read, 'file')} of ${countText(progress.toRead, 'file')} are in the graph. Index again to continue from there.\n`,
       );
       return EXIT.interrupted;
     }

@@ -68,8 +68,8 @@ const indexCommand = (asked: string, { store }: StoreOption) =>
   `telltale memory index${asked === '.' ? '' : ` ${shellWord(asked)}`}${storeFlag(store)}`;
 
 const notIndexed = (folder: string, asked: string, options: StoreOption) =>
-  new RuntimeError('not_indexed', `Nothing is known of ${folder} yet.`, {
-    hint: `Build its graph first: ${indexCommand(asked, options)}`,
+  new RuntimeError('not_indexed', `There is no graph of ${folder} yet.`, {
+    hint: `Build it first: ${indexCommand(asked, options)}`,
   });
 
 const noStore = (location: string, asked: string, options: StoreOption) =>

@@ -55,10 +55,10 @@ function queryOf(text: string | undefined, options: QueryOptions): MemoryQuery {
   const { symbol, path, depth, limit, maxTokens } = options;
   const asked = [text, symbol, path].filter((each) => each !== undefined);
   if (asked.length > 1)
-    throw usage('Several things are asked for at once.', 'Give a text, --symbol or --path: one of them.');
+    throw usage('Only one search at a time is possible.', 'Use only one of: a text, --symbol, --path.');
   if (asked.length === 0 || asked[0]?.trim() === '')
     throw usage(
-      'It is not said what to look for.',
+      'Nothing to search for was given.',
       'Write telltale memory query TEXT, --symbol NAME or --path FILE.',
     );
   return {
@@ -100,14 +100,14 @@ const symbolUnknown = (asked: string, near: string | undefined, like: readonly s
   new RuntimeError('symbol_unknown', `No symbol is named "${asked}".`, {
     hint:
       near === undefined
-        ? `${like.length === 0 ? '' : `Some have a word of it: ${like.join(', ')}. `}Look for words: telltale memory query "${asked}"`
+        ? `${like.length === 0 ? '' : `Similar names: ${like.join(', ')}. `}Search for words: telltale memory query "${asked}"`
         : `Did you mean "${near}"?`,
   });
 
 const pathUnknown = (asked: string, folder: string, like: readonly string[]) =>
-  new RuntimeError('file_unknown', `Nothing is known of "${asked}" in ${folder}.`, {
+  new RuntimeError('file_unknown', `"${asked}" is not in the graph of ${folder}.`, {
     hint:
       like.length === 0
-        ? 'Only sources that .gitignore does not exclude are in the graph; the path is relative to its folder.'
+        ? 'The graph contains only sources that .gitignore does not exclude. The path is relative to its folder.'
         : `Did you mean ${like.map((path) => `"${path}"`).join(' or ')}?`,
   });

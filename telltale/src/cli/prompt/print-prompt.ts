@@ -35,8 +35,8 @@ export async function printPreview(
   const { stdout, env, cwd, clock } = context.io;
   if (turn !== undefined)
     throw usage(
-      `An agent that has not run has no turn '${turn}'.`,
-      `Leave it out: telltale prompt ${shellWord(manifest)}. Or name a session: telltale prompt SESSION ${turn}.`,
+      `This agent has not run yet, so it has no turn '${turn}'.`,
+      `Leave the turn out: telltale prompt ${shellWord(manifest)}. Or name a session: telltale prompt SESSION ${turn}.`,
     );
   const agent = await loadForRun(manifest, context, options);
   if (agent === undefined) return EXIT.usage;

@@ -56,13 +56,13 @@ export async function answer(
     const isLead = info?.parent !== undefined && info.stream === leadRun(info.parent);
     const stays =
       info?.kind === 'run' && !isLead
-        ? 'a process that stays with it (--wait) goes on by itself, else:'
-        : 'go on with:';
+        ? 'a process that waits for it (--wait) continues by itself. Otherwise:'
+        : 'continue with:';
     const text =
       pid === undefined
         ? `${id} is ${became}. No process works on ${session} now; ${stays}\n  ${resume}${storeFlag(options.store)}\n`
         : outcome === 'resolved'
-          ? `${id} is ${became}: process ${pid} goes on with ${session}.\n`
+          ? `${id} is ${became}: process ${pid} continues ${session}.\n`
           : `Delivered to process ${pid}, which works on ${session}: ${id} will be ${became}.\n`;
     await stdout.write(options.json === true ? jsonText({ ...json, pid: pid ?? null }, 2) : text);
     return EXIT.ok;

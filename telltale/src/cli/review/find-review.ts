@@ -41,7 +41,7 @@ const MAX_NAMED = 5;
 const reviewUnknown = (asked: string, open: readonly string[]) =>
   open.length === 0
     ? new RuntimeError('review_unknown', `There is no review '${asked}': nothing waits for a person.`, {
-        hint: 'See what has run: telltale sessions, telltale workflow list',
+        hint: 'To see what has run: telltale sessions, telltale workflow list',
       })
     : new RuntimeError('review_unknown', `There is no review '${asked}'.`, {
         hint: `${suggest(asked, open.slice(-MAX_NAMED), 'Open ones')} "telltale reviews" lists them.`,
@@ -50,7 +50,7 @@ const reviewUnknown = (asked: string, open: readonly string[]) =>
 const reviewAmbiguous = (asked: string, matching: readonly string[]) => {
   const named = matching.slice(0, MAX_NAMED);
   const more = matching.length > named.length ? ' and more' : '';
-  return new RuntimeError('review_ambiguous', `'${asked}' may be any of several reviews.`, {
+  return new RuntimeError('review_ambiguous', `'${asked}' matches several reviews.`, {
     hint: `Write the id: ${named.join(', ')}${more}.`,
   });
 };

@@ -79,7 +79,9 @@ function changeLines({ replaces, voided }: ReviewDetails): readonly string[] {
     ...(replaces === undefined
       ? []
       : ['', `It is asked in place of ${replaces.review}, because`, ...items(replaces.changed)]),
-    ...(voided === undefined ? [] : ['', 'Its approval counts no longer, because', ...items(voided.changed)]),
+    ...(voided === undefined
+      ? []
+      : ['', 'Its approval is no longer valid, because', ...items(voided.changed)]),
   ];
 }
 

@@ -38,9 +38,9 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
   const warning = invisibleWarning(what, target, ...textsIn(input), ...covered, always ?? '');
   if (told.length + given.length + covered.join('\n').length > MAX_SHOWN) {
     await stderr.write(
-      `${red('refused')}: ${spelledOut(target)} asks for more than can be read here (${what.length + given.length} characters).\n`,
+      `${red('refused')}: ${spelledOut(target)} is too long to show here (${what.length + given.length} characters).\n`,
     );
-    return { ...no, note: 'it is too long to be judged by reading it' };
+    return { ...no, note: 'it is too long to be checked by a person' };
   }
   const lines = [
     `${yellow('?')} ${bold(spelledOut(target))} asks for permission:`,
@@ -48,7 +48,7 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
     ...(changed.length === 0
       ? []
       : [
-          yellow('    It was asked for before, and has changed:'),
+          yellow('    This was asked before, and has changed:'),
           ...changed.flatMap((each) => indented(`- ${spelledOut(each)}`)),
         ]),
     ...indented(given).map(dim),

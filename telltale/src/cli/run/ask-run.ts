@@ -27,7 +27,7 @@ async function ask(question: RunQuestion, { stdin, stderr }: Io): Promise<Review
   const lines = questionLines(question, stderr);
   if (lines.join('\n').length > MAX_SHOWN) {
     const how = `telltale reviews show ${question.review}`;
-    await stderr.write(`${spelledOut(question.action)} asks more than can be read here. See: ${how}\n`);
+    await stderr.write(`${spelledOut(question.action)} is too long to show here. See: ${how}\n`);
     return undefined;
   }
   await stderr.write(`${lines.join('\n')}\n`);
@@ -64,7 +64,7 @@ function questionLines(question: RunQuestion, stderr: Io['stderr']): readonly st
     ...(changed.length === 0
       ? []
       : [
-          yellow('    It was asked for before, and has changed:'),
+          yellow('    This was asked before, and has changed:'),
           ...changed.flatMap((each) => indented(`- ${spelledOut(each)}`)),
         ]),
     ...(isCall ? indented(spelledOut(JSON.stringify(input, null, 2))).map(dim) : []),
@@ -79,10 +79,10 @@ const isYesOrNo = ({ options = YES_OR_NO }: RunQuestion): boolean =>
 /** What can be typed. */
 function answersOf(question: RunQuestion): string {
   const { kind, options = YES_OR_NO } = question;
-  if (isYesOrNo(question)) return 'Approve it? [y/n, and a note behind it]';
+  if (isYesOrNo(question)) return 'Approve it? [y/n, then an optional note]';
   const choices = options.map((option, index) => `${index + 1} ${spelledOut(option)}`).join(', ');
   return kind === 'escalation' && options.includes('retry')
-    ? `Choose ${choices}, or write what the agent is to do:`
+    ? `Choose ${choices}, or write what the agent should do:`
     : `Choose ${choices}:`;
 }
 

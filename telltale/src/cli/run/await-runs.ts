@@ -88,13 +88,13 @@ export async function awaitRuns(
   const names = working.map((run) => harmlessLine(all.get(run) ?? run));
   const output = mode === 'quiet' ? stderr : stdout;
   const isTold = mode !== 'events' && mode !== 'json';
-  const atWork = `${countText(names.length, 'workflow')} still at work: ${names.join(', ')}`;
+  const atWork = `${countText(names.length, 'workflow')} still running: ${names.join(', ')}`;
   if (names.length > 0 && isTold && !output.isTerminal) await output.write(`${atWork}\n`);
   const stopProgress = startProgress(io, () => {
     if (isAsking()) return undefined;
     return names.length === 0
       ? 'Waiting for workflows that another process works on'
-      : `${atWork}; Ctrl-C leaves them to be resumed`;
+      : `${atWork}; Ctrl-C leaves, and you can resume them later`;
   });
   try {
     await Promise.race([workflows.idle(), aborted(signal)]);
@@ -148,8 +148,8 @@ function lineOf(state: RunState, { program, storeFlag, paint, columns }: LineOpt
   const name = harmlessLine(workflow);
   const resume =
     storeFlag === undefined
-      ? 'it is gone with its store, which was in memory'
-      : `go on with: ${program} workflow resume ${id}${storeFlag}`;
+      ? 'its store was in memory, so it cannot be resumed'
+      : `continue with: ${program} workflow resume ${id}${storeFlag}`;
   switch (status) {
     case 'completed': {
       const said = `⚙ ✓ ${name} completed: `;

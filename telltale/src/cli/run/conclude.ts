@@ -6,9 +6,9 @@ import type { Io } from '../io.ts';
 import { asTyped } from '../session/naming-store.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
-import { harmlessLine, hiddenLines, spelledOutLine } from '../view/harmless.ts';
+import { harmlessLine } from '../view/harmless.ts';
 import { failureLines, toFixLines } from '../view/root-cause-lines.ts';
-import { waitingLines } from '../workflow/waiting-lines.ts';
+import { askedLines, waitingLines } from '../workflow/waiting-lines.ts';
 import type { Followed } from './follow-session.ts';
 import { isLost } from './is-lost.ts';
 import type { RunMode } from './run-mode.ts';
@@ -87,14 +87,10 @@ export async function conclude(
     case 'waiting':
       lines.push(
         `${yellow('waiting')}: ${bold(`The session is waiting for ${waitsFor(lead)}.`)}`,
-        ...(result.reviews ?? []).flatMap(({ review, target, what }) => [
-          `  ${spelledOutLine(target)} asks: ${spelledOutLine(what)}`,
-          ...hiddenLines(yellow, target, what),
-          ...(storeFlag === undefined
-            ? []
-            : [`  ${cyan('→')} ${io.program} reviews approve ${review}${storeFlag}   (or: reject)`]),
-        ]),
-        ...(lead === undefined ? [] : waitingLines(lead.id, lead, storeFlag, { cyan, yellow }, io)),
+        ...(result.reviews ?? []).flatMap(({ review, target, what }) =>
+          askedLines({ review, who: target, what }, storeFlag, paint, io),
+        ),
+        ...(lead === undefined ? [] : waitingLines(lead.id, lead, storeFlag, paint, io)),
         resume,
       );
       break;

@@ -3,6 +3,7 @@ import type { RunEvent } from '../../events/run-event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
+import { eventAsTyped } from '../session/naming-store.ts';
 import { closingLines } from '../view/closing-lines.ts';
 import type { Debug } from '../view/debug.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
@@ -27,7 +28,7 @@ export async function createRunView(
     case 'live':
       return (await import('./terminal-view.ts')).createTerminalView(io, { debug, storeFlag });
     case 'plain':
-      return plainView(io, debug);
+      return plainView(io, debug, storeFlag);
     case 'quiet':
       return quietView(io);
     case 'json':
@@ -45,24 +46,25 @@ export async function createRunView(
   }
 }
 
-function plainView({ stdout }: Io, debug: Debug): RunView {
+function plainView(io: Io, debug: Debug, storeFlag: string | undefined): RunView {
+  const { stdout } = io;
   const lines = createPlainLines(debug);
   return {
     show: (event) =>
       stdout.write(
-        lines(event)
+        lines(eventAsTyped(event, io, storeFlag))
           .map((line) => `${line}\n`)
           .join(''),
       ),
     recall: (event) => void lines(event),
     async note(event) {
-      const line = plainRunLine(event, event.run, debug);
+      const line = plainRunLine(eventAsTyped(event, io, storeFlag), event.run, debug);
       if (line !== undefined) await stdout.write(`${line}\n`);
     },
     async lead(event) {
       // A task begins and ends on the session's own log, and which step is one shows only at its end.
       if (event.type === 'step.started' || isTaskEnd(event)) return;
-      const line = plainRunLine(event);
+      const line = plainRunLine(eventAsTyped(event, io, storeFlag));
       if (line !== undefined) await stdout.write(`${line}\n`);
     },
     end: (result, times) => stdout.write(`${closingLines(result, times, paletteFor(stdout)).join('\n')}\n`),

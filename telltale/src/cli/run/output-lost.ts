@@ -35,14 +35,14 @@ function wayOn(
 ): readonly (string | undefined)[] {
   const isLetGo = status === 'interrupted';
   const became = isLetGo
-    ? `The ${kind} was let go of`
+    ? `The ${kind} was released`
     : status === 'waiting'
       ? `The ${kind} waits`
       : `The ${kind} has ended (${status})`;
   const log =
     isLetGo && error !== undefined
       ? `: its log could not be written either (${error.message})`
-      : ', and nothing of its log is lost';
-  if (commands === undefined) return [`${became}; it is gone with its store, which was in memory.`];
+      : ', and its log is complete';
+  if (commands === undefined) return [`${became}; its store was in memory, so it is lost.`];
   return [`${became}${log}.`, isLetGo ? `Resume with: ${commands.resume}` : `See it with: ${commands.show}`];
 }

@@ -4,6 +4,7 @@ import { emptyState } from '../../events/state.ts';
 import { sleep } from '../../kernel/clock.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
+import { eventAsTyped } from '../session/naming-store.ts';
 import { createPlainLines } from '../view/plain-lines.ts';
 import { positionLine } from '../view/position-line.ts';
 import { createTerminalView, type TerminalView } from './terminal-view.ts';
@@ -63,12 +64,12 @@ export async function playLog(events: AsyncIterable<SessionEvent>, { pace, head,
   if (!signal.aborted) await stdout.write(`${position()}\n`);
 }
 
-const plainView = ({ stdout }: Io): Pick<TerminalView, 'show' | 'draw' | 'leave' | 'entered'> => {
+const plainView = (io: Io): Pick<TerminalView, 'show' | 'draw' | 'leave' | 'entered'> => {
   const lines = createPlainLines();
   return {
     show: (event) =>
-      stdout.write(
-        lines(event)
+      io.stdout.write(
+        lines(eventAsTyped(event, io))
           .map((line) => `${line}\n`)
           .join(''),
       ),

@@ -6,9 +6,9 @@ import type { RunMode } from './run-mode.ts';
 const PATIENCE_MS = 500;
 
 /** On a terminal, where there is room for a line. */
-export const STOPPING = 'stopping; Ctrl-C again ends at once';
+export const STOPPING = 'stopping; press Ctrl-C again to stop at once';
 /** In a chat, which stays. */
-export const BREAKING_OFF = 'stopping the turn; Ctrl-C again leaves';
+export const BREAKING_OFF = 'stopping the turn; press Ctrl-C again to leave';
 
 /** Whether the turn that was broken off is over with this. */
 export const isOverWith = ({ type }: ObservedEvent): boolean =>
@@ -25,7 +25,9 @@ export function tellSlowStop({ stdout, stderr, signal, clock }: Io, mode: RunMod
   const wait = () => {
     cancel = clock.after(PATIENCE_MS, () => {
       if (!stdout.closed)
-        void stderr.write('Stopping: what runs has a moment to end. Ctrl-C again ends at once.\n');
+        void stderr.write(
+          'Stopping. Running actions have a moment to end. Press Ctrl-C again to stop at once.\n',
+        );
     });
   };
   signal.addEventListener('abort', wait, { once: true });

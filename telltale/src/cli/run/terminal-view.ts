@@ -1,6 +1,7 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
+import { eventAsTyped } from '../session/naming-store.ts';
 import { shellWord } from '../usage.ts';
 import { closingLines } from '../view/closing-lines.ts';
 import { clip } from '../view/columns.ts';
@@ -55,18 +56,19 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   });
   const frames = createTerminalFrames(io, screen, options);
   let hasEnded = false;
+  const typed = <E extends object>(event: E): E => eventAsTyped(event, io, options.storeFlag);
   return {
     ...frames,
     async show(event: ObservedEvent) {
       if (isOverWith(event)) isBreakingOff = false;
-      screen.show(event);
+      screen.show(typed(event));
       frames.changed();
     },
     breaksOff() {
       isBreakingOff = true;
       frames.changed();
     },
-    recall: (event) => screen.recall(event),
+    recall: (event) => screen.recall(typed(event)),
     typed(draft, isWaited) {
       screen.typed(draft, isWaited);
       if (!hasEnded) frames.changed();
@@ -79,16 +81,16 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
     async note(event) {
       // Runs go on when the session is over, and with it the screen.
       if (hasEnded) {
-        const line = runNote(event, columns() - 1, paint, options.debug);
+        const line = runNote(typed(event), columns() - 1, paint, options.debug);
         if (line !== undefined) await stdout.write(`${CLEAR_LINE}${line}\n`);
         return;
       }
-      screen.note(event);
+      screen.note(typed(event));
       frames.changed();
     },
     async lead(event) {
       if (hasEnded) return;
-      screen.lead(event);
+      screen.lead(typed(event));
       frames.changed();
     },
     aside: (ask) => (hasEnded ? ask('') : frames.aside(ask)),

@@ -72,12 +72,12 @@ const WHAT: Readonly<Record<Kind, string>> = { session: 'session', run: 'workflo
 
 const isRun = (asked: string) =>
   new RuntimeError('session_unknown', `'${asked}' is a workflow run, not a session.`, {
-    hint: `See what you can do with it: telltale workflow show ${asked}`,
+    hint: `To see it: telltale workflow show ${asked}`,
   });
 
 const isSession = (asked: string) =>
   new RuntimeError('run_unknown', `'${asked}' is a session, not a workflow run.`, {
-    hint: `See which runs it triggered: telltale show ${asked}`,
+    hint: `To see the runs that it triggered: telltale show ${asked}`,
   });
 
 const unknown = (asked: string, known: readonly StreamInfo[], kind: Kind) => {

@@ -1,3 +1,4 @@
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { Io } from '../io.ts';
 import { storeFlag } from './store-location.ts';
 
@@ -100,6 +101,23 @@ export const asTyped = (text: string, { program }: Pick<Io, 'program'>, flag = '
     .map((line) => line.replace(CALL, () => `${IS_PIPED.test(line) ? silent : program} `))
     .join('\n');
 };
+
+/** An event from a log, as a view prints it: the hints of its error name the commands that a person types. */
+export function eventAsTyped<E extends object>(event: E, io: Pick<Io, 'program'>, flag?: string): E {
+  const { error, event: copied } = event as { readonly error?: ErrorJson; readonly event?: object };
+  if (error !== undefined) return { ...event, error: errorAsTyped(error, io, flag) };
+  // A copy of a sub-agent's event holds that event.
+  return typeof copied === 'object' ? { ...event, event: eventAsTyped(copied, io, flag) } : event;
+}
+
+function errorAsTyped(error: ErrorJson, io: Pick<Io, 'program'>, flag?: string): ErrorJson {
+  const { hint, cause } = error;
+  return {
+    ...error,
+    ...(hint === undefined ? {} : { hint: asTyped(hint, io, flag) }),
+    ...(cause === undefined ? {} : { cause: errorAsTyped(cause, io, flag) }),
+  };
+}
 
 const IS_PIPED = / \| | > |\$\(/;
 

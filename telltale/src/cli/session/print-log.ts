@@ -12,6 +12,7 @@ import { eventJson } from '../view/json-line.ts';
 import { wholeNumber } from '../whole-number.ts';
 import { EVENT_TYPES, RUN_EVENT_TYPES } from './event-types.ts';
 import { followLog } from './follow-log.ts';
+import { eventAsTyped } from './naming-store.ts';
 import { storeFlag } from './store-location.ts';
 import { streamToResume } from './stream-to-resume.ts';
 import { withStoredSessions } from './with-runtime.ts';
@@ -40,11 +41,12 @@ export async function printLog(
   return withStoredSessions(context, options, async ({ store }) => {
     const info = await find(store);
     const line = createEventLines({ columns: stdout.columns ?? PIPE_COLUMNS, paint: paletteFor(stdout) });
+    const flag = storeFlag(options.store);
     let last = 0;
     const print = async (event: StreamEvent) => {
       last = event.seq;
       // The lines know the names of actions and when it all began from events that are not shown themselves.
-      const text = options.json === true ? eventJson(event) : `${line(event)}\n`;
+      const text = options.json === true ? eventJson(event) : `${line(eventAsTyped(event, io, flag))}\n`;
       if (event.seq >= from && (wanted?.has(event.type) ?? true)) await stdout.write(text);
       return !stdout.closed && !io.signal.aborted;
     };
@@ -54,14 +56,14 @@ export async function printLog(
       const isNews = isLeft && !wasLeft && options.json !== true;
       wasLeft = isLeft;
       if (!isNews) return;
-      const resume = `${await streamToResume(store, info, io)}${storeFlag(options.store)}`;
+      const resume = `${await streamToResume(store, info, io)}${flag}`;
       await stderr.write(`No process works on ${stream} now. To continue: ${resume}\n`);
     };
     if (options.follow === true) {
       const mayGoOn = info.status === 'running' || info.status === 'waiting';
       if (mayGoOn && from > info.head)
         await stderr.write(
-          `${info.stream} has no event ${from} yet: its last one is ${info.head}. Waiting.\n`,
+          `${info.stream} has no event ${from} yet. Its last event is ${info.head}. Waiting.\n`,
         );
       await followLog(store, info, print, io, async () =>
         tellIfLeft((await store.info(info.stream)) ?? info),

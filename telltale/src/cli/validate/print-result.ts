@@ -47,7 +47,7 @@ export async function printText(
   }
   const { looked, cut, denied } = result.found;
   const lines = [];
-  if (looked > 0) lines.push(palette.dim(`Looked into ${countText(looked, 'YAML or JSON file')}.`));
+  if (looked > 0) lines.push(palette.dim(`Searched ${countText(looked, 'YAML or JSON file')}.`));
   if (cut)
     lines.push(
       palette.yellow(

@@ -24,6 +24,7 @@ const TIME_ROOM = 6;
 /** Rows of a result below its action. */
 const MAX_ROWS = 4;
 const INDENT = '    ';
+const below = (rows: readonly string[]): readonly string[] => rows.map((row) => INDENT + row);
 
 /**
  * The same with its result readable: text as text and JSON in colors, below the action where it takes more than a few
@@ -37,14 +38,12 @@ export function actionLines(
   more?: string,
 ): readonly string[] {
   const { state, note } = view;
-  const room = columns - INDENT.length;
-  const below = (rows: readonly string[]) => rows.map((row) => INDENT + row);
-  if (state === 'failed' && view.printed !== undefined) {
-    const said = lastRows(textRows(view, view.printed), room, paint, more);
+  if (state !== 'completed' || note === undefined || note === null) {
+    // Of what a program printed before it failed, the end says most.
+    const printed = state === 'failed' && view.printed !== undefined ? textRows(view, view.printed) : [];
+    const said = someRows(printed, 'end', { columns: columns - INDENT.length, paint, more });
     return [actionLine(view, columns, now, paint), ...below(said)];
   }
-  if (state !== 'completed' || note === undefined || note === null)
-    return [actionLine(view, columns, now, paint)];
   const line = lineWith(view, columns, now, paint);
   const untimed = lineWith({ ...view, ms: 0 }, columns, now, paint);
   return withResult({ line, untimed, output: note, of: view }, columns, paint, more);
@@ -58,7 +57,6 @@ export function withResult(
   more?: string,
 ): readonly string[] {
   const room = columns - INDENT.length;
-  const below = (rows: readonly string[]) => rows.map((row) => INDENT + row);
   // The same room whatever the time is: a result does not change its place from run to run.
   const left = Math.min(
     columns - displayWidth(stripVTControlCharacters(line)) - 2,
@@ -77,7 +75,7 @@ export function withResult(
   const rows = harmlessLines(shown.text.trimEnd());
   const [only = ''] = rows;
   const short = rows.length === 1 ? inline(only.trim()) : undefined;
-  return short ?? [line, ...below(firstRows(rows, room, paint, more))];
+  return short ?? [line, ...below(someRows(rows, 'start', { columns: room, paint, more }))];
 }
 
 export interface ResultLine {
@@ -124,29 +122,22 @@ function textRows(view: ActionView, output: Json): readonly string[] {
   return shown.kind === 'text' ? harmlessLines(shown.text.trimEnd()) : [harmlessLine(JSON.stringify(output))];
 }
 
-function firstRows(
+/** As many rows as there is room for, and how many are left out: the first, or those at the end. */
+function someRows(
   rows: readonly string[],
-  columns: number,
-  paint: Palette,
-  more?: string,
+  from: 'start' | 'end',
+  {
+    columns,
+    paint,
+    more,
+  }: { readonly columns: number; readonly paint: Palette; readonly more?: string | undefined },
 ): readonly string[] {
-  const isWhole = rows.length <= MAX_ROWS;
-  const first = rows.slice(0, isWhole ? MAX_ROWS : MAX_ROWS - 1).map((row) => paint.dim(clip(row, columns)));
-  if (isWhole) return first;
-  return [...first, paint.dim(clip(foldText(rows.length - first.length, false, more), columns))];
-}
-
-/** Of what a program printed before it failed the end says most. */
-function lastRows(
-  rows: readonly string[],
-  columns: number,
-  paint: Palette,
-  more?: string,
-): readonly string[] {
-  const isWhole = rows.length <= MAX_ROWS;
-  const last = rows.slice(isWhole ? 0 : 1 - MAX_ROWS).map((row) => paint.dim(clip(row, columns)));
-  if (isWhole) return last;
-  return [paint.dim(clip(foldText(rows.length - last.length, false, more), columns)), ...last];
+  const left = rows.length <= MAX_ROWS ? 0 : rows.length - MAX_ROWS + 1;
+  const kept = from === 'start' ? rows.slice(0, rows.length - left) : rows.slice(left);
+  const shown = kept.map((row) => paint.dim(clip(row, columns)));
+  if (left === 0) return shown;
+  const fold = paint.dim(clip(foldText(left, false, more), columns));
+  return from === 'start' ? [...shown, fold] : [fold, ...shown];
 }
 
 function lineWith(

@@ -101,7 +101,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'review.resolved':
       return `${safe(event.review)} ${event.answer}${event.always === true ? ' for this session' : ''} by ${who(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
     case 'review.voided':
-      return `${safe(event.review)} counts no longer: ${brief(event.changed.join('; '), room)}`;
+      return `${safe(event.review)} is no longer valid: ${brief(event.changed.join('; '), room)}`;
     case 'action.declared':
       return declared(event, room);
     case 'action.started':

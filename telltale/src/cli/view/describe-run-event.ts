@@ -87,7 +87,7 @@ function said(event: RunEvent, room: number): string {
     case 'review.resolved':
       return `${safe(event.review)} ${event.answer} (${safe(event.choice)}) by ${who(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
     case 'review.voided':
-      return `${safe(event.review)} counts no longer: ${brief(event.changed.join('; '), room)}`;
+      return `${safe(event.review)} is no longer valid: ${brief(event.changed.join('; '), room)}`;
     case 'budget.charged':
       return `${event.amount} for the ${safe(event.what)}, ${event.balance} left`;
     case 'model.used': {
@@ -117,12 +117,12 @@ const POLICIES: Readonly<Record<RunEventOf<'step.failed'>['policy'], string>> = 
 };
 
 export const SKIPPED: Readonly<Record<RunEventOf<'step.skipped'>['reason'], string>> = {
-  if: 'its "if" does not hold',
-  condition: 'its "condition" does not hold',
-  needs: 'what it needs did not succeed',
+  if: 'its "if" is false',
+  condition: 'its "condition" is false',
+  needs: 'a step that it needs did not succeed',
   race: 'another branch was first',
-  goto: 'a jump left it out',
-  changed: 'it is new, and its place has passed',
+  goto: 'a jump skipped it',
+  changed: 'it is new, and the run is already past it',
 };
 
 const triesText = (attempts: number): string => (attempts > 1 ? ` and ${attempts} tries` : '');
@@ -130,7 +130,7 @@ const triesText = (attempts: number): string => (attempts > 1 ? ` and ${attempts
 function originText({ origin }: RunEventOf<'workflow.started'>): string {
   if (origin.parent !== undefined) return `, for ${safe(origin.parent.step)} of ${safe(origin.parent.run)}`;
   if (origin.trigger !== undefined)
-    return `, set off by ${safe(origin.trigger.id)}${origin.session === undefined ? '' : ` of ${safe(origin.session.id)}`}`;
+    return `, triggered by ${safe(origin.trigger.id)}${origin.session === undefined ? '' : ` of ${safe(origin.session.id)}`}`;
   if (origin.session === undefined) return '';
   if (origin.leads === true) return `, leading ${safe(origin.session.id)}`;
   return `, for ${origin.action === undefined ? '' : `${safe(origin.action)} of `}${safe(origin.session.id)}`;

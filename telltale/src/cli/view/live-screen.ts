@@ -211,8 +211,13 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
     },
     frame(now) {
       // The row that is being written and the lines at the bottom are live, too.
-      const open = speech.open().map(rowLine);
-      const most = Math.max(1, Math.min(MAX_LIVE, size().rows - 1) - 1 - open.length - draftLine().length);
+      const room = Math.max(2, Math.min(MAX_LIVE, size().rows - 1) - 1 - draftLine().length);
+      // On a low terminal only the end of the row fits. All of it is shown when it is over.
+      const open = speech
+        .open()
+        .slice(1 - room)
+        .map(rowLine);
+      const most = Math.max(1, room - open.length);
       const done = lines.take(now, most);
       const live = [...lines.live(now)];
       live.push(...open);

@@ -145,7 +145,18 @@ function lastPlace(text: string, isFenced: boolean, isFull: (part: string) => bo
     if (isFenced || !/[*_`[]/.test(part.replace(INLINE, ''))) return at;
     second ??= at;
   }
-  return second;
+  return second ?? endOfFullRows(text, isFull);
+}
+
+/** In text without blanks, such as Japanese or a long address, a row ends at any character. */
+function endOfFullRows(text: string, isFull: (part: string) => boolean): number | undefined {
+  const characters = [...text];
+  while (characters.length > 1) {
+    characters.pop();
+    const part = characters.join('');
+    if (isFull(part)) return part.length;
+  }
+  return undefined;
 }
 
 /** In front of the rows behind the first of a list item. */

@@ -40,9 +40,9 @@ export function noteLine(
     case 'fault':
       return paint.dim(paint.yellow(told('! ')));
     case 'turn.failed':
-      if (event.error.code === TURN_BROKEN_OFF) return paint.yellow('! broken off');
+      if (event.error.code === TURN_BROKEN_OFF) return paint.yellow('! stopped');
       if (event.error.code === TURN_CUT_SHORT) return paint.yellow(told('! '));
-      return paint.yellow(told('! turn broke off: '));
+      return paint.yellow(told('! turn failed: '));
     case 'turn.started':
       return event.turn > 1 ? paint.dim(`── turn ${event.turn}`) : undefined;
     case 'session.waiting':
@@ -176,7 +176,7 @@ const CHILD_MARKS = {
   'child.response': '│ ',
   'child.action.completed': '│ ✓ ',
   'child.action.failed': '│ ✗ ',
-  'child.turn.failed': '│ ! turn broke off: ',
+  'child.turn.failed': '│ ! turn failed: ',
   'child.metadata.changed': '│ ● ',
   'child.variable.changed': '│ ● ',
 } as const;
@@ -184,7 +184,7 @@ const CHILD_MARKS = {
 const NOTED = {
   'variable.changed': '',
   'if.decided': 'if ',
-  'prompt.compacted': 'summarised ',
+  'prompt.compacted': 'summarized ',
   audit: 'noted: ',
   'trigger.suppressed': 'not started: ',
   'artifact.written': 'artifact ',

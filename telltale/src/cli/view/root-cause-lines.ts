@@ -22,30 +22,32 @@ export interface Failure {
   readonly see: string;
 }
 
-/** The last lines of what failed. What has to be fixed comes last. */
+/** The last lines of what failed. The root cause comes first, and what to do about it last. */
 export function failureLines(
   { status, error, rootCause, about, see }: Failure,
-  look: Look,
+  { paint, io, storeFlag }: Look,
 ): readonly string[] {
-  const { bold, cyan, dim, red } = look.paint;
-  const isExplained = rootCause?.where !== undefined;
-  const hint = isExplained ? '' : asTyped(harmlessLine(rootCause?.hint ?? ''), look.io, look.storeFlag);
+  const { bold, cyan, dim, red } = paint;
+  const label = red(bold(status));
+  const end = error ?? { message: 'No reason was given.' };
+  const hint = asTyped(harmlessLine(rootCause?.hint ?? ''), io, storeFlag);
+  const todo = (lines: readonly string[]) => lines.map((line) => `  ${cyan('→')} ${line}`);
+  if (rootCause?.where === undefined)
+    return [errorLine(label, end, paint), dim(`  ${about}`), ...todo(remedyLines(hint, see))];
   return [
-    errorLine(red(bold(status)), error ?? { message: 'No reason was given.' }, look.paint),
+    errorLine(label, rootCause, paint),
+    dim(`  ${harmlessLine(rootCause.where)}`),
+    `  ${errorLine('It ended with', end, paint)}`,
     dim(`  ${about}`),
-    ...remedyLines(hint, see).map((line) => `  ${cyan('→')} ${line}`),
-    ...(isExplained ? rootCauseLines(rootCause, red(bold('root cause')), look) : []),
+    ...todo([see, hint].filter((line) => line !== '')),
   ];
 }
 
 /** The last lines of what came to its end although something failed. */
-export const toFixLines = (rootCause: RootCause, look: Look): readonly string[] =>
-  rootCauseLines(rootCause, look.paint.yellow(look.paint.bold('to fix')), look);
-
-function rootCauseLines(cause: RootCause, label: string, { paint, io, storeFlag }: Look): readonly string[] {
+export function toFixLines(cause: RootCause, { paint, io, storeFlag }: Look): readonly string[] {
   const { where, hint } = cause;
   return [
-    errorLine(label, cause, paint),
+    errorLine(paint.yellow(paint.bold('to fix')), cause, paint),
     ...(where === undefined ? [] : [paint.dim(`  ${harmlessLine(where)}`)]),
     ...(hint === undefined ? [] : [`  ${paint.cyan('→')} ${asTyped(harmlessLine(hint), io, storeFlag)}`]),
   ];

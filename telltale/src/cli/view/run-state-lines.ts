@@ -68,7 +68,7 @@ function originLines({ origin }: RunState): readonly (readonly [label: string, t
   if (parent !== undefined) from.push(['called by', `${parent.step} of ${parent.run}`]);
   else if (trigger !== undefined)
     from.push([
-      'set off by',
+      'triggered by',
       `${trigger.id}${session === undefined ? '' : ` of ${session.id} at ${session.seq}`}`,
     ]);
   else if (origin.leads === true && session !== undefined) from.push(['leads', session.id]);

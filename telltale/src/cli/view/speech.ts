@@ -12,7 +12,7 @@ export interface Row {
   readonly text: string;
 }
 
-/** Cuts text that comes in pieces into rows of a terminal. Answers are Markdown, or JSON; thoughts are plain text. */
+/** Cuts text that comes in pieces into rows of a terminal. Thoughts and answers are Markdown; an answer may be JSON. */
 export interface Speech {
   /** Rows that will not change any more, of all that came so far. */
   add(voice: Voice, depth: number, text: string, columns: number): readonly Row[];
@@ -46,15 +46,9 @@ export function createSpeech(options: MarkdownOptions): Speech {
   /** Takes lines that are over, and the beginning of the next one. */
   const take = (text: string): readonly string[] => {
     if (open === undefined) return [];
-    const { columns, voice } = open;
+    const { columns } = open;
     const lines = [...harmlessLines(open.text + text)];
     open.text = lines.pop() ?? '';
-    if (voice === 'thought') {
-      const rows = lines.flatMap((line) => wrap(line, columns));
-      const last = [...wrap(open.text, columns)];
-      open.text = last.pop() ?? '';
-      return [...rows, ...last];
-    }
     const rows = lines.flatMap((line) => markdown.line(line, columns));
     if (open.text.length <= columns || markdown.open(open.text, columns).length <= MAX_OPEN) return rows;
     const cut = markdown.cut(open.text, columns);
@@ -73,14 +67,14 @@ export function createSpeech(options: MarkdownOptions): Speech {
       isFresh = true;
       return [];
     }
-    const { voice, text, columns } = open;
+    const { text, columns } = open;
     let texts: readonly string[];
     if (isJson) {
       const json = jsonRows(parsed(text), columns, MAX_JSON, options);
       isJson = false;
       open.text = '';
       texts = json ?? [...takeAll(text), ...ended()];
-    } else texts = voice === 'thought' ? [text].filter((row) => row.trim() !== '') : ended();
+    } else texts = ended();
     const rows = rowsOf(texts);
     open = undefined;
     isFresh = true;
@@ -115,8 +109,7 @@ export function createSpeech(options: MarkdownOptions): Speech {
     },
     open() {
       if (open === undefined) return [];
-      const { voice, text, columns } = open;
-      if (voice === 'thought') return rowsOf([text]);
+      const { text, columns } = open;
       if (!isJson) return rowsOf(markdown.open(text, columns));
       const rows = harmlessLines(text.slice(-columns * MAX_OPEN_JSON)).flatMap((line) => wrap(line, columns));
       return rowsOf(rows.slice(-MAX_OPEN_JSON));

@@ -39,7 +39,7 @@ export async function signalRun(
     const json = { run: stream, event, outcome: pid === undefined ? 'kept' : 'delivered', pid: pid ?? null };
     const text =
       pid === undefined
-        ? `Kept for ${stream}, on which nobody works now; a process that stays with it (--wait) goes on by itself, else:\n  ${await streamToResume(store, info, io)}${storeFlag(options.store)}\n`
+        ? `Kept for ${stream}, on which nobody works now; a process that waits for it (--wait) continues by itself. Otherwise:\n  ${await streamToResume(store, info, io)}${storeFlag(options.store)}\n`
         : `Delivered to process ${pid}, which works on ${stream}.\n`;
     await io.stdout.write(options.json === true ? jsonText(json, 2) : text);
     return EXIT.ok;

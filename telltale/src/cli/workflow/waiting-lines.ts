@@ -13,22 +13,46 @@ export function waitingLines(
   { cyan, yellow }: Pick<Palette, 'cyan' | 'yellow'>,
   { program }: Pick<Io, 'program'>,
 ): readonly string[] {
-  const commands = (lines: readonly string[]) =>
-    storeFlag === undefined ? [] : lines.map((line) => `  ${cyan('→')} ${program} ${line}`);
+  const asked = openReviews(state).flatMap(({ review, step, prompt, options }) =>
+    askedLines({ review, who: step, what: prompt, options }, storeFlag, { cyan, yellow }, { program }),
+  );
+  if (storeFlag === undefined) return asked;
+  const signals = wantedSignals(state).map(
+    ({ event, data }) =>
+      `  ${cyan('→')} ${program} workflow signal ${run} ${shellWord(harmlessLine(event))} ${shellWord(harmlessLine(JSON.stringify(data)))}${storeFlag}`,
+  );
+  return [...asked, ...signals];
+}
+
+interface Asked {
+  readonly review: string;
+  readonly who: string;
+  readonly what: string;
+  /** The answers to choose from; yes or no if absent. */
+  readonly options?: readonly string[];
+}
+
+/** A question that waits for a person, and the command that answers it. */
+export function askedLines(
+  { review, who, what, options }: Asked,
+  storeFlag: string | undefined,
+  { cyan, yellow }: Pick<Palette, 'cyan' | 'yellow'>,
+  { program }: Pick<Io, 'program'>,
+): readonly string[] {
+  const choices = options === undefined ? '' : ` [${options.map(spelledOutLine).join(' / ')}]`;
+  const answers = options ?? YES_OR_NO;
   return [
-    ...openReviews(state).flatMap(({ review, step, prompt, options }) => [
-      `  ${spelledOutLine(step)} asks: ${spelledOutLine(prompt)} [${options.map(spelledOutLine).join(' / ')}]`,
-      ...hiddenLines(yellow, step, prompt, ...options),
-      ...commands([`reviews ${howTo(review, options)}${storeFlag}   (${otherwise(options)})`]),
-    ]),
-    ...commands(
-      wantedSignals(state).map(
-        ({ event, data }) =>
-          `workflow signal ${run} ${shellWord(harmlessLine(event))} ${shellWord(harmlessLine(JSON.stringify(data)))}${storeFlag}`,
-      ),
-    ),
+    `  ${spelledOutLine(who)} asks: ${spelledOutLine(what)}${choices}`,
+    ...hiddenLines(yellow, who, what, ...(options ?? [])),
+    ...(storeFlag === undefined
+      ? []
+      : [
+          `  ${cyan('→')} ${program} reviews ${howTo(review, answers)}${storeFlag}   (${otherwise(answers)})`,
+        ]),
   ];
 }
+
+const YES_OR_NO = ['approve', 'reject'];
 
 /** Where the answers are others than yes and no, one of them has to be said. */
 const howTo = (review: string, options: readonly string[]): string =>

@@ -7,6 +7,7 @@ import { startSilentProgress } from '../run/silent-progress.ts';
 import { STOPPING } from '../run/tell-slow-stop.ts';
 import { createTerminalFrames } from '../run/terminal-frames.ts';
 import { showingWhole } from '../run/terminal-view.ts';
+import { eventAsTyped } from '../session/naming-store.ts';
 import { clip } from '../view/columns.ts';
 import type { Debug } from '../view/debug.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
@@ -47,7 +48,7 @@ export function createWorkflowView(
       return {
         ...inPipe,
         async show(event) {
-          const line = plainRunLine(event, undefined, debug);
+          const line = plainRunLine(eventAsTyped(event, io, storeFlag), undefined, debug);
           if (line !== undefined) await stdout.write(`${line}\n`);
         },
         end: (result, totals) =>
@@ -83,11 +84,11 @@ function liveView(io: Io, debug: Debug, storeFlag: string | undefined): Workflow
   let hasEnded = false;
   return {
     async show(event) {
-      screen.show(event);
+      screen.show(eventAsTyped(event, io, storeFlag));
       frames.changed();
     },
     waits: frames.waits,
-    recall: (event) => screen.recall(event),
+    recall: (event) => screen.recall(eventAsTyped(event, io, storeFlag)),
     async end(result, totals) {
       hasEnded = true;
       await frames.leave();

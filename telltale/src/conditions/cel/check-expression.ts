@@ -24,7 +24,7 @@ export function checkExpression(expression: Expression, known: KnownNames): read
       if (TYPE_NAMES.some((type) => type === root)) continue;
       issues.push({
         code: 'unknown_name',
-        message: `There is no name "${root}" here.`,
+        message: `Unknown name "${root}".`,
         hint: rootHint(root, roots, known.members),
         ...position,
       });

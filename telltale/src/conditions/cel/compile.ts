@@ -127,7 +127,7 @@ function compileName(name: string, at: number, scope: Scope): Run {
 const MAX_NAMES_SHOWN = 50;
 
 const noSuchName = (name: string, { context }: Frame) =>
-  new Stop('no_such_name', `There is no name "${name}" here.`, () =>
+  new Stop('no_such_name', `Unknown name "${name}".`, () =>
     nameHint(name, Object.keys(context).slice(0, MAX_NAMES_SHOWN)),
   );
 

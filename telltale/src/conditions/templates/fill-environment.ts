@@ -39,6 +39,6 @@ function joinText(pieces: readonly TemplatePiece[]): readonly TemplatePiece[] {
 const unset = (piece: EnvPiece, source: string): Issue<TemplateCode> => ({
   code: 'env_unset',
   message: `The environment variable ${piece.name} is not set.`,
-  hint: `Set it, or give a default: \${${piece.name}:-…}.`,
+  hint: `Set it, or write a default: \${${piece.name}:-…}.`,
   ...positionOf(source, piece.offset),
 });

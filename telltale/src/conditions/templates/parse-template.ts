@@ -77,6 +77,6 @@ function findDollarBrace(source: string, from: number): DollarBrace | undefined 
 const notClosed = (source: string, offset: number): Issue<TemplateCode> => ({
   code: 'not_closed',
   message: 'A reference ${ is not closed.',
-  hint: `Close it with }, within ${MAX_REFERENCE_LENGTH} characters, or write $\${ for the two characters themselves.`,
+  hint: `Close it with }, within ${MAX_REFERENCE_LENGTH} characters, or write $\${ to get the two characters themselves.`,
   ...positionOf(source, offset),
 });

@@ -117,7 +117,7 @@ function readAlternative(text: string, offset: number, roots: ReadonlySet<string
 const empty: Issue<TemplateCode> = {
   code: 'empty_reference',
   message: `A reference \${} names nothing.`,
-  hint: `Write \${vars.name}, or $\${ for the two characters themselves.`,
+  hint: `Write \${vars.name}, or $\${ to get the two characters themselves.`,
   offset: 0,
 };
 

@@ -19,7 +19,7 @@ export const notText = (found: string) =>
 export const needsApproval = (what: string, doing: string, because: string) =>
   new RuntimeError(
     'feed_needs_approval',
-    `The ${what} would ${clip(doing, 300)}, which a person has to approve, and a feed cannot ask.`,
+    `The ${what} would ${clip(doing, 300)}, which needs approval by a person, but a feed cannot ask for it.`,
     { hint: `It is asked for because of "${clip(because, 200)}". Have an action do it, or allow it there.` },
   );
 

@@ -6,7 +6,7 @@ export function sourceFailed(shown: string, thrown: unknown): RuntimeError {
   const failed = fileFailed(shown, thrown);
   if (failed === thrown || failed.code !== 'file_missing') return failed;
   return new RuntimeError(failed.code, failed.message, {
-    hint: 'Mend "source.name" of the feed: a path begins in the folder of the agent.',
+    hint: 'Correct "source.name" of the feed. Paths are relative to the folder of the agent.',
     cause: thrown,
   });
 }

@@ -103,7 +103,7 @@ function unset(name: string, items: ReadonlySet<string>): Finding {
     severity: 'error',
     code: 'env_unset',
     message: `The environment variable ${name} is not set.`,
-    hint: `${meant === undefined ? '' : `Did you mean \${${meant}}? `}Set it, or give a default: \${${name}:-…}.`,
+    hint: `${meant === undefined ? '' : `Did you mean \${${meant}}? `}Set it, or write a default: \${${name}:-…}.`,
   };
 }
 
@@ -112,26 +112,26 @@ const tooMuch = (name: string): Finding => ({
   severity: 'error',
   code: 'too_large',
   message: `With \${${name}} more than ${MANIFEST_LIMITS.envCharacters.toLocaleString('en')} characters of the environment would be put into this document.`,
-  hint: 'Put in less, or have the agent read it: a file, or a feed of type env.',
+  hint: 'Insert less, or let the agent read the value from a file or a feed of type env.',
 });
 
 const WRONG = {
   nested: (name: string): Finding => ({
     severity: 'error',
     code: 'env_syntax',
-    message: `The default of \${${name}:-…} holds another reference.`,
-    hint: 'A default is plain text: name one variable, and one default.',
+    message: `The default of \${${name}:-…} contains another reference.`,
+    hint: 'A default is plain text. Use one variable with one default.',
   }),
   unclosed: (name: string): Finding => ({
     severity: 'error',
     code: 'env_syntax',
     message: `\${${name} has no "}".`,
-    hint: `Write \${${name}}, or $\${ for the two characters themselves.`,
+    hint: `Write \${${name}}, or $\${ to get the two characters themselves.`,
   }),
   separator: (name: string, written: string): Finding => ({
     severity: 'error',
     code: 'env_syntax',
     message: `${quoted(written)} is not a reference to an environment variable.`,
-    hint: `Write \${${name}} or \${${name}:-default}; $\${ is for the two characters themselves.`,
+    hint: `Write \${${name}} or \${${name}:-default}; $\${ is to get the two characters themselves.`,
   }),
 } as const;

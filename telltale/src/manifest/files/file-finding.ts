@@ -29,7 +29,7 @@ export function fileFinding(problem: FileProblem, path: string): Finding {
         return error(
           'file_missing',
           `There is no folder for ${name}.`,
-          'Check the path; it is relative to the file that names it.',
+          'Check the path. It is relative to the file that names it.',
         );
       const base = path.split('/').at(-1) ?? path;
       const near = nearest(base, problem.siblings);
@@ -44,7 +44,7 @@ export function fileFinding(problem: FileProblem, path: string): Finding {
     case 'denied':
       return error(
         'file_denied',
-        `${name} may not be read.`,
+        `${name} cannot be read: permission denied.`,
         'Check the permissions of the file and of its folders.',
       );
     case 'folder':
@@ -63,13 +63,13 @@ export function fileFinding(problem: FileProblem, path: string): Finding {
       return error(
         'file_too_large',
         `${name} has ${problem.bytes.toLocaleString('en')} bytes; a manifest has at most ${MANIFEST_LIMITS.fileBytes.toLocaleString('en')}.`,
-        'Split it into several files and import them. Is it a manifest at all?',
+        'Split it into several files and import them. Is this file a manifest?',
       );
     case 'link_loop':
       return error(
         'link_loop',
         `${name} is a symbolic link that leads back to itself.`,
-        'Replace the link by the file.',
+        'Replace the link with the file.',
       );
     case 'unreadable':
       return error(

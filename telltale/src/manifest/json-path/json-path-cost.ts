@@ -44,7 +44,7 @@ function checkQuery({ segments }: JSONPathQuery, cost: Cost, depth: number): voi
     const wide = segment.selectors.filter((selector) => !isSingle(selector)).length;
     cost.width *= Math.max(1, wide);
     if (cost.width > MAX_WIDTH || segment.selectors.length > MAX_SEGMENTS)
-      throw cost.refuse('leads to the same values over and over', index);
+      throw cost.refuse('selects the same values again and again', index);
     for (const selector of segment.selectors)
       if (selector instanceof FilterSelector) checkFilter(selector.expression, cost, depth);
   }
@@ -64,14 +64,14 @@ function checkFilter(expression: Expression, cost: Cost, depth: number): void {
     const { left, right, logical } = expression;
     // Two parts of the whole value would be compared anew for each value that is filtered.
     if (!logical && isRoot(left) && isRoot(right))
-      throw cost.refuse('compares nothing of what it filters', index);
+      throw cost.refuse('has a filter that does not use the value it filters (@)', index);
     for (const side of [left, right]) if (logical || !isSingularRoot(side)) checkFilter(side, cost, depth);
   } else if (expression instanceof expressions.FunctionExtension) {
     const isPattern = PATTERN_FUNCTIONS.has(expression.name);
     checkPattern(expression, cost);
     for (const argument of expression.args)
       if (!isPattern || !isSingularRoot(argument)) checkFilter(argument, cost, depth);
-  } else if (isRoot(expression)) throw cost.refuse('searches the whole value in a filter', index);
+  } else if (isRoot(expression)) throw cost.refuse('searches the whole value inside a filter', index);
   else if (expression instanceof expressions.RelativeQuery && !expression.path.singularQuery())
     checkQuery(expression.path, cost, depth + 1);
 }

@@ -46,6 +46,10 @@ export function createEnvironment(): JSONPathEnvironment {
 }
 
 const tooMuchWork = (source: string) =>
-  new RuntimeError('bad_pattern', `Trying "${source.slice(0, 100)}" on all values would take too long.`, {
-    hint: 'Take a part of the value first (head, tail), or use a smaller pattern.',
-  });
+  new RuntimeError(
+    'bad_pattern',
+    `Searching for "${source.slice(0, 100)}" on all values would take too long.`,
+    {
+      hint: 'Take a part of the value first (head, tail), or use a smaller pattern.',
+    },
+  );

@@ -132,8 +132,8 @@ function checkSet(values: DocumentNode, declared: Declared): readonly Issue[] {
     if (given.value === undefined || given.value === null || holdsReference(given)) return [];
     const why = fieldViolation(field)(given.value);
     if (why === undefined) return [];
-    const message = `${titleOf(name, declared)} cannot be set to this: ${why}.`;
-    return [errorAt(given, 'bad_value', message, { hint: 'Write a value that it can have.' })];
+    const message = `${titleOf(name, declared)} cannot have this value: ${why}.`;
+    return [errorAt(given, 'bad_value', message, { hint: 'Write a value that the field accepts.' })];
   });
 }
 

@@ -70,7 +70,7 @@ function missing(name: string, workers: readonly AgentScope[]): Finding | undefi
       near !== undefined
         ? `Did you mean ${quoted(near)}?`
         : known.length === 0
-          ? `It imports none: add it to "import" of ${without.agent.label}.`
+          ? `It imports none. Add it to "import" of ${without.agent.label}.`
           : `It has: ${known.slice(0, 20).join(', ')}.`,
   };
 }
@@ -83,8 +83,8 @@ function unplaced(name: string, documents: readonly ProjectDocument[]): Finding 
   return {
     severity: 'warning',
     code: 'unknown_target',
-    message: `No tool, relic, agent or workflow named ${quoted(name)} is among the manifests that were read.`,
-    hint: 'Check it together with the agent that works on this step.',
+    message: `No tool, relic, agent or workflow named ${quoted(name)} is among the manifests that were checked.`,
+    hint: 'Validate it together with the agent that works on this step.',
   };
 }
 

@@ -54,6 +54,6 @@ const frozen = (place: DocumentNode, read: string, offset: number): Issue =>
   warningAt(
     place,
     'as_it_began',
-    `"${read}" is what it was when the run began. This workflow leads its session from the beginning, so it never sees what the agent declares or does.`,
-    { hint: 'Let a task bring the value ("requires"), and read that variable.', offset },
+    `"${read}" keeps the value that it had when the run began. This workflow leads its session from the beginning, so this value never changes.`,
+    { hint: 'Let a task provide the value ("requires"), and read that variable.', offset },
   );

@@ -43,8 +43,8 @@ export async function checkNamedFiles(
         document.diagnose(at, {
           severity: 'warning',
           code: 'file_missing',
-          message: `There is no file ${quoted(file)} yet.`,
-          hint: 'Create it, or correct the path; it is relative to this manifest.',
+          message: `The file ${quoted(file)} does not exist yet.`,
+          hint: 'Create it, or correct the path. It is relative to this manifest.',
         }),
       );
   }

@@ -91,14 +91,14 @@ const warning = (message: string, hint: string): Finding => ({
 
 const useless = (name: string, key: string, example: string) =>
   warning(
-    `The tool ${quoted(name)} can do nothing: "permissions.${key}" allows nothing.`,
-    `Write "permissions: { ${example} }", or leave the tool out.`,
+    `The tool ${quoted(name)} has no effect, because "permissions.${key}" allows nothing.`,
+    `Write "permissions: { ${example} }", or remove the tool.`,
   );
 
 const manifestsShut = (path: string) =>
   warning(
-    `The agent may not touch ${quoted(path)}, so "permissions.manifests" has no effect there.`,
-    'Add it to "permissions: { paths }", too.',
+    `The agent may not use ${quoted(path)}, so "permissions.manifests" has no effect there.`,
+    'Add it to "permissions: { paths }" as well.',
   );
 
 const hostShut = ({ host }: URL, agent: ProjectDocument) =>
@@ -109,6 +109,6 @@ const hostShut = ({ host }: URL, agent: ProjectDocument) =>
 
 const folderShut = (cwd: string, agent: ProjectDocument) =>
   warning(
-    `The folder ${quoted(cwd)} lies outside what the agent ${quoted(agent.name ?? '?')} may touch.`,
-    `Add it to "permissions: { paths }" of ${agent.label}; in the sandbox it can only be read.`,
+    `The folder ${quoted(cwd)} is outside the folders that the agent ${quoted(agent.name ?? '?')} may use.`,
+    `Add it to "permissions: { paths }" of ${agent.label}. Otherwise it is read-only in the sandbox.`,
   );

@@ -88,7 +88,7 @@ function methodMissing({ to, name, method }: Reference, scopes: readonly AgentSc
         message: `The artifact ${quoted(name)} has no method ${quoted(method)}.`,
         hint:
           near === undefined
-            ? `It has: ${methods.join(', ')}. Until it has that one the fallback counts.`
+            ? `It has: ${methods.join(', ')}. Until this method exists, the fallback is used.`
             : `Did you mean ${quoted(near)}?`,
       };
     }
@@ -120,7 +120,7 @@ function hintFor(
     return `It is built in: add "builtin:${name}" to "import.tools".`;
   const near = nearest(name, known);
   if (near !== undefined) return `Did you mean ${quoted(near)}?`;
-  if (to === 'artifact') return 'Until it exists the fallback counts.';
+  if (to === 'artifact') return 'Until it exists, the fallback is used.';
   const where =
     to === 'prompt' || to === 'model'
       ? `"${to}s"`
@@ -128,7 +128,7 @@ function hintFor(
         ? 'the MCP servers of "import.tools"'
         : `"import.${to}s"`;
   return known.length === 0
-    ? `It imports none: add it to ${where} of ${scope.agent.label}.`
+    ? `It imports none. Add it to ${where} of ${scope.agent.label}.`
     : `Known: ${known.slice(0, 20).join(', ')}. Or add it to ${where} of ${scope.agent.label}.`;
 }
 
@@ -144,10 +144,10 @@ function unplaced(reference: Reference, documents: readonly ProjectDocument[]): 
   return {
     severity: 'warning',
     code: `unknown_${reference.to === 'viewer' ? 'agent' : reference.to}`,
-    message: `No ${WORD[reference.to]} named ${quoted(reference.name)} is among the manifests that were read.`,
+    message: `No ${WORD[reference.to]} named ${quoted(reference.name)} is among the manifests that were checked.`,
     hint:
       near === undefined
-        ? 'Check it together with the agent that imports this file.'
+        ? 'Validate it together with the agent that imports this file.'
         : `Did you mean ${quoted(near)}?`,
   };
 }

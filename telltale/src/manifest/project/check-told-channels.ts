@@ -16,7 +16,7 @@ export function checkToldChannels(steps: readonly DocumentNode[], agent: Documen
     const name = to.text();
     if (step.at('type').value !== 'notify' || name === undefined || name.includes('$')) return [];
     if (names.includes(name)) return [];
-    const message = `The agent ${quoted(agent.at('name').text() ?? '?')} has no channel ${quoted(name)}: all of its channels are told.`;
+    const message = `The agent ${quoted(agent.at('name').text() ?? '?')} has no channel ${quoted(name)}, so all of its channels are notified.`;
     return [warningAt(to, 'unknown_channel', message, { hint: () => suggest(name, names, 'Channels') })];
   });
 }

@@ -23,7 +23,7 @@ export function checkUnasked(
     const decision = url === undefined ? 'allow' : hostDecision(url, network);
     if (url === undefined || decision === 'allow') return undefined;
     return warning(
-      `${what} is at ${quoted(url.host)}, which the agent ${name} ${decision === 'ask' ? 'needs approval for, and nobody can be asked at this point' : 'may not reach'}.`,
+      `${what} is at ${quoted(url.host)}, which the agent ${name} ${decision === 'ask' ? 'needs approval for, but nobody can be asked at this point' : 'may not reach'}.`,
       `Allow it in "permissions: { network }" of ${agent.label}.`,
     );
   };
@@ -45,7 +45,7 @@ export function checkUnasked(
               isPermitted(target.text(), agent, { ...paths, ask: [] })
                 ? undefined
                 : warning(
-                    `${what} reads ${quoted(target.text() ?? '')}, which lies outside what the agent ${name} may read unasked.`,
+                    `${what} reads ${quoted(target.text() ?? '')}, which the agent ${name} may not read without approval.`,
                     `Allow it in "permissions: { paths }" of ${agent.label}.`,
                   ),
             ],
@@ -82,8 +82,8 @@ const needsApproval = (name: string | undefined, tools: readonly ProjectDocument
 
 const approvalNeeded = (what: string, target: DocumentNode): Finding =>
   warning(
-    `${what} calls the tool ${quoted(target.text() ?? '?')}, which a person has to approve, and a feed cannot ask.`,
-    'Have an action call it, or take "approval: always" from the tool.',
+    `${what} calls the tool ${quoted(target.text() ?? '?')}, which needs approval by a person, but a feed cannot ask for it.`,
+    'Call it in an action, or remove "approval: always" from the tool.',
   );
 
 const warning = (message: string, hint: string): Finding => ({

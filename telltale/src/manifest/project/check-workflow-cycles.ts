@@ -33,7 +33,7 @@ export function checkWorkflowCycles(documents: readonly ProjectDocument[]): Diag
             cycle.length === 2
               ? `The workflow "${cycle[0]}" calls itself.`
               : `These workflows call each other: ${showCycle(cycle)}.`,
-          hint: 'Break the cycle: repeat with a loop step, or start the next one by a trigger.',
+          hint: 'Break the cycle. Use a loop step to repeat, or a trigger to start the next workflow.',
         },
       ),
     ];

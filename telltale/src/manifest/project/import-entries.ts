@@ -81,7 +81,7 @@ const builtinsAreTools = (entry: string, list: ImportList) => {
   const hint = isTool ? 'List it under "tools".' : suggest(name, BUILTIN_TOOLS, 'Built-in tools');
   return error(
     'builtin_unknown',
-    `Only tools are built in, so ${quoted(entry)} is none of the ${list}.`,
+    `${quoted(entry)} is not valid under "${list}", because only tools are built in.`,
     hint,
   );
 };
@@ -89,13 +89,13 @@ const builtinsAreTools = (entry: string, list: ImportList) => {
 const notAnAddress = (entry: string) =>
   error(
     'import_not_local',
-    `${quoted(entry)} is an address; imports are files of this project.`,
-    'Download it, and name the file.',
+    `${quoted(entry)} is an address, but only files of this project can be imported.`,
+    'Download it, and import the file.',
   );
 
 const oddCharacters = (entry: string) =>
   error(
     'import_not_local',
-    `The path ${quoted(entry)} holds a line break or a zero byte.`,
-    'Write one path for each entry of the list.',
+    `The path ${quoted(entry)} contains a line break or a zero byte.`,
+    'Write one path per list entry.',
   );

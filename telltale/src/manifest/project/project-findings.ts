@@ -9,16 +9,16 @@ const error = (code: string, message: string, hint: string): Finding => ({
   hint,
 });
 
-const WIDER = 'Move it into the project, or name a wider root (--root DIR).';
+const WIDER = 'Move it into the project, or set a root that contains it (--root DIR).';
 
 export const outsideProject = (path: string, root: string) =>
-  error('outside_project', `${quoted(path)} leads out of the project (${rootName(root)}).`, WIDER);
+  error('outside_project', `${quoted(path)} is outside the project (${rootName(root)}).`, WIDER);
 
 export const entryOutside = (path: string, root: string) =>
   error(
     'outside_project',
-    `${quoted(path)} lies outside the root (${rootName(root)}).`,
-    'Name a root that holds it (--root DIR).',
+    `${quoted(path)} is outside the root (${rootName(root)}).`,
+    'Set a root that contains it (--root DIR).',
   );
 
 const rootName = (root: string) => (root === '.' ? 'the current folder' : root);
@@ -26,7 +26,7 @@ const rootName = (root: string) => (root === '.' ? 'the current folder' : root);
 export const globClimbs = (pattern: string) =>
   error(
     'outside_project',
-    `${quoted(pattern)} has ".." behind a wildcard.`,
+    `${quoted(pattern)} has ".." after a wildcard.`,
     'Put "../" only at the beginning.',
   );
 
@@ -34,7 +34,7 @@ export const globMatchesNothing = (pattern: string): Finding => ({
   severity: 'warning',
   code: 'import_matches_nothing',
   message: `${quoted(pattern)} matches no file.`,
-  hint: 'Create one, or correct the pattern; it is relative to this manifest. Symbolic links are not followed.',
+  hint: 'Create one, or correct the pattern. It is relative to this manifest. Symbolic links are not followed.',
 });
 
 export const globTooWide = (pattern: string, limit: number) =>
@@ -42,8 +42,8 @@ export const globTooWide = (pattern: string, limit: number) =>
     'glob_too_wide',
     limit === MANIFEST_LIMITS.globMatches
       ? `${quoted(pattern)} matches more than ${limit.toLocaleString('en')} files.`
-      : `${quoted(pattern)} leads through more than ${limit.toLocaleString('en')} files and folders.`,
-    'Name a narrower folder.',
+      : `${quoted(pattern)} searches more than ${limit.toLocaleString('en')} files and folders.`,
+    'Choose a smaller folder.',
   );
 
 export const globTooComplex = (pattern: string, why: string) =>
@@ -56,7 +56,7 @@ export const globTooComplex = (pattern: string, why: string) =>
 export const globUnreadable = (pattern: string, reason: string) =>
   error(
     'file_unreadable',
-    `${quoted(pattern)} cannot be looked for (${reason}).`,
+    `${quoted(pattern)} cannot be searched for (${reason}).`,
     'Check the folder and its permissions.',
   );
 
@@ -64,9 +64,9 @@ export const tooManyFiles = (what: 'files' | 'bytes') =>
   error(
     'too_many_files',
     what === 'files'
-      ? `More than ${MANIFEST_LIMITS.files.toLocaleString('en')} files are loaded together.`
-      : `More than ${MANIFEST_LIMITS.totalBytes.toLocaleString('en')} bytes are loaded together.`,
-    'Name fewer files, or narrower globs.',
+      ? `More than ${MANIFEST_LIMITS.files.toLocaleString('en')} files would be loaded.`
+      : `More than ${MANIFEST_LIMITS.totalBytes.toLocaleString('en')} bytes would be loaded.`,
+    'Load fewer files, or use narrower globs.',
   );
 
 export const wrongKind = (list: string, wanted: string, label: string, line: number, kind: string) =>
@@ -83,12 +83,12 @@ export const nameTaken = (kind: string, name: string, label: string, line: numbe
   error(
     'name_taken',
     `Another ${kind} is already named ${quoted(name)}: ${label}:${line}.`,
-    'Rename one of them: names are unique for each kind.',
+    'Rename one of them. Names are unique per kind.',
   );
 
 export const builtinNameTaken = (name: string, label: string, line: number) =>
   error(
     'name_taken',
     `"builtin:${name}" and the Tool in ${label}:${line} have the same name.`,
-    'Rename your tool, or do not import the built-in one.',
+    'Rename your tool, or remove the built-in one.',
   );

@@ -20,13 +20,13 @@ const ACTION_TYPES = [
 const SLIPS = {
   id: 'Each use of a template has an id of its own: give it on the <action> tag.',
   tool: 'Write "type: tool" and "name: NAME".',
-  target: 'In an action the target is "name"; "target" belongs to a workflow\'s step.',
-  params: 'It is "parameters".',
-  needs: 'Actions use "depends_on"; "needs" belongs to a workflow\'s step.',
-  timeout_seconds: 'It is "timeout": a bare number is seconds.',
-  retries: 'It is "retry".',
-  max_retries: 'It is "retry".',
-  extends: 'A template takes its defaults from another by "template".',
+  target: 'In an action, use "name". Only a workflow step has "target".',
+  params: 'Use "parameters".',
+  needs: 'In an action, use "depends_on". Only a workflow step has "needs".',
+  timeout_seconds: 'Use "timeout": a bare number is seconds.',
+  retries: 'Use "retry".',
+  max_retries: 'Use "retry".',
+  extends: 'To take the defaults of another template, use "template".',
 };
 
 const envelopeKeys = {

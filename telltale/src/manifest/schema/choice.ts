@@ -112,16 +112,16 @@ export function choiceByKey<const B extends Branches>(
 ): z.ZodUnion<readonly B[keyof B][]> {
   const names = Object.keys(branches);
   const choose: Choose = (value) => {
-    if (!isMap(value)) return notAMap(title, value, `Give one of ${orList(names)}.`);
+    if (!isMap(value)) return notAMap(title, value, `Write one of ${orList(names)}.`);
     const present = names.filter((name) => value[name] !== undefined);
     const [first, second] = present;
-    if (first === undefined) return lacks(title, names, value, `Give one of ${orList(names)}.`);
+    if (first === undefined) return lacks(title, names, value, `Write one of ${orList(names)}.`);
     if (second === undefined) return branches[first] as z.core.$ZodType;
     return {
       refused: {
         code: 'exclusive',
-        message: `${present.map((name) => `"${name}"`).join(' and ')} exclude each other in ${title.toLowerCase()}.`,
-        hint: `Give only one of ${orList(names)}.`,
+        message: `${present.map((name) => `"${name}"`).join(' and ')} cannot be used together in ${title.toLowerCase()}.`,
+        hint: `Use only one of ${orList(names)}.`,
         at: 'key',
       },
       path: [second],
@@ -131,7 +131,7 @@ export function choiceByKey<const B extends Branches>(
 }
 
 const notAMap = (title: string, value: unknown, hint?: string): Refusal => ({
-  refused: { code: 'wrong_type', message: `${title} must be a map; found ${showValue(value)}.`, hint },
+  refused: { code: 'wrong_type', message: `${title} has to be a map, but is ${showValue(value)}.`, hint },
 });
 
 /** Nothing says which branch is meant; a key that nearly does is the likelier mistake. */

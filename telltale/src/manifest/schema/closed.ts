@@ -79,9 +79,9 @@ function groupFindings(input: Readonly<Record<string, unknown>>, place: Place): 
   const tooMany = (keys: readonly string[]) => {
     const second = given(keys)[1];
     if (second === undefined) return;
-    const message = `${given(keys).map(quote).join(' and ')} exclude each other in ${place.title}.`;
+    const message = `${given(keys).map(quote).join(' and ')} cannot be used together in ${place.title}.`;
     issues.push(
-      finding(input, { code: 'exclusive', message, hint: `Give only one of ${orList(keys)}.`, at: 'key' }, [
+      finding(input, { code: 'exclusive', message, hint: `Use only one of ${orList(keys)}.`, at: 'key' }, [
         second,
       ]),
     );
@@ -101,9 +101,7 @@ function groupFindings(input: Readonly<Record<string, unknown>>, place: Place): 
     for (const other of input[key] === undefined ? [] : demanded)
       if (input[other] === undefined)
         issues.push(
-          finding(input, { code: 'missing', message: `"${key}" needs "${other}" beside it.`, at: 'key' }, [
-            key,
-          ]),
+          finding(input, { code: 'missing', message: `"${key}" also needs "${other}".`, at: 'key' }, [key]),
         );
   return issues;
 }

@@ -12,7 +12,7 @@ const entry = closed(
   {
     title: 'an entry of "inject_into"',
     exactlyOne: [['always', 'if']],
-    slips: { when: 'It is "if".', condition: 'It is "if".', name: 'The step is "step".' },
+    slips: { when: 'Use "if".', condition: 'Use "if".', name: 'Use "step" for the step.' },
   },
   {
     step: stepName,
@@ -38,11 +38,11 @@ export const component = closed(
     description: 'A fragment of prompt that joins the prompts of steps.',
     exactlyOne: [PROMPT_KEYS],
     slips: {
-      text: 'It is "prompt".',
-      content: 'It is "prompt".',
-      template: 'It is "prompt".',
-      inject: 'It is "inject_into".',
-      steps: 'It is "inject_into".',
+      text: 'Use "prompt".',
+      content: 'Use "prompt".',
+      template: 'Use "prompt".',
+      inject: 'Use "inject_into".',
+      steps: 'Use "inject_into".',
     },
   },
   {

@@ -18,9 +18,9 @@ const file = closed(
   {
     title: 'a context_variables.json',
     slips: {
-      defined_variables: 'It stands under "context_variables".',
-      derived_variables: 'It stands under "context_variables".',
-      runtime_variables: 'It stands under "context_variables".',
+      defined_variables: 'Put it under "context_variables".',
+      derived_variables: 'Put it under "context_variables".',
+      runtime_variables: 'Put it under "context_variables".',
     },
   },
   {
@@ -29,9 +29,9 @@ const file = closed(
       {
         title: '"context_variables"',
         slips: {
-          defined: 'In this file it is "defined_variables".',
-          runtime: 'In this file it is "runtime_variables".',
-          derived: 'In this file it is "derived_variables".',
+          defined: 'In this file, use "defined_variables".',
+          runtime: 'In this file, use "runtime_variables".',
+          derived: 'In this file, use "derived_variables".',
         },
       },
       { defined_variables: defined, runtime_variables: runtime, derived_variables: derived },

@@ -22,13 +22,13 @@ const writers = z
   .describe('Who may set it.');
 
 const SLIPS: Slips = {
-  value: 'The value before anything sets it is "default".',
-  initial: 'The value before anything sets it is "default".',
-  scope: 'How a defined variable is kept apart is "key: session | agent | user | PATH".',
-  visible_to: 'Whose prompts show it is "expose".',
+  value: 'Use "default" for the value before anything sets it.',
+  initial: 'Use "default" for the value before anything sets it.',
+  scope: 'Use "key: session | agent | user | PATH" to set how long a defined variable is kept.',
+  visible_to: 'Use "expose" to set whose prompts show it.',
 };
 
-const onlyDerived = 'Only derived variables have it.';
+const onlyDerived = 'Only derived variables have this key.';
 
 const defined = closed(
   {
@@ -38,8 +38,8 @@ const defined = closed(
       triggers: onlyDerived,
       expression: onlyDerived,
       reset_on: onlyDerived,
-      collection: 'It is "store".',
-      database: 'It is "store".',
+      collection: 'Use "store".',
+      database: 'Use "store".',
     },
   },
   {
@@ -56,7 +56,7 @@ const runtime = closed(
     title: 'a runtime variable',
     slips: {
       ...SLIPS,
-      key: 'Only defined variables have a key: a runtime one lives for the session.',
+      key: 'Only defined variables have a key. A runtime variable lives for the session.',
       triggers: onlyDerived,
       expression: onlyDerived,
       reset_on: onlyDerived,
@@ -71,10 +71,10 @@ const derived = closed(
     exactlyOne: [['triggers', 'expression']],
     slips: {
       ...SLIPS,
-      trigger: 'It is "triggers", a list.',
-      type: 'A derived variable holds what its triggers set.',
+      trigger: 'Use "triggers", a list.',
+      type: 'A derived variable has the value that its triggers set.',
       key: 'Only defined variables have a key.',
-      set: '"set" stands in a trigger.',
+      set: 'Put "set" into a trigger.',
     },
   },
   {
@@ -104,9 +104,9 @@ export const contextVariables = closed(
     description:
       'Named values beside the metadata; $name and vars.name read them. A context_variables.json in the folder of an agent adds to its own.',
     slips: {
-      defined_variables: 'It is "defined".',
-      runtime_variables: 'It is "runtime".',
-      derived_variables: 'It is "derived".',
+      defined_variables: 'Use "defined".',
+      runtime_variables: 'Use "runtime".',
+      derived_variables: 'Use "derived".',
     },
   },
   {

@@ -47,14 +47,14 @@ function checkCron(source: string): Finding | undefined {
   for (const [index, field] of fields.entries()) {
     const part = parts[index] ?? '';
     if (!part.split(',').every((item) => fits(item, field)))
-      return bad(`The schedule "${clip(source)}" has "${clip(part)}" as its ${field.name}.`);
+      return bad(`The schedule "${clip(source)}" has "${clip(part)}" in the field "${field.name}".`);
   }
   const [day = '', month = '', weekday = ''] = parts.slice(-3);
   if (!/^[*?]$/.test(weekday) || comes(day, month)) return undefined;
   return {
     code: 'bad_schedule',
-    message: `The schedule "${clip(source)}" never comes: no such month has that day.`,
-    hint: 'Write a day that the month has.',
+    message: `The schedule "${clip(source)}" never runs, because that day does not exist in that month.`,
+    hint: 'Write a day that exists in the month.',
   };
 }
 

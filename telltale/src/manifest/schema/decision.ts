@@ -8,7 +8,7 @@ import { flag } from './numbers.ts';
 
 const askedTest = invocation(
   'TestInvocation',
-  flag('What counts when the artifact is missing, fails or is too slow.'),
+  flag('The value when the artifact is missing, fails or is too slow.'),
 );
 const askedPrompt = invocation(
   'PromptInvocation',
@@ -36,7 +36,7 @@ function prompt(description: string) {
 /** The keys of a prompt: the text, or the artifact that holds it. */
 export const promptKeys = (description: string) => ({
   prompt: prompt(description).optional(),
-  prompt_artifact_id: name('An artifact whose source is the prompt, in place of "prompt".').optional(),
+  prompt_artifact_id: name('An artifact whose source is the prompt, instead of "prompt".').optional(),
 });
 
 export const PROMPT_KEYS = ['prompt', 'prompt_artifact_id'] as const;

@@ -15,10 +15,10 @@ const textMatch = closed(
     description: 'What the text must be.',
     exactlyOne: [['equals', 'contains', 'matches']],
     slips: {
-      regex: 'It is "matches".',
-      pattern: 'It is "matches".',
-      equal: 'It is "equals".',
-      exact: 'It is "equals".',
+      regex: 'Use "matches".',
+      pattern: 'Use "matches".',
+      equal: 'Use "equals".',
+      exact: 'Use "equals".',
     },
   },
   {
@@ -29,9 +29,9 @@ const textMatch = closed(
 );
 
 const SLIPS: Slips = {
-  value: 'The value the variable takes is "set".',
-  reset: 'It is "reset_on", a list of triggers.',
-  condition: 'Conditions on metadata are a trigger of type metadata_match with "conditions".',
+  value: 'Use "set" for the value that the variable takes.',
+  reset: 'Use "reset_on", a list of triggers.',
+  condition: 'For conditions on metadata, use a trigger of type metadata_match with "conditions".',
 };
 
 /** What a program that embeds the runtime registers: `createRuntime({ derivedTriggers: { "acme:tone": … } })`. */
@@ -64,7 +64,7 @@ const triggerTypes = <Common extends z.core.$ZodLooseShape>(common: Common, comm
           .describe('Which whole text is compared.'),
         match: textMatch,
       },
-      { equals: 'It stands under "match: { equals }".', contains: 'It stands under "match: { contains }".' },
+      { equals: 'Put it under "match: { equals }".', contains: 'Put it under "match: { contains }".' },
     ).describe('An agent said something.'),
     agent_turn_count: trigger(
       'agent_turn_count',
@@ -73,7 +73,7 @@ const triggerTypes = <Common extends z.core.$ZodLooseShape>(common: Common, comm
         agent: name("Whose turns; the session's own agent if absent.").optional(),
         at_least: count('The number of turns from which it holds.'),
       },
-      { count: 'It is "at_least".', turns: 'It is "at_least".' },
+      { count: 'Use "at_least".', turns: 'Use "at_least".' },
     ).describe('An agent reached a number of turns.'),
     tool_response: trigger(
       'tool_response',
@@ -86,7 +86,7 @@ const triggerTypes = <Common extends z.core.$ZodLooseShape>(common: Common, comm
           .describe('How the call ended.'),
         match: conditions('Conditions on the result.').optional(),
       },
-      { name: 'It is "tool".' },
+      { name: 'Use "tool".' },
     ).describe('A tool answered.'),
     metadata_match: trigger('metadata_match', {
       type: z.literal('metadata_match'),
@@ -111,7 +111,7 @@ const triggerTypes = <Common extends z.core.$ZodLooseShape>(common: Common, comm
         after: positiveDuration('How long after.'),
         since: eventType('The type of the event that starts the time.').default('session.started'),
       },
-      { timeout: 'It is "after".', duration: 'It is "after".' },
+      { timeout: 'Use "after".', duration: 'Use "after".' },
     ).describe('Time has passed.'),
     function: trigger(
       'function',

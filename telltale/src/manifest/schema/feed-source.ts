@@ -20,11 +20,11 @@ const INTERNAL_SOURCES = [
 const params = jsonObject('Parameters; $feed refers to another feed.').prefault({});
 
 const SLIPS: Slips = {
-  parameters: 'In a feed it is "params".',
-  args: 'In a feed it is "params".',
-  cache_ttl: 'It stands beside "source", not in it.',
-  max_tokens: 'It stands beside "source", not in it.',
-  interval: 'It stands beside "source", not in it.',
+  parameters: 'In a feed, use "params".',
+  args: 'In a feed, use "params".',
+  cache_ttl: 'Put it next to "source", not inside it.',
+  max_tokens: 'Put it next to "source", not inside it.',
+  interval: 'Put it next to "source", not inside it.',
 };
 
 const source = <Shape extends z.core.$ZodLooseShape>(type: string, shape: Shape, slips: Slips = {}) =>
@@ -38,7 +38,7 @@ const named = <Type extends string>(type: Type, what: string) =>
       name: targetName(`The ${what}.`),
       action: nonEmptyText('What it is asked to do, where it can do several things.').optional(),
     },
-    { target: 'In a feed it is "name".', [type]: 'In a feed it is "name".' },
+    { target: 'In a feed, use "name".', [type]: 'In a feed, use "name".' },
   ).describe(`What the ${what} answers.`);
 
 const FEED_SOURCES = {

@@ -10,7 +10,7 @@ import { positiveDuration } from './quantities.ts';
 export const commandLine = (description: string) =>
   z.array(text('The program or an argument.')).min(1).meta({
     description,
-    expects: 'a list of the program and its arguments ([git, log, "-n", "5"]), since no shell is involved',
+    expects: 'a list of the program and its arguments ([git, log, "-n", "5"]), because no shell is used',
   });
 
 const hookCommand = closed(
@@ -19,8 +19,8 @@ const hookCommand = closed(
     id: 'HookCommand',
     description: 'A program asked at this point.',
     slips: {
-      run: 'A program is "command: [program, argument]".',
-      script: 'A hook is an invocation or a command.',
+      run: 'Write a program as "command: [program, argument]".',
+      script: 'A hook has "invoke" or "command".',
     },
   },
   {
@@ -28,13 +28,13 @@ const hookCommand = closed(
     cwd: nonEmptyText('The folder it runs in.').optional(),
     env: z.record(z.string(), z.string()).prefault({}).describe('Environment variables for it.'),
     timeout: positiveDuration('How long it may take.').optional(),
-    fallback: jsonValue('What counts when it fails or is too slow.'),
+    fallback: jsonValue('The result when it fails or is too slow.'),
   },
 );
 
 const hookInvocation = invocation(
   'HookInvocation',
-  jsonValue('What counts when the artifact is missing, fails or is too slow.'),
+  jsonValue('The value when the artifact is missing, fails or is too slow.'),
 );
 
 const hookList = (description: string) =>
@@ -50,9 +50,9 @@ export const hooks = closed(
     id: 'Hooks',
     description: 'Invocations and commands around turns and actions.',
     slips: {
-      before_tool: 'It is "before_action".',
-      after_tool: 'It is "after_action".',
-      after_error: 'It is "on_error".',
+      before_tool: 'Use "before_action".',
+      after_tool: 'Use "after_action".',
+      after_error: 'Use "on_error".',
     },
   },
   {

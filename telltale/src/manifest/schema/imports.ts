@@ -30,11 +30,11 @@ const mcpServer = closed(
     exactlyOne: [['command', 'url']],
     demands: { args: ['command'], env: ['command'], cwd: ['command'], headers: ['url'] },
     slips: {
-      type: 'A server with "command" speaks stdio, one with "url" HTTP.',
-      transport: 'A server with "command" speaks stdio, one with "url" HTTP.',
-      environment: 'It is "env".',
-      token: 'A token is a header: headers: { Authorization: "Bearer ${TOKEN}" }.',
-      auth: 'A token is a header: headers: { Authorization: "Bearer ${TOKEN}" }.',
+      type: 'Leave it out. A server with "command" uses stdio, one with "url" uses HTTP.',
+      transport: 'Leave it out. A server with "command" uses stdio, one with "url" uses HTTP.',
+      environment: 'Use "env".',
+      token: 'Send a token as a header: headers: { Authorization: "Bearer ${TOKEN}" }.',
+      auth: 'Send a token as a header: headers: { Authorization: "Bearer ${TOKEN}" }.',
     },
   },
   {
@@ -68,9 +68,9 @@ const mcpImport = closed(
   {
     title: 'an import of tools',
     slips: {
-      command: 'An MCP server is written { mcp: { name, command, args } }.',
-      name: 'An MCP server is written { mcp: { name, command, args } }.',
-      url: 'An MCP server is written { mcp: { name, url } }.',
+      command: 'Write an MCP server as { mcp: { name, command, args } }.',
+      name: 'Write an MCP server as { mcp: { name, command, args } }.',
+      url: 'Write an MCP server as { mcp: { name, url } }.',
     },
   },
   { mcp: mcpServer },
@@ -96,10 +96,10 @@ export const imports = closed(
     title: '"import"',
     description: 'Other manifests this agent uses, by kind.',
     slips: {
-      tool: 'It is "tools".',
-      mcp: 'An MCP server stands among the tools: tools: [{ mcp: { name, command, args } }].',
-      mcp_servers: 'An MCP server stands among the tools: tools: [{ mcp: { name, command, args } }].',
-      feeds: 'Feeds are not imported: they stand under "context_feeds".',
+      tool: 'Use "tools".',
+      mcp: 'Put an MCP server under "tools": tools: [{ mcp: { name, command, args } }].',
+      mcp_servers: 'Put an MCP server under "tools": tools: [{ mcp: { name, command, args } }].',
+      feeds: 'Feeds are not imported. Put them under "context_feeds".',
     },
   },
   {

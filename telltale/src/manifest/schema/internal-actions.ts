@@ -28,10 +28,10 @@ export const internalActions = closed(
     title: '"internal_actions"',
     description: "Actions on the agent's own environment.",
     slips: {
-      allowed: 'It is "allowed_actions".',
-      blocked: 'It is "blocked_actions".',
-      allow: 'It is "allowed_actions".',
-      deny: 'It is "blocked_actions".',
+      allowed: 'Use "allowed_actions".',
+      blocked: 'Use "blocked_actions".',
+      allow: 'Use "allowed_actions".',
+      deny: 'Use "blocked_actions".',
     },
   },
   {

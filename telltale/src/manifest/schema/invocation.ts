@@ -5,14 +5,14 @@ import { name } from './names.ts';
 import { flag } from './numbers.ts';
 
 const SLIPS = {
-  artifact: 'An invocation names its artifact with "invoke".',
-  artifact_id: 'An invocation names its artifact with "invoke".',
-  function: 'An invocation names its function with "method".',
-  parameters: 'Arguments of an invocation go into "args", a list; the context is passed last by itself.',
-  params: 'Arguments of an invocation go into "args", a list; the context is passed last by itself.',
-  default: 'What counts when the artifact fails is "fallback".',
-  else: 'What counts when the artifact fails is "fallback".',
-  timeout: 'Artifacts have 100 ms each; an invocation has no timeout of its own.',
+  artifact: 'Use "invoke" to name the artifact.',
+  artifact_id: 'Use "invoke" to name the artifact.',
+  function: 'Use "method" to name the function.',
+  parameters: 'Put arguments into "args", a list. The context is always passed as the last argument.',
+  params: 'Put arguments into "args", a list. The context is always passed as the last argument.',
+  default: 'Use "fallback" for the value when the artifact fails.',
+  else: 'Use "fallback" for the value when the artifact fails.',
+  timeout: 'An invocation has no timeout of its own. Each artifact has 100 ms.',
 };
 
 /** A decision taken by an artifact. `fallback` is of the type that the place wants, and is what counts on failure. */

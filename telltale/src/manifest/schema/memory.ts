@@ -7,7 +7,7 @@ export const memory = closed(
     title: '"memory"',
     description: 'The knowledge graph.',
     demands: { inject: ['graph'] },
-    slips: { path: 'It is "graph".', max_tokens: 'It is "inject".' },
+    slips: { path: 'Use "graph".', max_tokens: 'Use "inject".' },
   },
   {
     graph: nonEmptyText('The folder whose code and facts the graph holds.').optional(),

@@ -21,17 +21,17 @@ const OWN_KEYS: Readonly<Record<FieldType, readonly string[]>> = {
 };
 
 const ALIASES: Slips = {
-  enum: 'An enum lists what is allowed under "values".',
-  options: 'An enum lists what is allowed under "values".',
-  choices: 'An enum lists what is allowed under "values".',
-  minimum: 'The least number is "min".',
-  maximum: 'The greatest number is "max".',
-  maxLength: 'The greatest length of a string is "max_length".',
-  regex: 'A regular expression is "pattern".',
-  maxItems: 'The greatest number of items is "max_items".',
-  properties: 'A JSON Schema of an object goes into "schema".',
-  required: 'Metadata fields are never required: the model sets those it wants to change.',
-  persist: 'A field that survives a reset is "sticky: true".',
+  enum: 'List the allowed values under "values".',
+  options: 'List the allowed values under "values".',
+  choices: 'List the allowed values under "values".',
+  minimum: 'Use "min" for the smallest number.',
+  maximum: 'Use "max" for the largest number.',
+  maxLength: 'Use "max_length" for the greatest length of a string.',
+  regex: 'Use "pattern" for a regular expression.',
+  maxItems: 'Use "max_items" for the greatest number of items.',
+  properties: 'Put the JSON Schema of an object into "schema".',
+  required: 'Metadata fields are never required. The model sets only those that it wants to change.',
+  persist: 'Use "sticky: true" for a field that survives a reset.',
 };
 
 const common = {
@@ -47,7 +47,7 @@ function field<Shape extends z.core.$ZodLooseShape>(type: FieldType, own: Shape)
     for (const key of OWN_KEYS[other])
       if (!OWN_KEYS[type].includes(key))
         slips[key] =
-          `"${key}" belongs to a field of type ${other}; ${type} takes ${[...OWN_KEYS[type], ...Object.keys(common)].join(', ')}.`;
+          `"${key}" belongs to a field of type ${other}. A field of type ${type} has ${[...OWN_KEYS[type], ...Object.keys(common)].join(', ')}.`;
   return closed({ title, slips, id: `Field_${type}` }, { ...own, ...common });
 }
 

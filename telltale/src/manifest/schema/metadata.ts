@@ -11,10 +11,10 @@ export const metadata = closed(
     title: '"metadata"',
     description: 'What the model may declare about itself; workflows are triggered by it.',
     slips: {
-      schema: 'Fields stand under "fields", each with its type; only a field of type object has a "schema".',
-      persistence: 'How long metadata lives is "scope: session" or "scope: agent".',
-      max_fields: 'Limits stand under "limits: { fields, bytes, depth }".',
-      max_size: 'Limits stand under "limits: { fields, bytes, depth }".',
+      schema: 'Put fields under "fields", each with its type. Only a field of type object has a "schema".',
+      persistence: 'Use "scope: session" or "scope: agent" to set how long metadata lives.',
+      max_fields: 'Put limits under "limits: { fields, bytes, depth }".',
+      max_size: 'Put limits under "limits: { fields, bytes, depth }".',
     },
   },
   {

@@ -25,11 +25,11 @@ const webhook = closed(
     title: 'a webhook',
     description: 'A POST of JSON, signed as Standard Webhooks say.',
     slips: {
-      href: 'It is "url".',
-      address: 'It is "url".',
-      key: 'It is "secret".',
-      token: 'It is "secret"; a bearer token goes into "headers".',
-      method: 'It is always a POST.',
+      href: 'Use "url".',
+      address: 'Use "url".',
+      key: 'Use "secret".',
+      token: 'Use "secret". Put a bearer token into "headers".',
+      method: 'Remove it. A webhook is always a POST.',
     },
   },
   {
@@ -55,7 +55,7 @@ const channel = choiceByKey('A channel', {
     },
   ),
   command: closed(
-    { title: 'a channel', id: 'CommandChannel', slips: { run: 'It is "command: [program, argument]".' } },
+    { title: 'a channel', id: 'CommandChannel', slips: { run: 'Use "command: [program, argument]".' } },
     {
       command: commandLine(
         'The program and its arguments, without a shell. In arguments {message}, {type}, {agent}, {session}, {run}, {url} and {id} are filled in; the whole comes as JSON on its standard input.',
@@ -68,11 +68,11 @@ const rule = closed(
   {
     title: 'a rule',
     slips: {
-      event: 'It is "on", a list.',
-      events: 'It is "on", a list.',
-      when: 'It is "on", a list.',
-      channel: 'It is "to", a list.',
-      channels: 'It is "to", a list.',
+      event: 'Use "on", a list.',
+      events: 'Use "on", a list.',
+      when: 'Use "on", a list.',
+      channel: 'Use "to", a list.',
+      channels: 'Use "to", a list.',
     },
   },
   {
@@ -89,7 +89,7 @@ export const notifications = closed(
   {
     title: '"notifications"',
     description: 'Who is told of what happens, by a server. Steps of type notify name channels, too.',
-    slips: { webhook: 'It stands under "channels: { NAME: { … } }".', on: 'It stands in a list: "rules".' },
+    slips: { webhook: 'Put it under "channels: { NAME: { … } }".', on: 'Put it into the list "rules".' },
   },
   {
     channels: z

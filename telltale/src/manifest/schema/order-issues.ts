@@ -28,12 +28,12 @@ export function orderIssues(issues: readonly Issue[]): readonly Issue[] {
     path: [],
     at: 'value',
     message: `${rest} more issues are not shown.`,
-    hint: 'Mend these first.',
+    hint: 'Fix the issues above first.',
   };
   return [...errors, more];
 }
 
-/** What the hint says it should have been: `Did you mean "a"?`, `It is "a".`, `Write "a: b" and "c: d".` */
+/** What the hint says it should have been: `Did you mean "a"?`, `Use "a".`, `Write "a: b" and "c: d".` */
 const misspeltFor = (issue: Issue): readonly string[] =>
   [...(issue.hint ?? '').matchAll(/"(\w+)(?:: [^"]*)?"/g)].map(([, name]) =>
     JSON.stringify([issue.path.slice(0, -1), name]),

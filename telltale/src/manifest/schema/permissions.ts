@@ -35,10 +35,10 @@ function rules({ key, entry, describe, absent }: RulesOptions) {
       title: `"${key}"`,
       atLeastOne: [['allow', 'ask', 'deny']],
       slips: {
-        allowed: 'It is "allow".',
-        denied: 'It is "deny".',
-        block: 'It is "deny".',
-        default: `What no other entry names is "${EVERYTHING}": write ask: ["${EVERYTHING}"].`,
+        allowed: 'Use "allow".',
+        denied: 'Use "deny".',
+        block: 'Use "deny".',
+        default: `For everything that no other entry names, write ask: ["${EVERYTHING}"].`,
       },
     },
     {
@@ -53,7 +53,7 @@ function rules({ key, entry, describe, absent }: RulesOptions) {
       refused: {
         code: typeof value === 'string' ? 'not_allowed' : 'wrong_type',
         message: `"${key}" cannot be ${showValue(value)}.`,
-        hint: `${near === undefined ? '' : `Did you mean "${near}"? `}Write allow, ask or deny; a list of what is allowed; or a map of those three, a list each.`,
+        hint: `${near === undefined ? '' : `Did you mean "${near}"? `}Write allow, ask or deny, a list of what is allowed, or a map with a list for each of the three.`,
       },
     };
   };
@@ -85,12 +85,12 @@ export const permissions = closed(
     title: '"permissions"',
     description: 'What actions of this agent may touch.',
     slips: {
-      filesystem: 'Folders that may be touched are "paths".',
-      files: 'Folders that may be touched are "paths".',
-      hosts: 'Hosts that may be reached are "network".',
-      env: 'Environment variables in view are "environment".',
-      secrets: 'Environment variables in view are "environment".',
-      tools: 'A tool that needs a person\'s consent says so itself: "approval: always".',
+      filesystem: 'Use "paths" for folders that may be read and written.',
+      files: 'Use "paths" for folders that may be read and written.',
+      hosts: 'Use "network" for hosts that may be reached.',
+      env: 'Use "environment" for environment variables that are visible.',
+      secrets: 'Use "environment" for environment variables that are visible.',
+      tools: 'For a tool that needs a person\'s approval, write "approval: always" in the tool.',
     },
   },
   {
@@ -132,7 +132,7 @@ export const permissions = closed(
       {
         title: '"limits"',
         description: 'What each command in the sandbox may use, with all the processes that it starts.',
-        slips: { pids: 'It is "processes".', ram: 'It is "memory".' },
+        slips: { pids: 'Use "processes".', ram: 'Use "memory".' },
       },
       {
         processes: z

@@ -7,7 +7,10 @@ const promptTemplate = closed(
   {
     title: 'a prompt',
     description: 'A prompt that actions of type llm name.',
-    slips: { prompt: 'The text of a prompt is "template".', text: 'The text of a prompt is "template".' },
+    slips: {
+      prompt: 'Use "template" for the text of a prompt.',
+      text: 'Use "template" for the text of a prompt.',
+    },
   },
   {
     template: nonEmptyText('The text; {name} stands for a parameter of the action.'),

@@ -13,7 +13,7 @@ const RELIC_DRIVERS = ['kv', 'log', 'sql', 'redis', 'http', 'queue'] as const;
 export const EMBEDDED_DRIVERS: readonly string[] = ['kv', 'log', 'queue'];
 
 const address = nonEmptyText('A SQLite file, postgres://, redis:// or http(s):// address.');
-const options = jsonObject('The driver\'s own options; its address is "url".');
+const options = jsonObject('The driver\'s own options. "url" is its address.');
 
 export const relic = closed(
   {
@@ -31,15 +31,15 @@ export const relic = closed(
       then: { required: ['connection'] },
     },
     slips: {
-      type: 'It is "driver".',
-      url: 'It is "connection".',
-      host: 'It stands in "connection", as an address.',
-      port: 'It stands in "connection", as an address.',
-      path: 'It is "connection".',
-      ttl: 'A time to live is given in each kv call: { operation: set, key, value, ttl }.',
-      operations: 'Operations are the driver\'s; "telltale inspect relic NAME" lists them.',
-      methods: 'Operations are the driver\'s; "telltale inspect relic NAME" lists them.',
-      timeout_seconds: 'It is "timeout": a bare number is seconds.',
+      type: 'Use "driver".',
+      url: 'Use "connection".',
+      host: 'Put it in "connection", as an address.',
+      port: 'Put it in "connection", as an address.',
+      path: 'Use "connection".',
+      ttl: 'Set the time to live in each kv call: { operation: set, key, value, ttl }.',
+      operations: 'The driver defines the operations. "telltale inspect relic NAME" lists them.',
+      methods: 'The driver defines the operations. "telltale inspect relic NAME" lists them.',
+      timeout_seconds: 'Use "timeout": a bare number is seconds.',
     },
   },
   {

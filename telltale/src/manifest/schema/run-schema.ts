@@ -30,5 +30,5 @@ function withoutEchoes(issues: readonly Issue[]): readonly Issue[] {
 
 const neverAsync = () =>
   new RuntimeError('internal', 'A manifest schema is asynchronous.', {
-    hint: 'Schemas here must not await.',
+    hint: 'Use a schema without async checks.',
   });

@@ -11,7 +11,7 @@ import { userSchema } from './user-schema.ts';
 const module = closed(
   {
     title: 'a module implementation',
-    slips: { function: 'The exported function is "export".', path: 'The file is "module".' },
+    slips: { function: 'Use "export" for the exported function.', path: 'Use "module" for the file.' },
   },
   {
     module: nonEmptyText('A JavaScript or TypeScript module, relative to this manifest.'),
@@ -25,8 +25,8 @@ const command = closed(
   {
     title: 'a command implementation',
     slips: {
-      args: 'Arguments follow the program in "command".',
-      shell: 'No shell is involved: write the program and its arguments as a list.',
+      args: 'Put the arguments after the program in "command".',
+      shell: 'Write the program and its arguments as a list, because no shell is used.',
     },
   },
   {
@@ -49,7 +49,7 @@ const http = closed(
         slips: {
           params: 'Put query parameters into "url": ?q={query}.',
           query: 'Put query parameters into "url": ?q={query}.',
-          json: 'It is "body".',
+          json: 'Use "body".',
         },
       },
       {
@@ -72,7 +72,7 @@ const mcp = closed(
       {
         title: '"mcp"',
         description: 'A tool of an MCP server.',
-        slips: { name: 'The tool is "tool", the server "server".' },
+        slips: { name: 'Use "tool" for the tool and "server" for the server.' },
       },
       { server: name('The imported server.'), tool: targetName('The tool, as the server calls it.') },
     ),
@@ -92,7 +92,7 @@ const implementation = choiceByKey('An implementation', {
   script,
 }).describe('What runs: a module, a command, an HTTP request, an MCP tool or a script.');
 
-const IMPLEMENTATION_SLIP = 'It stands under "implementation".';
+const IMPLEMENTATION_SLIP = 'Put it under "implementation".';
 
 export const tool = closed(
   {
@@ -105,18 +105,18 @@ export const tool = closed(
       http: IMPLEMENTATION_SLIP,
       mcp: IMPLEMENTATION_SLIP,
       script: IMPLEMENTATION_SLIP,
-      input_schema: 'The JSON Schema of the input is "parameters".',
-      inputSchema: 'The JSON Schema of the input is "parameters".',
-      input: 'The JSON Schema of the input is "parameters".',
-      output_schema: 'It is "output: { schema }".',
-      max_bytes: 'It is "output: { max_bytes }".',
-      timeout_seconds: 'It is "timeout": a bare number is seconds.',
-      streaming: 'It is "stream: true".',
-      concurrency: 'It is "max_parallel".',
-      max_concurrency: 'It is "max_parallel".',
-      max_concurrent: 'It is "max_parallel".',
+      input_schema: 'Use "parameters" for the JSON Schema of the input.',
+      inputSchema: 'Use "parameters" for the JSON Schema of the input.',
+      input: 'Use "parameters" for the JSON Schema of the input.',
+      output_schema: 'Use "output: { schema }".',
+      max_bytes: 'Use "output: { max_bytes }".',
+      timeout_seconds: 'Use "timeout": a bare number is seconds.',
+      streaming: 'Use "stream: true".',
+      concurrency: 'Use "max_parallel".',
+      max_concurrency: 'Use "max_parallel".',
+      max_concurrent: 'Use "max_parallel".',
       parallel_actions:
-        'In a Tool it is "max_parallel"; "parallel_actions" belongs to the limits of an Agent.',
+        'In a Tool, use "max_parallel". "parallel_actions" belongs to the limits of an Agent.',
       permissions: 'Permissions belong to the Agent.',
     },
   },
@@ -154,7 +154,7 @@ export const tool = closed(
       {
         title: '"output"',
         description: 'What the result may be.',
-        slips: { type: 'A JSON Schema goes into "schema".' },
+        slips: { type: 'Put a JSON Schema into "schema".' },
       },
       {
         max_bytes: byteSize('The greatest size of the result.').optional(),

@@ -76,7 +76,7 @@ const moreUnknownKeys = (hidden: number, path: IssuePath): Issue => ({
   path,
   at: 'value',
   message: `${hidden} more unknown ${hidden === 1 ? 'key is' : 'keys are'} not shown.`,
-  hint: 'Mend those above and check again.',
+  hint: 'Fix the ones above and check again.',
 });
 
 /** The issues inside have lost the schema of the key; the map's own still knows it. */

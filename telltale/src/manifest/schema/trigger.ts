@@ -13,8 +13,8 @@ import { timeZone } from './times.ts';
 import { webhookSecret } from './webhook-secret.ts';
 
 const pacing = once(() => ({
-  debounce: duration('Wait for this much quiet before firing.').optional(),
-  cooldown: duration('The least time between two firings.').optional(),
+  debounce: duration('Wait until nothing has changed for this long before firing.').optional(),
+  cooldown: duration('The shortest time between two firings.').optional(),
   delay: duration('Fire this much later.').optional(),
   priority: z
     .int()
@@ -24,7 +24,7 @@ const pacing = once(() => ({
     {
       title: '"concurrency"',
       description: 'How many runs may be under way.',
-      slips: { limit: 'It is "max".', on_busy: 'It is "when_busy".', policy: 'It is "when_busy".' },
+      slips: { limit: 'Use "max".', on_busy: 'Use "when_busy".', policy: 'Use "when_busy".' },
     },
     {
       max: count('Runs at a time.').default(1),
@@ -48,17 +48,17 @@ const matching = () => ({
 });
 
 const SLIPS: Slips = {
-  condition: 'It is "conditions" (a map) or "test" (CEL).',
-  if: 'It is "test".',
-  when: 'It is "test", or "conditions".',
-  mode: 'When it fires is "fire".',
-  throttle: 'It is "cooldown".',
-  max_concurrent: 'It is "concurrency: { max }".',
-  when_busy: 'It stands in "concurrency: { max, when_busy }".',
-  workflow: 'A trigger stands in the workflow that it starts.',
+  condition: 'Use "conditions" (a map) or "test" (CEL).',
+  if: 'Use "test".',
+  when: 'Use "test", or "conditions".',
+  mode: 'Use "fire" to set when it fires.',
+  throttle: 'Use "cooldown".',
+  max_concurrent: 'Use "concurrency: { max }".',
+  when_busy: 'Put it in "concurrency: { max, when_busy }".',
+  workflow: 'Put a trigger into the workflow that it starts.',
 };
 
-const stateOnly = 'Only metadata_match and variable_match have it.';
+const stateOnly = 'Only metadata_match and variable_match have this key.';
 const EVENT_SLIPS: Slips = { ...SLIPS, fire: stateOnly, cancel_on_exit: stateOnly, match_all: stateOnly };
 
 const triggers = () => ({
@@ -66,7 +66,7 @@ const triggers = () => ({
     {
       title: 'a trigger of type metadata_match',
       exactlyOne: [['conditions', 'test']],
-      slips: { ...SLIPS, match: 'It is "conditions".' },
+      slips: { ...SLIPS, match: 'Use "conditions".' },
     },
     { type: z.literal('metadata_match'), ...matching() },
   ).describe('The metadata matches.'),
@@ -74,7 +74,7 @@ const triggers = () => ({
     {
       title: 'a trigger of type variable_match',
       exactlyOne: [['conditions', 'test']],
-      slips: { ...SLIPS, match: 'It is "conditions".' },
+      slips: { ...SLIPS, match: 'Use "conditions".' },
     },
     { type: z.literal('variable_match'), ...matching() },
   ).describe('Context variables match.'),
@@ -103,13 +103,13 @@ const triggers = () => ({
       exactlyOne: [['cron', 'every']],
       slips: {
         ...EVENT_SLIPS,
-        interval: 'It is "every".',
-        schedule: 'It is "cron" or "every".',
-        time_zone: 'It is "timezone".',
-        tz: 'It is "timezone".',
-        catch_up: 'It is "missed".',
-        catchup: 'It is "missed".',
-        misfire: 'It is "missed".',
+        interval: 'Use "every".',
+        schedule: 'Use "cron" or "every".',
+        time_zone: 'Use "timezone".',
+        tz: 'Use "timezone".',
+        catch_up: 'Use "missed".',
+        catchup: 'Use "missed".',
+        misfire: 'Use "missed".',
       },
     },
     {
@@ -133,13 +133,13 @@ const triggers = () => ({
       title: 'a trigger of type webhook',
       slips: {
         ...EVENT_SLIPS,
-        path: 'It is "hook", the name after /hooks/.',
-        name: 'It is "hook", the name after /hooks/.',
-        url: 'It is "hook", the name after /hooks/.',
-        token: 'It is "secret".',
-        key: 'It is "secret".',
-        scheme: 'It is "signature".',
-        provider: 'It is "signature".',
+        path: 'Use "hook", the name after /hooks/.',
+        name: 'Use "hook", the name after /hooks/.',
+        url: 'Use "hook", the name after /hooks/.',
+        token: 'Use "secret".',
+        key: 'Use "secret".',
+        scheme: 'Use "signature".',
+        provider: 'Use "signature".',
       },
     },
     {

@@ -17,10 +17,10 @@ const common = {
 };
 
 const SLIPS = {
-  prompt: 'It is "instructions".',
-  retries: 'It is "max_retries".',
-  confidence: 'It is "threshold".',
-  artifact: 'It is "invoke".',
+  prompt: 'Use "instructions".',
+  retries: 'Use "max_retries".',
+  confidence: 'Use "threshold".',
+  artifact: 'Use "invoke".',
 };
 
 const byModel = closed(
@@ -45,7 +45,7 @@ const byArtifact = closed(
     cache: flag('false asks afresh each time.').default(true),
     fallback: z
       .enum(['pass', 'retry', 'escalate'])
-      .describe('What counts when the artifact is missing, fails or is too slow.'),
+      .describe('The value when the artifact is missing, fails or is too slow.'),
     ...common,
   },
 );

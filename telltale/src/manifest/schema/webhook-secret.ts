@@ -6,7 +6,7 @@ const MIN_BYTES = 16;
 const WHSEC = 'whsec_';
 
 const HINT =
-  'Make one: openssl rand -base64 32. Keep it in a variable of the environment, and name that without a default.';
+  'Create one with: openssl rand -base64 32. Keep it in an environment variable, and refer to that variable without a default.';
 
 /** What people write until they think of a secret: letters and digits alone, in lower case. */
 const DEFAULTS: ReadonlySet<string> = new Set(
@@ -46,13 +46,13 @@ function weakness(secret: string): Finding | undefined {
   if (!text.toLowerCase().startsWith(WHSEC)) return isDefault(text) ? weak(GUESSED) : undefined;
   const written = text.slice(WHSEC.length);
   const key = Buffer.from(written, 'base64');
-  if (key.length === 0) return weak(`Nothing stands behind "${WHSEC}": the key of the signature is empty.`);
+  if (key.length === 0) return weak(`The secret has nothing after "${WHSEC}".`);
   if (isDefault(written) || isDefault(key.toString('utf8')) || key.every((byte) => byte === key[0]))
     return weak(GUESSED);
   if (!secret.startsWith(WHSEC) || secret !== text || !BASE64.test(written))
-    return weak(`A secret that begins with "${WHSEC}" is that and base64, and nothing else.`);
+    return weak(`A secret that begins with "${WHSEC}" has to continue with base64 and nothing else.`);
   return key.length < MIN_BYTES
-    ? weak(`Behind "${WHSEC}" stand ${key.length} bytes; a key needs ${MIN_BYTES} at least.`)
+    ? weak(`The secret has ${key.length} bytes after "${WHSEC}", but needs at least ${MIN_BYTES}.`)
     : undefined;
 }
 

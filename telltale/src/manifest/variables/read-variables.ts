@@ -59,6 +59,6 @@ export const unreadVariables = (diagnostics: readonly Diagnostic[]): ReadVariabl
 const EMPTY: Finding = {
   severity: 'error',
   code: 'empty_file',
-  message: 'The file holds nothing.',
+  message: 'The file is empty.',
   hint: 'Write { "context_variables": { "runtime_variables": [] } }, or delete the file.',
 };

@@ -59,8 +59,8 @@ function boundedComposer(): Composer {
 const TOO_DEEP: Finding = {
   severity: 'error',
   code: 'too_deep',
-  message: `Lists and maps are nested more than ${MANIFEST_LIMITS.depth} deep.`,
-  hint: 'No manifest needs that. Is this file what it should be?',
+  message: `Lists and maps are nested deeper than ${MANIFEST_LIMITS.depth} levels.`,
+  hint: 'No manifest needs that many. Is this the right file?',
 };
 
 /** Made when it is needed: the first number that is written for people takes 10 ms, at every start. */

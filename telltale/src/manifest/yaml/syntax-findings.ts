@@ -53,30 +53,30 @@ function explain(
     const word = text.slice(where.start, where.end);
     if (/:(?:\s|$)/.test(word))
       return at(
-        `${quoted(word)} does not begin with a key.`,
-        'Write one name before the ":", in quotes if it holds signs.',
+        `${quoted(word)} does not start with a key.`,
+        'Write one name before the ":". Put it in quotes if it contains special characters.',
         where,
       );
-    return at(`${quoted(word)} is not a key: it has no ":".`, keyHint(word), where);
+    return at(`${quoted(word)} is not a key, because it has no ":".`, keyHint(word), where);
   };
   const noComma = (where: Span) =>
     at('A comma is missing.', 'Put a "," between the entries inside [ ] or { }.', where);
   const senseless = () =>
     at(
-      `The YAML makes no sense from here on (${lowerFirst(clip(error.message))}).`,
-      'Look at the indentation, the quotes and the brackets of this line and the one above.',
+      `The YAML is not valid from here on (${lowerFirst(clip(error.message))}).`,
+      'Check the indentation, the quotes and the brackets of this line and the one above.',
     );
   const indented = () =>
     at(
-      'This line is indented differently from the ones it belongs to.',
-      'Let all keys of one map, and all dashes of one list, begin in the same column.',
+      'The indentation of this line does not match the lines it belongs to.',
+      'Start all keys of one map, and all dashes of one list, in the same column.',
       lineSpan(text, start),
     );
   const reference = FLOW_CODES.has(error.code) ? referenceNear(text, start) : undefined;
   if (reference !== undefined)
     return at(
-      `Inside { } and [ ] a \${…} must be in quotes.`,
-      'Put it in quotes (then it is text), or write the key on a line of its own.',
+      `Inside { } and [ ], put \${…} in quotes.`,
+      'Put it in quotes (then it is text), or write the key on its own line.',
       reference,
     );
   if (
@@ -85,12 +85,15 @@ function explain(
     /\S/.test(text[start - 1] ?? ' ')
   )
     return at(
-      `Inside { } and [ ] a text that holds a "${text[start]}" must be in quotes.`,
+      `Inside { } and [ ], put text that contains "${text[start]}" in quotes.`,
       'Put the text in quotes, as in { jsonpath: "$.items[*].name" }.',
     );
   switch (error.code) {
     case 'TAB_AS_INDENT':
-      return at('A tab is used for indentation.', 'YAML indents with spaces only: replace each tab by two.');
+      return at(
+        'This line is indented with a tab.',
+        'YAML allows only spaces. Replace each tab with two spaces.',
+      );
     case 'MULTILINE_IMPLICIT_KEY':
     case 'BLOCK_AS_IMPLICIT_KEY': {
       // Of one below a key whose value is due, the parser names the place behind that key.
@@ -98,20 +101,20 @@ function explain(
       const entry = lineSpan(text, start + blank);
       if (/^-\s/.test(text.slice(entry.start, entry.end + 1)))
         return at(
-          'An entry of a list stands where a key is expected.',
-          'Indent it below the key that it belongs to, or take the dash away.',
+          'A list entry is where a key is expected.',
+          'Indent it below the key that it belongs to, or remove the dash.',
           entry,
         );
       if (also.size > 1)
         return at(
-          'This value goes on over the next line, and that line looks like a key.',
-          'Indent the next line like this one, or put a text of several lines behind ">" or "|".',
+          'This value continues on the next line, but that line looks like a key.',
+          'Indent the next line like this one, or start text with several lines with ">" or "|".',
           lineSpan(text, start),
         );
       if (error.code === 'MULTILINE_IMPLICIT_KEY') return noKey(lineSpan(text, start));
       return at(
         'There are two keys on one line.',
-        'Put the value in quotes, or the second key on a line of its own.',
+        'Put the value in quotes, or the second key on its own line.',
       );
     }
     case 'BAD_INDENT': {
@@ -119,37 +122,37 @@ function explain(
       if (open === null) return indented();
       const [bracket, what] = open[1] === 'map' ? ['}', 'map'] : [']', 'list'];
       const opened = lastOpening(text, start, bracket === '}' ? '{' : '[');
-      return at(`The ${what} that begins here is not closed.`, `Add a "${bracket}".`, opened ?? span);
+      return at(`The ${what} that starts here is not closed.`, `Add a "${bracket}".`, opened ?? span);
     }
     case 'MISSING_CHAR': {
       if (error.message.startsWith('Missing closing')) {
         const opened = openQuote(document, start);
-        return at('The quote that is opened here is not closed.', 'Add the closing quote.', opened ?? span);
+        return at('The quote that starts here is not closed.', 'Add the closing quote.', opened ?? span);
       }
       if (error.message.startsWith('Implicit map keys')) return noKey(lineSpan(text, start));
       if (error.message.startsWith('Sequence item without'))
         return at(
-          'This line stands neither in the entry above it nor in a new one.',
-          'Indent it like the other keys of the entry, or begin a new entry with "- ".',
+          'This line belongs neither to the entry above nor to a new one.',
+          'Indent it like the other keys of the entry, or start a new entry with "- ".',
           lineSpan(text, start),
         );
       if (error.message.startsWith('Comments must'))
         return at('A comment needs a space before its "#".', 'Add a space, or put the text in quotes.');
       if (error.message.startsWith('Missing ,')) return noComma(lineSpan(text, start));
-      return at(`${clip(error.message)}.`, 'Mend the YAML here.');
+      return at(`${clip(error.message)}.`, 'Correct the YAML here.');
     }
     case 'BAD_SCALAR_START':
-      return at(`A value may not begin with ${quoted(text[start] ?? '')}.`, 'Put the value in quotes.');
+      return at(`A value cannot start with ${quoted(text[start] ?? '')}.`, 'Put the value in quotes.');
     case 'BAD_DQ_ESCAPE':
       return at(
-        `${quoted(text.slice(start, start + 2))} is not an escape of a double-quoted text.`,
-        'Write "\\\\" for a backslash, or put the text in single quotes.',
+        `${quoted(text.slice(start, start + 2))} is not an escape sequence in double quotes.`,
+        'Write "\\\\" for a backslash, or use single quotes.',
         { start, end: start + 2 },
       );
     case 'BLOCK_IN_FLOW':
       return noComma(lineSpan(text, start));
     case 'KEY_OVER_1024_CHARS':
-      return at('A key is longer than 1,024 characters.', 'Is a quote not closed, or a line break missing?');
+      return at('A key is longer than 1,024 characters.', 'Is a closing quote or a line break missing?');
     case 'UNEXPECTED_TOKEN': {
       const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
       const closing = /^Unexpected flow-(?:map|seq)-end token in YAML/.test(error.message)
@@ -157,28 +160,28 @@ function explain(
         : undefined;
       if (closing !== undefined)
         return at(
-          `A "${closing}" closes nothing.`,
-          `Take it away, or add the "${closing === '}' ? '{' : '['}" that it closes; in a text it stands in quotes.`,
+          `This "${closing}" has no opening bracket.`,
+          `Remove it, or add the "${closing === '}' ? '{' : '['}" that it closes. In text, put it in quotes.`,
         );
       if (error.message.startsWith('Unexpected , in flow'))
-        return at('A comma stands where an entry is expected.', 'Take it away, or add the entry before it.');
+        return at('There is a comma where an entry is expected.', 'Remove it, or add the entry before it.');
       if (error.message.startsWith('Unexpected block-seq-ind on same line'))
         return at(
-          'A list begins on the line of its key.',
-          'Put each "- " on a line of its own below the key, or write the list in [ ].',
+          'A list starts on the line of its key.',
+          'Put each "- " on its own line below the key, or write the list in [ ].',
         );
       if (error.message.startsWith('Not a YAML token') && /[|>][-+\d]*[ \t]+$/.test(before))
         return at(
-          'A text of several lines begins on the line of its "|" or ">".',
-          'Begin it on the next line, indented.',
+          'Text with several lines starts on the line of its "|" or ">".',
+          'Start it on the next line, indented.',
           lineSpan(text, start),
         );
       if (/^Unexpected .* at node end$/.test(error.message))
         return before.trim() === ''
           ? indented()
           : at(
-              'Something stands behind a value that has ended.',
-              'Put all of it into one pair of quotes, or take it away.',
+              'There is more text after the end of a value.',
+              'Put all of it into one pair of quotes, or remove it.',
               lineSpan(text, start),
             );
       return senseless();

@@ -14,66 +14,66 @@ const error = (code: string, message: string, hint: string): Finding => ({
 export const tooManyValues = () =>
   error(
     'too_many_values',
-    `The document holds more than ${MANIFEST_LIMITS.values.toLocaleString('en')} values, counting each alias as what it stands for.`,
-    'Write out what you need, or split the document into files and import them.',
+    `The document has more than ${MANIFEST_LIMITS.values.toLocaleString('en')} values. Each alias counts as all the values that it repeats.`,
+    'Use fewer aliases, or split the document into files and import them.',
   );
 
 export const tooManyKeys = () =>
   error(
     'too_many_keys',
     `This map has more than ${MANIFEST_LIMITS.keys.toLocaleString('en')} keys.`,
-    'No manifest needs that. Is this file what it should be?',
+    'No manifest needs that many. Is this the right file?',
   );
 
 export const MERGE_KEY = error(
   'merge_key',
   'YAML 1.2 has no merge key "<<".',
-  'Write the keys out; an alias (key: *anchor) may stand for a whole value.',
+  'Write the keys out. An alias (key: *anchor) can replace a whole value.',
 );
 
-export const NOT_FINITE = error(
-  'not_json',
-  'Infinity and NaN are no numbers of JSON.',
-  'Write a finite number.',
-);
+export const NOT_FINITE = error('not_json', 'JSON has no Infinity or NaN.', 'Write a finite number.');
 
 export const numberTooLarge = (source: string) =>
   error(
     'number_too_large',
-    `The number ${quoted(source).slice(1, -1)} has more digits than a number can keep.`,
+    `The number ${quoted(source).slice(1, -1)} has too many digits to be stored exactly.`,
     'Put it in quotes if it is a name or an id.',
   );
 
 export const anchorUnknown = (name: string) =>
   error(
     'anchor_unknown',
-    `A value that begins with "*" is a YAML alias, and no anchor &${quoted(name).slice(1, -1)} stands above.`,
-    `If it is meant as text, put it in quotes: ${quoted(`*${name}`)}.`,
+    `A value that starts with "*" is a YAML alias, but there is no anchor &${quoted(name).slice(1, -1)} above.`,
+    `If you mean text, put it in quotes: ${quoted(`*${name}`)}.`,
   );
 
 export const aliasCycle = (name: string) =>
-  error('alias_cycle', `The alias *${name} stands inside what it stands for.`, 'Write the inner value out.');
+  error(
+    'alias_cycle',
+    `The alias *${name} refers to a value that contains it.`,
+    'Write the inner value out instead.',
+  );
 
 export const customTag = (tag: string) =>
   error(
     'custom_tag',
-    `Manifests have no tag ${quoted(tag)}.`,
-    'Delete the tag; put a text that begins with "!" in quotes.',
+    `YAML tags such as ${quoted(tag)} are not supported.`,
+    'Delete the tag. If you mean text that starts with "!", put it in quotes.',
   );
 
 export const forbiddenKey = (key: string) =>
   error(
     'forbidden_key',
-    `No key may be called ${quoted(key)}.`,
-    'JavaScript keeps that name for itself: choose another.',
+    `A key cannot be named ${quoted(key)}.`,
+    'JavaScript reserves that name. Choose another one.',
   );
 
 export const duplicateKey = (key: string, firstLine: number, line: number) =>
   error(
     'duplicate_key',
     firstLine === line
-      ? `The key ${quoted(key)} stands twice in line ${line}.`
-      : `The key ${quoted(key)} stands in line ${firstLine} and again in line ${line}.`,
+      ? `The key ${quoted(key)} is twice in line ${line}.`
+      : `The key ${quoted(key)} is in line ${firstLine} and again in line ${line}.`,
     'Keep one of them.',
   );
 
@@ -90,12 +90,12 @@ export function keyNotText(node: ParsedNode): Finding {
   return error(
     'key_not_text',
     `A key is ${what}, not text.`,
-    'Write a name, and put "{" or "[" at the start of a text in quotes.',
+    'Write a name. If you mean text that starts with "{" or "[", put it in quotes.',
   );
 }
 
 export const QUOTE_OPEN = error(
   'yaml_syntax',
-  'The quote that is opened here is not closed.',
+  'The quote that starts here is not closed.',
   'Add the closing quote.',
 );

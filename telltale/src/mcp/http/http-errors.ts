@@ -48,7 +48,7 @@ const STATUS_HINTS: Readonly<Record<number, string>> = {
 
 export const messageTooLarge = (name: string, maxBytes: number) =>
   new RuntimeError('mcp_failed', `The MCP server "${name}" sent a message of more than ${maxBytes} bytes.`, {
-    hint: 'Ask it for less.',
+    hint: 'Make it print less.',
   });
 
 export const noMessages = (name: string, type: string) =>

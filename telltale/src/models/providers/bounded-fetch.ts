@@ -48,8 +48,8 @@ function isPage(id: string, url: string, page: string): RuntimeError {
   const { origin, pathname } = new URL(url);
   return modelFailed(
     'model_bad_request',
-    `${id}: ${origin}${pathname} answered with an HTML page${title === '' ? '' : ` ("${title}")`}, not with a stream of a model.`,
-    { hint: 'That is the address of a web site: check the base URL, and whether it lacks /v1.' },
+    `${id}: ${origin}${pathname} answered with an HTML page${title === '' ? '' : ` ("${title}")`} instead of a model's stream.`,
+    { hint: 'This is the address of a web site. Check the base URL. Is /v1 missing at its end?' },
   );
 }
 
@@ -109,7 +109,7 @@ const frameTooLarge = (id: string): RuntimeError =>
     'model_broke_off',
     `${id}: one frame of the stream has more than ${MAX_FRAME / 1024 / 1024} MiB.`,
     {
-      hint: 'No provider sends such frames: check the base URL, and what stands between here and there.',
+      hint: 'No provider sends such frames. Check the base URL, and any proxy in between.',
       retryable: false,
     },
   );

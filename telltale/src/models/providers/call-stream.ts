@@ -224,9 +224,9 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
 const tooMuchHeldBack = (id: string) =>
   modelFailed(
     'model_broke_off',
-    `${id}: calls of tools that come all at once hold more than ${MAX_HELD_BACK.toLocaleString('en')} characters.`,
+    `${id}: parallel tool calls contain more than ${MAX_HELD_BACK.toLocaleString('en')} characters.`,
     {
-      hint: 'The model writes several very large inputs side by side; ask it for smaller ones.',
+      hint: 'The model writes several very large inputs at once. Ask it for smaller ones.',
       retryable: false,
     },
   );

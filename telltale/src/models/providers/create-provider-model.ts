@@ -97,7 +97,7 @@ async function load(
 const providerUnknown = (name: string) => {
   const known = Object.keys(KNOWN_PROVIDERS);
   const near = nearest(name, known);
-  return new RuntimeError('provider_unknown', `No provider is named ${quoted(name)}.`, {
+  return new RuntimeError('provider_unknown', `There is no provider ${quoted(name)}.`, {
     hint: `${near === undefined ? '' : `Did you mean "${near}"? `}Known: ${known.join(', ')}. For any other OpenAI-compatible server, use openai-compatible/MODEL.`,
   });
 };
@@ -118,20 +118,20 @@ const providerBroken = (ref: string, provider: KnownProvider, cause: unknown) =>
   });
 
 const keyMissing = (ref: string, { keyVariable }: KnownProvider) =>
-  new RuntimeError('model_key_missing', `${quoted(ref)} needs a key, and ${keyVariable} is not set.`, {
-    hint: `Set ${keyVariable}; the telltale command also reads it from .env. Without a key, scripted:FILE and ollama/MODEL work.`,
+  new RuntimeError('model_key_missing', `${quoted(ref)} needs an API key, but ${keyVariable} is not set.`, {
+    hint: `Set ${keyVariable}. The telltale command also reads it from .env. scripted:FILE and ollama/MODEL need no key.`,
   });
 
 const baseMissing = (ref: string, { baseVariable }: KnownProvider) =>
   new RuntimeError(
     'model_base_url_missing',
-    `${quoted(ref)} needs an address, and ${baseVariable} is not set.`,
+    `${quoted(ref)} needs the address of a server, but ${baseVariable} is not set.`,
     {
       hint: `Set ${baseVariable}, like http://127.0.0.1:8000/v1.`,
     },
   );
 
 const baseInvalid = (base: string, { baseVariable }: KnownProvider) =>
-  new RuntimeError('model_base_url_invalid', `${quoted(base)} is not an address of a model's server.`, {
-    hint: `Set ${baseVariable} to an address that begins with http:// or https://.`,
+  new RuntimeError('model_base_url_invalid', `${quoted(base)} is not the address of a model server.`, {
+    hint: `Set ${baseVariable} to an address that starts with http:// or https://.`,
   });

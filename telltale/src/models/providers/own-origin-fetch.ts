@@ -53,11 +53,11 @@ const shown = (text: string): string => printable(text.slice(0, MAX_SHOWN));
 
 const refused = (at: AskedAt, what: string, hint?: string): RuntimeError =>
   modelFailed('model_bad_request', `${at.id}: ${what}`, {
-    hint: hint ?? `Check ${at.baseVariable}, and what stands between here and there.`,
+    hint: hint ?? `Check ${at.baseVariable}, and any proxy in between.`,
   });
 
 const noAnswer = (at: AskedAt, { origin }: URL, status: number) =>
-  refused(at, `${origin} answers with the status ${status}, which is no answer of a model.`);
+  refused(at, `${origin} answers with the status ${status}, which no model server does.`);
 
 const redirectsOn = (at: AskedAt, { origin }: URL) =>
   refused(at, `${origin} redirects more than ${MAX_REDIRECTS} times.`);
@@ -67,7 +67,7 @@ function leadsAway(at: AskedAt, from: URL, to: URL | undefined): RuntimeError {
   const where = isWeb ? to.origin : 'what is not an http:// or https:// address';
   return refused(
     at,
-    `${from.origin} redirects to ${shown(where)}, which is not followed.`,
+    `${from.origin} redirects to ${shown(where)}. Telltale does not follow this redirect.`,
     isWeb
       ? `Set ${at.baseVariable} to ${shown(baseBehind(at, from, to))}, if that is where it should go.`
       : undefined,
@@ -77,7 +77,7 @@ function leadsAway(at: AskedAt, from: URL, to: URL | undefined): RuntimeError {
 const leavesPrompt = (at: AskedAt, status: number, { origin, pathname }: URL) =>
   refused(
     at,
-    `${origin} answers with a redirect (${status}) to ${shown(pathname)}, which would not take the prompt along.`,
+    `${origin} answers with a redirect (${status}) to ${shown(pathname)}, which would lose the prompt.`,
   );
 
 /** The base URL with which the very address would be asked for, where it ends as the one that was. */

@@ -76,7 +76,7 @@ function sentNonsense(nonsense: string, { id, baseURL, hint, secrets }: FailureC
 }
 
 const GARBLED =
-  'Something between here and the model changes what it sends: look at the proxy or the gateway. What came before that counts.';
+  'Something between here and the model changes its answer. Check the proxy or the gateway. What arrived before that counts.';
 
 /** An address without what may be secret in it. */
 export const placeOf = (baseURL: string): string => {
@@ -144,13 +144,20 @@ function transportFailure(seen: Seen, context: FailureContext): RuntimeError {
     const { code } = network;
     if (SLOW.has(code)) return modelFailed('model_timeout', `${context.id}: ${at} did not answer (${code}).`);
     if (TLS.test(code))
-      return modelFailed('model_unreachable', `${context.id}: ${at} cannot be trusted (${code}).`, {
-        hint: 'Its certificate is not valid here; NODE_EXTRA_CA_CERTS names further authorities.',
-        retryable: false,
-      });
+      return modelFailed(
+        'model_unreachable',
+        `${context.id}: ${at} has a certificate that is not trusted (${code}).`,
+        {
+          hint: 'If the server has its own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.',
+          retryable: false,
+        },
+      );
     if (UNREACHABLE.has(code))
       return modelFailed('model_unreachable', `${context.id}: ${at} cannot be reached (${code}).`);
-    return modelFailed('model_broke_off', `${context.id}: the connection to ${at} broke off (${code}).`);
+    return modelFailed(
+      'model_broke_off',
+      `${context.id}: the connection to ${at} was interrupted (${code}).`,
+    );
   }
   const said = saidBy(seen, context);
   if (saysTooLong(said))

@@ -163,4 +163,4 @@ async function open(model: StreamingModel, options: CallOptions, failed: Reading
 }
 
 const nothingCame = (baseURL: string | undefined): string =>
-  `The server answered with no stream of a model: check the base URL${baseURL === undefined ? '' : `, which is ${placeOf(baseURL)}`}.`;
+  `The server did not answer with a model's stream. Check the base URL${baseURL === undefined ? '' : `, which is ${placeOf(baseURL)}`}.`;

@@ -64,4 +64,4 @@ export async function superviseCall(
 const tooSlow = (id: string, silentMs: number, isFirst: boolean) =>
   isFirst
     ? firstTokenLate(id, silentMs)
-    : modelFailed('model_timeout', `${id}: nothing more came for ${Math.round(silentMs / 1000)} s.`);
+    : modelFailed('model_timeout', `${id} stopped sending for ${Math.round(silentMs / 1000)} s.`);

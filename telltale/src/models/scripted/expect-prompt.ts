@@ -53,14 +53,13 @@ function toldLast(messages: readonly ModelMessage[]): Told | undefined {
 export const nameOfTurn = (number: number, { place }: ScriptTurn, id: string): string =>
   `turn ${number} (${place ?? id})`;
 
-const HINT =
-  'Correct the script where the prompt is as it should be; else something changed what the model is told.';
+const HINT = 'If the prompt is right, correct the script. If not, something changed what the model is told.';
 
 const lacks = (turn: string, expected: string, told: Told | undefined) =>
   new RuntimeError(
     'script_expectation',
     told === undefined
-      ? `The script's ${turn} expects ${quoted(expected)} in a message of the user, and there is none.`
+      ? `The script's ${turn} expects ${quoted(expected)} in a user message, but there is none.`
       : `The script's ${turn} expects ${quoted(expected)} in ${told.where}, which is: ${clipped(told.text)}`,
     { hint: HINT },
   );

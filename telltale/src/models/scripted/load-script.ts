@@ -29,7 +29,7 @@ export async function loadScript(file: string, folder: string): Promise<Script> 
   return script.script;
 }
 
-const lookedFor = (folder: string) => `It is looked for from the folder of the agent's manifest: ${folder}.`;
+const lookedFor = (folder: string) => `Paths are relative to the folder of the agent's manifest: ${folder}.`;
 
 /** The first mistake in the words of the error, and how many more there are. */
 function scriptInvalid(diagnostics: readonly Diagnostic[]): RuntimeError {
@@ -47,6 +47,6 @@ function scriptInvalid(diagnostics: readonly Diagnostic[]): RuntimeError {
 const scriptTooLarge = (file: string, bytes: number) =>
   new RuntimeError(
     'file_too_large',
-    `${quoted(file)} has ${bytes.toLocaleString('en')} bytes; a script has at most ${MAX_SCRIPT_BYTES.toLocaleString('en')}.`,
-    { hint: 'Split it: "first_turn" says which turn a file begins with.' },
+    `${quoted(file)} has ${bytes.toLocaleString('en')} bytes, but a script can have at most ${MAX_SCRIPT_BYTES.toLocaleString('en')}.`,
+    { hint: 'Split it. "first_turn" sets the turn that a file begins with.' },
   );

@@ -103,13 +103,13 @@ const usageOf = ({ input, output, cached, written }: NonNullable<WrittenTurn['us
 const EMPTY: Finding = {
   severity: 'error',
   code: 'empty_file',
-  message: 'The script holds nothing.',
-  hint: 'Write what the model says: "turns:", and below it a list of texts.',
+  message: 'The script is empty.',
+  hint: 'Write what the model says: "turns:" with a list of texts.',
 };
 
 const SECOND_DOCUMENT: Finding = {
   severity: 'error',
   code: 'too_many_documents',
-  message: 'A script is one document; here a second one begins.',
-  hint: 'Delete the "---", or move the rest into a file of its own.',
+  message: 'A script is one document, but a second one begins here.',
+  hint: 'Delete the "---", or move the rest into a separate file.',
 };

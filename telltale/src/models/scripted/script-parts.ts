@@ -16,10 +16,10 @@ const call = closed(
       tool: 'Did you mean "call"? Its value is the name of the tool.',
       parameters: 'Did you mean "input"?',
       arguments: 'Did you mean "input"?',
-      text: 'Prose is a part of its own, without a key: say: [I look it up., { call: … }].',
-      output: 'What a tool answers is not scripted: the runtime runs it.',
-      mode: 'It stands in the input: input: { _run: { mode: … } }.',
-      depends_on: 'It stands in the input: input: { _run: { depends_on: […] } }.',
+      text: 'Write prose as a separate part without a key: say: [I look it up., { call: … }].',
+      output: 'Remove it. The runtime runs the tool, so its answer is not scripted.',
+      mode: 'Put it into the input: input: { _run: { mode: … } }.',
+      depends_on: 'Put it into the input: input: { _run: { depends_on: […] } }.',
     },
   },
   {
@@ -29,7 +29,7 @@ const call = closed(
       'The input of a call',
       text('The input as the model streams it, JSON or not.'),
       jsonObject('The input: {} by default.'),
-      'Write a map; text is streamed as it is.',
+      'Write a map, or text, which is streamed as it is.',
     ).optional(),
     meta: jsonObject('What the provider wants to see again with the call.').optional(),
     cut: flag('Whether the stream breaks off in the input.').optional(),
@@ -62,12 +62,12 @@ export const scriptParts = () =>
 const CUT_TOO_EARLY = {
   code: 'not_allowed',
   message: 'Only the last part of a turn can be cut.',
-  hint: 'Nothing comes behind a stream that broke off: delete "cut", or what follows.',
+  hint: 'Nothing can follow a stream that was cut. Delete "cut", or what follows.',
   at: 'key',
 } as const;
 
 const repeatedId = (id: string) => ({
   code: 'not_allowed',
   message: `Two calls of this turn have the id ${quoted(id)}.`,
-  hint: 'Give each its own, or none: then they are numbered.',
+  hint: 'Give each call its own id, or none. Then they are numbered.',
 });

@@ -22,8 +22,8 @@ const expectation = textOrMap(
       title: 'an expectation',
       exactlyOne: [['contains', 'not_contains']],
       slips: {
-        matches: 'There are no patterns here: use "contains" or "not_contains".',
-        regex: 'There are no patterns here: use "contains" or "not_contains".',
+        matches: 'Patterns are not supported here. Use "contains" or "not_contains".',
+        regex: 'Patterns are not supported here. Use "contains" or "not_contains".',
       },
     },
     {
@@ -39,9 +39,9 @@ const turnMap = closed(
     exactlyOne: [['text', 'say']],
     demands: { fail_with: ['fail_after'] },
     slips: {
-      turns: 'It stands at the top of the file.',
-      loop: 'It stands at the top of the file.',
-      call: 'A call is a part of what is said: say: [{ call: … }].',
+      turns: 'Put it at the top of the file.',
+      loop: 'Put it at the top of the file.',
+      call: 'Put a call into "say": say: [{ call: … }].',
     },
   },
   {
@@ -72,11 +72,11 @@ export const scriptSchema = closed(
   {
     title: 'a script',
     slips: {
-      text: 'It stands in a turn: turns: [{ text: … }].',
-      expect: 'It stands in a turn.',
-      fail_after: 'It stands in a turn.',
-      delay: 'It stands in a turn.',
-      usage: 'It stands in a turn.',
+      text: 'Put it into a turn: turns: [{ text: … }].',
+      expect: 'Put it into a turn.',
+      fail_after: 'Put it into a turn.',
+      delay: 'Put it into a turn.',
+      usage: 'Put it into a turn.',
     },
   },
   {

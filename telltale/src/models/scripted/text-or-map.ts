@@ -13,7 +13,7 @@ export function textOrMap<Text extends z.core.$ZodType, Map extends z.core.$ZodT
   return choice([asText, asMap], (value) => {
     if (typeof value === 'string') return asText;
     if (isMap(value)) return asMap;
-    const message = `${title} must be text or a map; found ${showValue(value)}.`;
+    const message = `${title} has to be text or a map, but is ${showValue(value)}.`;
     return { refused: { code: 'wrong_type', message, hint } };
   });
 }

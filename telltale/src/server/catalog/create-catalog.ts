@@ -172,5 +172,5 @@ const agentUnknown = (name: string, known: readonly string[]) =>
 
 const agentBroken = ({ name, path, problems }: CatalogEntry) =>
   new RuntimeError('bad_manifest', `The agent "${name}" cannot be started: ${problems[0]?.message ?? path}`, {
-    hint: `Mend ${problems[0]?.file ?? path}:${problems[0]?.line ?? 1}, then try again.`,
+    hint: `Fix ${problems[0]?.file ?? path}:${problems[0]?.line ?? 1}, then try again.`,
   });

@@ -56,7 +56,7 @@ export const wrongMediaType = (found: string) =>
   });
 
 export const badJson = (found: string) =>
-  new RuntimeError('bad_json', `The body is no JSON: ${found}.`, { hint: 'Mend it at that place.' });
+  new RuntimeError('bad_json', `The body is not JSON: ${found}.`, { hint: 'Correct it at that place.' });
 
 export const jsonTooDeep = (limit: number) =>
   new RuntimeError('bad_json', `The body has lists and objects in each other more than ${limit} times.`, {

@@ -50,6 +50,6 @@ const shownAside = ({ kind, stream, at, why }: LaidAside) => {
 };
 
 const notShared = (location: string) =>
-  new RuntimeError('not_shared', `${location} is a store of one machine: there is no fleet.`, {
+  new RuntimeError('not_shared', `${location} is a store of a single machine, so it has no fleet.`, {
     hint: 'Serve a PostgreSQL database to have one: telltale serve --store postgres://…',
   });

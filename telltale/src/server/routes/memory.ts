@@ -60,6 +60,6 @@ const noMemory = (agent: string) =>
 const notOneQuestion = (asked: number) =>
   new RuntimeError(
     'bad_request',
-    asked === 0 ? 'It is not said what to look for.' : 'Several things are asked for at once.',
+    asked === 0 ? 'Nothing to search for was given.' : 'Only one search at a time is possible.',
     { hint: 'Give "query", "symbol" or "path": one of them.' },
   );

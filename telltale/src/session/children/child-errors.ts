@@ -9,8 +9,8 @@ export const DEPTH_LIMIT = 'depth_limit';
 export const tooDeep = (agents: readonly string[]) =>
   new RuntimeError(
     DEPTH_LIMIT,
-    `Agents may call each other ${MAX_DEPTH} deep, and this call would be one more: ${agents.join(' → ')}.`,
-    { hint: 'Do it without another agent; if agents call each other in a circle, take one call out of it.' },
+    `Agents can call each other at most ${MAX_DEPTH} levels deep, and this call would be one more: ${agents.join(' → ')}.`,
+    { hint: 'Do it without another agent. If agents call each other in a cycle, remove one of the calls.' },
   );
 
 const LIMIT_HINT =
@@ -35,7 +35,7 @@ export const childStalled = (agent: string, session: string, message: string) =>
 
 export const childCancelled = (agent: string, session: string) =>
   new RuntimeError('agent_cancelled', `The agent "${agent}" (${session}) was cancelled.`, {
-    hint: `By whom and why is on its log: telltale logs ${session}`,
+    hint: `To see by whom and why: telltale logs ${session}`,
   });
 
 export const childInterrupted = (agent: string, session: string, why: string | undefined) =>
@@ -46,7 +46,7 @@ export const childInterrupted = (agent: string, session: string, why: string | u
   );
 
 export const notInSession = (agent: string) =>
-  new RuntimeError('agent_outside', `The agent "${agent}" can be called only from within a session.`, {
+  new RuntimeError('agent_outside', `The agent "${agent}" can be called only from a session.`, {
     hint: 'Start a session of it with runtime.start.',
   });
 
@@ -62,5 +62,5 @@ export const resultTooLarge = (agent: string, session: string, maxBytes: number)
   new RuntimeError(
     'output_too_large',
     `The result of the agent "${agent}" (${session}) has more than ${maxBytes} bytes.`,
-    { hint: 'Ask it for less, or let it write to a file and say where.' },
+    { hint: 'Ask it for less, or let it write to a file.' },
   );

@@ -42,7 +42,7 @@ function nothingLeft(state: SessionState, limits: AgentManifest['limits']): Runt
 const usedUp = ({ agent, id }: SessionState, limit: string, shown: string) =>
   new RuntimeError(
     `limit_${limit}`,
-    `Nothing is left of the ${shown} of the agent "${agent}" (${id}), which those that it calls share.`,
+    `The ${shown} of the agent "${agent}" (${id}) is used up. The agents that it calls share this limit.`,
     {
       hint:
         limit === 'budget'

@@ -41,7 +41,7 @@ export async function defineAgent<Output extends AgentOutput | undefined = undef
   return Object.freeze({ ...agent, ...readerOf<ResultOf<Output>>(agentCode(agent)) });
 }
 
-const ALL_OF_THEM = 'All that is wrong is in "diagnostics" of the error.';
+const ALL_OF_THEM = '"diagnostics" of the error lists all mistakes.';
 
 const readerOf = <Output>(code: AgentCode | undefined): Pick<LoadedAgent<Output>, 'readResult'> => {
   const schema = code?.output;

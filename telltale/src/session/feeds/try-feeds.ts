@@ -65,5 +65,5 @@ const notCompleted = (workflow: string, run: string, status: string, why: string
   new RuntimeError(
     'workflow_failed',
     `The workflow "${workflow}" (${run}) ended as ${status}${why === undefined ? '.' : `: ${why}`}`,
-    { hint: `Its log says more: telltale show ${run}` },
+    { hint: `To see more: telltale show ${run}` },
   );

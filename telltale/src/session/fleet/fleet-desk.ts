@@ -36,5 +36,5 @@ const shownWorker = ({ key: _key, agents: _agents, ...worker }: WorkerRow): Work
 
 const streamUnknown = (stream: string, location: string) =>
   new RuntimeError('session_unknown', `No session or run "${stream}" is in ${location}.`, {
-    hint: 'See what was laid aside: telltale fleet',
+    hint: 'To see what is quarantined: telltale fleet',
   });

@@ -19,6 +19,6 @@ export async function openFleetDesk(
 }
 
 const notShared = (location: string) =>
-  new RuntimeError('not_shared', `${location} is a store of one machine: there is no fleet.`, {
-    hint: 'Name the PostgreSQL database that the workers share: telltale fleet --store postgres://USER@HOST/DATABASE',
+  new RuntimeError('not_shared', `${location} is a store of a single machine, so it has no fleet.`, {
+    hint: 'Use the PostgreSQL database that the workers share: telltale fleet --store postgres://USER@HOST/DATABASE',
   });

@@ -159,5 +159,5 @@ const asError = ({ code, message, hint, retryable }: ErrorJson) =>
 
 const tooLong = (turns: number) =>
   new RuntimeError('max_turns', `The step was not completed within ${turns} turns.`, {
-    hint: 'Raise "max_turns", make the step smaller, or let "on_error" say how the run goes on.',
+    hint: 'Raise "max_turns", make the step smaller, or set "on_error".',
   }).toJSON();

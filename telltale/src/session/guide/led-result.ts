@@ -15,9 +15,9 @@ export function ledResult(state: SessionState, manifest: AgentManifest, output: 
 }
 
 export const ledElsewhere = ({ id, parent }: SessionState) =>
-  new RuntimeError('session_led', `${id} is led by a run, and cannot go on without it.`, {
+  new RuntimeError('session_led', `${id} is led by a run and cannot continue without it.`, {
     hint:
       parent === undefined
         ? 'Start the workflow again.'
-        : `Go on with the run: telltale workflow resume ${parent.session}`,
+        : `Resume the run: telltale workflow resume ${parent.session}`,
   });

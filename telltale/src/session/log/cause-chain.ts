@@ -44,6 +44,6 @@ const causeCircle = (stream: string, seq: number) =>
     'cause_circle',
     `The causes of event ${seq} of ${stream} lead nowhere: they go in a circle.`,
     {
-      hint: 'The log is damaged: take the store from a backup.',
+      hint: 'The log is damaged. Restore the store from a backup.',
     },
   );

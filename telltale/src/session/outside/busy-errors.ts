@@ -13,14 +13,14 @@ export function workflowBusy(
   if (when_busy !== 'skip')
     return new RuntimeError(
       'workflow_busy',
-      `Too many runs of the workflow "${workflow}" wait for their turn.`,
-      { hint: `Wait until one has begun. Under way: ${which}.`, retryable: true },
+      `Too many runs of the workflow "${workflow}" are waiting to start.`,
+      { hint: `Wait until one has started. Running now: ${which}.`, retryable: true },
     );
   return new RuntimeError(
     'workflow_busy',
-    `The workflow "${workflow}" is under way, and its manual trigger allows ${max} at a time: ${which}.`,
+    `The workflow "${workflow}" is already running, and its manual trigger allows ${max} at a time: ${which}.`,
     {
-      hint: `Try again when it has ended, or cancel it: telltale cancel ${under[0] ?? 'RUN'}. "when_busy: queue" lets one more wait, "replace" takes its place.`,
+      hint: `Try again when it has ended, or cancel it: telltale cancel ${under[0] ?? 'RUN'}. With "when_busy: queue" a new run waits, with "replace" it replaces the old one.`,
       retryable: true,
     },
   );

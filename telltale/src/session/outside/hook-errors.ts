@@ -3,7 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { HookSignature } from '../../triggers/outside-triggers.ts';
 
 export const hookUnknown = (hook: string, known: readonly string[]) =>
-  new RuntimeError('hook_unknown', `No workflow listens to the hook "${hook}".`, {
+  new RuntimeError('hook_unknown', `No workflow has a trigger for the hook "${hook}".`, {
     hint: suggest(hook, known, 'Hooks'),
   });
 

@@ -42,7 +42,7 @@ const answered = (review: string, { answer, choice, by, at }: Closed) =>
   new RuntimeError(
     'review_answered',
     `The review ${review} was ${answer}${choice === undefined || NAMED.has(choice) ? '' : ` ("${choice}")`} by ${identityText(by)} at ${timeOf(at)}.`,
-    { hint: `A decision counts once. See it with: telltale reviews show ${review}` },
+    { hint: `It can be decided only once. To see the decision: telltale reviews show ${review}` },
   );
 
 /** Choices that say no more than the answer. */
@@ -52,13 +52,13 @@ const withdrawn = (review: string, session: string, { by, at, note }: Closed) =>
   new RuntimeError(
     'review_withdrawn',
     `The review ${review} was withdrawn by ${identityText(by)} at ${timeOf(at)}${note === undefined ? '.' : `: ${note.replace(/\.+$/, '')}.`}`,
-    { hint: `Nothing waits for an answer to it. See what became of it: telltale show ${session}` },
+    { hint: `Nothing waits for an answer to it. To see what happened: telltale show ${session}` },
   );
 
 /** Its session or run is over, or about to be. */
 export const reviewOver = (review: string, session: string, how: string) =>
   new RuntimeError('review_withdrawn', `The review ${review} cannot be answered: ${session} ${how}.`, {
-    hint: `Nothing waits for an answer to it. See what became of it: telltale show ${session}`,
+    hint: `Nothing waits for an answer to it. To see what happened: telltale show ${session}`,
   });
 
 const timeOf = (at: number): string => new Date(at).toISOString();
@@ -76,7 +76,7 @@ export const noSuchOption = (review: string, choice: string, options: readonly s
 
 export const notForSession = (review: string) =>
   new RuntimeError('bad_option', `The review ${review} cannot be approved for the whole session.`, {
-    hint: `It has to be asked about each time. Approve this one: telltale reviews approve ${review}`,
+    hint: `It needs approval each time. To approve this one: telltale reviews approve ${review}`,
   });
 
 export const rejectedForSession = (review: string) =>
@@ -88,7 +88,9 @@ export const contradiction = (review: string, approved: boolean, choice: string)
   new RuntimeError(
     'bad_option',
     `The review ${review} cannot be ${approved ? 'approved' : 'rejected'} with the choice "${choice}".`,
-    { hint: `Say one of the two. The choice alone: telltale reviews answer ${review} --choice ${choice}` },
+    {
+      hint: `Use one of the two. To give only the choice: telltale reviews answer ${review} --choice ${choice}`,
+    },
   );
 
 export const noAnswer = (review: string, options: readonly string[]) =>
@@ -100,7 +102,7 @@ export const needsChoice = (review: string, options: readonly string[]) =>
   new RuntimeError(
     'bad_option',
     `The review ${review} is answered by one of: ${options.join(', ')}; words alone do not say which.`,
-    { hint: `Say which: telltale reviews answer ${review} TEXT --choice ${options[0] ?? 'approve'}` },
+    { hint: `Choose one: telltale reviews answer ${review} TEXT --choice ${options[0] ?? 'approve'}` },
   );
 
 export const saidTooMuch = (review: string, what: string, length: number, most: number) =>

@@ -172,7 +172,7 @@ function undecided(changes: WorkflowChanges): ChangesError {
       steps.length === 1 ? 'a step is' : `${steps.length} steps are`
     } in doubt: ${steps.join(', ')}. ${steps.length === 1 ? 'It' : 'Each'} had begun and may have taken effect.`,
     {
-      hint: `See whether it did, and decide: telltale workflow resume ${run} --accept-changes ${flags.join(' ')}`,
+      hint: `Find out whether it did, and decide: telltale workflow resume ${run} --accept-changes ${flags.join(' ')}`,
     },
   );
   return Object.assign(error, { changes });
@@ -186,7 +186,7 @@ function wrongDecisions(changes: WorkflowChanges, wrong: readonly string[]): Cha
     'bad_decision',
     `This cannot be decided about ${changes.run}: ${wrong.join(', ')}.`,
     {
-      hint: `See which steps are in doubt, and what can be decided: telltale workflow resume ${changes.run} --accept-changes --dry-run`,
+      hint: `To see which steps are in doubt and what you can decide: telltale workflow resume ${changes.run} --accept-changes --dry-run`,
     },
   );
   return Object.assign(error, { changes });
@@ -194,10 +194,10 @@ function wrongDecisions(changes: WorkflowChanges, wrong: readonly string[]): Cha
 
 const hasGoneOn = (run: string) =>
   new RuntimeError('stream_owned', `Somebody else has gone on with ${run} at the same time.`, {
-    hint: `See what has become of it: telltale workflow show ${run}`,
+    hint: `To see what happened: telltale workflow show ${run}`,
   });
 
 const cannotFollow = (run: string, path: string, why: string) =>
   new RuntimeError('manifest_changed', `${run} cannot go on with ${path} as it is now. ${why}`, {
-    hint: `Put it back, or end the run: telltale workflow cancel ${run}`,
+    hint: `Restore it, or end the run: telltale workflow cancel ${run}`,
   });

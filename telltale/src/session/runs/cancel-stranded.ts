@@ -48,6 +48,6 @@ const cannotUndo = ({ id, manifest: { path } }: RunState) =>
     'manifest_changed',
     `${id} has completed steps, which may have to be undone, and the manifest ${path} is not the one that it started with.`,
     {
-      hint: `Put it back as it was and cancel again, or end it without undoing anything: telltale cancel ${id} --force`,
+      hint: `Restore the manifest and cancel again, or end the run without undoing anything: telltale cancel ${id} --force`,
     },
   );

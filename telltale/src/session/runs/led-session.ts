@@ -170,7 +170,7 @@ function openingInput({ input }: RunState, { workflow }: Realm): string {
 const endedAs = (agent: string, session: string, status: string): ErrorJson => ({
   code: 'agent_ended',
   message: `The agent "${agent}" (${session}) ended as ${status} while it worked on the step.`,
-  hint: `Its log says why: telltale logs ${session}`,
+  hint: `To see why: telltale logs ${session}`,
   retryable: false,
 });
 

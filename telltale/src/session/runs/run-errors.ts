@@ -5,7 +5,7 @@ import type { LoadedAgent } from '../loaded-agent.ts';
 
 export const runEnded = (run: string, status: string) =>
   new RuntimeError('run_ended', `${run} has ended (${status}): there is nothing left to resume.`, {
-    hint: 'Start another one: telltale workflow run MANIFEST WORKFLOW',
+    hint: 'Start a new run: telltale workflow run MANIFEST WORKFLOW',
   });
 
 export const runQuarantined = (run: string) =>
@@ -13,7 +13,7 @@ export const runQuarantined = (run: string) =>
     'quarantined',
     `${run} is quarantined: nothing goes on with it until somebody resumes it.`,
     {
-      hint: `See why: telltale show ${run}. To go on with it: telltale workflow resume ${run}`,
+      hint: `To see why: telltale show ${run}. To resume it: telltale workflow resume ${run}`,
     },
   );
 
@@ -67,7 +67,7 @@ export const runOfOther = (run: string, other: string) =>
 
 export const runFailed = (workflow: string, run: string, { code, message, hint }: ErrorJson) =>
   new RuntimeError('workflow_failed', `The workflow "${workflow}" (${run}) failed: ${message}`, {
-    hint: hint ?? `See what happened: telltale workflow show ${run}`,
+    hint: hint ?? `To see what happened: telltale workflow show ${run}`,
     cause: new RuntimeError(code, message, { hint }),
   });
 
@@ -75,7 +75,7 @@ export const RUN_CANCELLED = 'workflow_cancelled';
 
 export const runCancelled = (workflow: string, run: string, reason: string) =>
   new RuntimeError(RUN_CANCELLED, `The workflow "${workflow}" (${run}) was cancelled: ${reason}`, {
-    hint: `See what happened: telltale workflow show ${run}`,
+    hint: `To see what happened: telltale workflow show ${run}`,
   });
 
 export const badInput = (workflow: string, problem: RuntimeError) =>

@@ -29,6 +29,6 @@ export function workflowTarget(manifest: WorkflowManifest): Target {
 }
 
 const notInSession = (name: string) =>
-  new RuntimeError('workflow_outside', `The workflow "${name}" can be called only from within a session.`, {
+  new RuntimeError('workflow_outside', `The workflow "${name}" can be called only from a session.`, {
     hint: 'Start a run of it with runtime.workflows.start.',
   });

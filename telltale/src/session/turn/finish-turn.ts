@@ -107,7 +107,7 @@ const alwaysCut = ({ id, news }: SessionState) =>
       ? `The model repeated itself until it was cut off, or reached its output limit, ${MAX_CUT_TURNS} turns in a row.`
       : `The output limit of the model ended ${MAX_CUT_TURNS} turns in a row, although it was told how long an answer may be.`,
     {
-      hint: `Raise the output limit or use another model, or tell it what to leave out: telltale steer ${id} "…", then telltale resume ${id}.`,
+      hint: `Raise the output limit, use another model, or tell it what to leave out: telltale steer ${id} "…". Then resume it: telltale resume ${id}`,
     },
   );
 
@@ -117,6 +117,6 @@ function stalled({ idleTurns, id, news }: SessionState): RuntimeError {
   return new RuntimeError(
     'stalled',
     `The model did nothing for ${idleTurns} turns in a row: no action, no metadata, no response.${last}`,
-    { hint: `Give it a hint and go on: telltale steer ${id} "…", then telltale resume ${id}.` },
+    { hint: `Give it a hint and continue: telltale steer ${id} "…". Then resume it: telltale resume ${id}` },
   );
 }

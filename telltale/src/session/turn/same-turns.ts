@@ -78,6 +78,6 @@ export function stalledInRow({ id, actions, recent }: SessionState): RuntimeErro
   return new RuntimeError(
     'stalled',
     `The model made the same calls with the same parameters in ${MAX_SAME_TURNS} turns in a row, and the results were the same each time.${call}`,
-    { hint: `Tell it what to do instead: telltale steer ${id} "…", then telltale resume ${id}.` },
+    { hint: `Tell it what to do instead: telltale steer ${id} "…". Then resume it: telltale resume ${id}` },
   );
 }

@@ -38,7 +38,7 @@ const MAX_FAULTS = 1_000;
 /** Of one stream: a log that is nonsense from one place on says so often enough. */
 const MAX_OF_STREAM = 5;
 
-const wake = (run: string) => `Nobody would go on with it by itself: telltale workflow resume ${run}`;
+const wake = (run: string) => `Nothing resumes it by itself: telltale workflow resume ${run}`;
 const REFOLD =
   'Its events are whole: export it with --no-snapshots and import that into a new store, or restore it from a backup.';
 

@@ -11,7 +11,7 @@ export const exportTooLarge = (stream: string) =>
 
 export const importMalformed = (line: number, found: string, hint?: string) =>
   new RuntimeError('import_malformed', `Line ${line}: ${found}`, {
-    hint: hint ?? 'Mend that line, or export again; what is in the store already is left alone then.',
+    hint: hint ?? 'Correct that line, or export again. Importing again skips what is already in the store.',
   });
 
 export const importNewer = (found: unknown, known: number) =>
@@ -48,7 +48,7 @@ export const copyNotEmpty = (to: string, streams: number) =>
 
 export const copyOfAnother = (to: string, from: string) =>
   new RuntimeError('store_not_empty', `A copy of ${from} into ${to} was broken off.`, {
-    hint: `Go on with it: telltale store copy ${from} ${to}. Or choose another place for this one.`,
+    hint: `Continue it: telltale store copy ${from} ${to}. Or choose another place for this one.`,
   });
 
 export const copyIsOwned = (from: string, named: readonly string[], more: number) =>

@@ -8,6 +8,6 @@ export const refuseArtifacts = (
 ): RuntimeError | undefined => (artifacts.includes(use) ? undefined : artifactsDenied(use));
 
 const artifactsDenied = (use: 'read' | 'write') =>
-  new RuntimeError('not_permitted', `This agent may not ${use} artifacts.`, {
+  new RuntimeError('not_permitted', `This agent is not allowed to ${use} artifacts.`, {
     hint: `Add "${use}" to "permissions: { artifacts }" of its manifest.`,
   });

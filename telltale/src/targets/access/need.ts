@@ -121,6 +121,6 @@ export function behindApproval(
 }
 
 const nobodyAsked = (what: string) =>
-  new RuntimeError('not_permitted', `A person has to approve the call of ${what}, and nobody was asked.`, {
-    hint: `It is asked because of "approval: always of ${what}"; "approval: never" would permit it.`,
+  new RuntimeError('not_permitted', `The call of ${what} needs approval, but nobody could be asked.`, {
+    hint: `${what} has "approval: always". Change that to "approval: never" to allow it without approval.`,
   });

@@ -81,8 +81,8 @@ const isGone = (pid: unknown): boolean =>
 const ownAddress = (address: string, port: string) =>
   new RuntimeError(
     'not_permitted',
-    `"${clip(address, 100)}" (port ${port}) is the address of a Telltale server on this machine, which no action may reach.`,
+    `"${clip(address, 100)}" (port ${port}) is the address of a Telltale server on this machine. Actions must not reach it.`,
     {
-      hint: 'Through it an agent could approve its own actions. No entry of "permissions: { network }" allows it.',
+      hint: 'An agent that reaches it could approve its own actions. No entry in "permissions: { network }" allows it.',
     },
   );

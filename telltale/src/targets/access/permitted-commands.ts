@@ -175,18 +175,18 @@ function withRealProgram(pattern: string): readonly string[] {
 const commandGrant = (line: string): string => `shell ${line}`;
 
 const shellDenied = () =>
-  new RuntimeError('not_permitted', 'Shell commands are denied to this agent.', {
-    hint: 'The agent\'s manifest says "permissions: { shell: deny }"; "ask" or "allow" would permit them.',
+  new RuntimeError('not_permitted', 'This agent is not allowed to run shell commands.', {
+    hint: 'The agent\'s manifest has "permissions: { shell: deny }". "ask" or "allow" permits them.',
   });
 
 const commandDenied = (line: string) =>
-  new RuntimeError('not_permitted', `The command "${clip(line, 200)}" is denied to this agent.`, {
-    hint: 'The agent\'s manifest says so in "permissions: { shell }".',
+  new RuntimeError('not_permitted', `This agent is not allowed to run the command "${clip(line, 200)}".`, {
+    hint: 'This is set in "permissions: { shell }" of the agent\'s manifest.',
   });
 
 const commandNotAsked = (line: string) =>
   new RuntimeError(
     'not_permitted',
-    `A person has to approve the command "${clip(line, 200)}", and nobody was asked.`,
-    { hint: 'The agent\'s manifest says so in "permissions: { shell }".' },
+    `The command "${clip(line, 200)}" needs approval, but nobody could be asked.`,
+    { hint: 'This is set in "permissions: { shell }" of the agent\'s manifest.' },
   );

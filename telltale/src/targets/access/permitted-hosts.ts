@@ -80,11 +80,11 @@ const hostNotPermitted = (host: string, port: string, entries: readonly string[]
   });
 
 const hostDenied = (host: string, port: string) =>
-  new RuntimeError('not_permitted', `${shown(host, port)} is denied to this agent.`, {
-    hint: 'The agent\'s manifest says so in "permissions: { network: { deny } }".',
+  new RuntimeError('not_permitted', `This agent is not allowed to reach ${shown(host, port)}.`, {
+    hint: 'This is set in "permissions: { network: { deny } }" of the agent\'s manifest.',
   });
 
 const hostNotAsked = (host: string, port: string) =>
-  new RuntimeError('not_permitted', `${shown(host, port)} needs a person's approval, and nobody was asked.`, {
-    hint: 'A redirect leads to no host that has to be asked for: request that address itself.',
+  new RuntimeError('not_permitted', `${shown(host, port)} needs approval, but nobody could be asked.`, {
+    hint: 'A redirect cannot lead to a host that needs approval. Request that address directly.',
   });

@@ -22,6 +22,6 @@ export async function withTimeout<T>(
 
 const tookTooLong = (what: string, seconds: number) =>
   new RuntimeError('timeout', `The call of ${what} took more than ${seconds} s.`, {
-    hint: 'Ask for less, or give it a longer "timeout".',
+    hint: 'Ask for less, or set a longer "timeout".',
     retryable: true,
   });

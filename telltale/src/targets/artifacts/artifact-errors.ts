@@ -47,7 +47,7 @@ export const badMethodName = (name: string, method: string) =>
 
 export const badSource = (name: string, cause: RuntimeError) =>
   new RuntimeError('bad_artifact', `The source of "${name}" cannot be used. ${cause.message}`, {
-    hint: cause.hint ?? 'It is loaded once before it is kept: mend that, and write it again.',
+    hint: cause.hint ?? 'Correct the source, and write it again.',
     cause,
   });
 

@@ -59,5 +59,5 @@ export const badParameters = (what: string, problem: string) =>
 
 export const badOutput = (what: string, problem: string) =>
   new RuntimeError('bad_output', `The result of ${what} does not fit its "output": ${problem}`, {
-    hint: 'Mend what it returns, or its schema.',
+    hint: 'Correct what it returns, or its schema.',
   });

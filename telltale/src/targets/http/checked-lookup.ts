@@ -116,7 +116,7 @@ const deniedAddress = (host: string, address: string) =>
     'not_permitted',
     `The host "${host}" leads to ${address}, which is denied to this agent.`,
     {
-      hint: 'The agent\'s manifest says so in "permissions: { network: { deny } }".',
+      hint: 'This is set in "permissions: { network: { deny } }" of the agent\'s manifest.',
     },
   );
 

@@ -7,18 +7,13 @@ import { levelsOf } from '../access/agent-files.ts';
 import { type ClosedPlaces, CODE_FILE } from '../access/closed-locations.ts';
 import { isGitFolder } from './git-settings.ts';
 import { hardLinksOf } from './hard-links.ts';
-
-/** A folder of a sandbox in which nothing new can be created. */
-export interface SteadyFolder {
-  readonly path: string;
-  /** What in it can be written all the same. */
-  readonly open: readonly string[];
-}
+import type { WritablePlaces } from './process-request.ts';
 
 /** What of the writable folders a sandbox shows for reading only; all of it exists. */
 export interface ClosedView {
   readonly closed: readonly string[];
-  readonly steady: readonly SteadyFolder[];
+  /** Folders in which nothing new can be created, and what in them can be written all the same. */
+  readonly steady: WritablePlaces['steady'];
 }
 
 /** bubblewrap takes 9,000 arguments, three for each of these. What is beyond them is for reading only. */
@@ -42,7 +37,7 @@ export async function closedView(
   const kept = new Set(closed);
   const inCode = (folder: string, name: string) => CODE_FILE.test(name) && codeFolders.has(folder);
   const codeFolders = new Set([...code, ...globs.map((glob) => glob.folder)]);
-  const steady: SteadyFolder[] = [];
+  const steady: WritablePlaces['steady'][number][] = [];
   let left = MAX_OPEN;
   for (const path of new Set([...folders, ...levelsInRoots(agentFolder, roots)])) {
     if (!inRoots(path)) continue;

@@ -14,7 +14,7 @@ import { type FindSandbox, SANDBOX_BASE, SECCOMP } from './find-sandbox.ts';
 import { type HeldSettings, holdGitSettings } from './git-settings.ts';
 import { type CommandNetwork, openNetwork } from './network-proxy.ts';
 import { cannotStart } from './process-errors.ts';
-import type { PinnedFile, ProcessRequest } from './process-request.ts';
+import type { PinnedFile, ProcessRequest, WritablePlaces } from './process-request.ts';
 import type { LimitedStart } from './sandbox-limits.ts';
 import { mountArguments, pathFolders, programFolder } from './sandbox-mounts.ts';
 
@@ -55,7 +55,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
       const sandbox = await find();
       if (!sandbox.found) {
         if (permissions.sandbox === 'require') throw sandboxMissing(request.what, sandbox.reason);
-        call.note?.(`commands are not sandboxed: ${sandbox.reason}`);
+        call.note?.(`${sandbox.reason}, so commands run without a sandbox.`);
         return request;
       }
       const cwd = await realpath(request.cwd).catch(() => undefined);
@@ -89,7 +89,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
           args,
           cwd: '/',
           env: network === undefined ? request.env : relayEnvironment(request.env, network.token),
-          steady,
+          writable: { roots, steady },
           sandboxed: true,
           extraInput: sandbox.seccomp,
           release,
@@ -150,7 +150,7 @@ async function mountsFor(
   request: ProcessRequest,
   { program, network, granted, roots, settings }: Shown,
   pin: ((file: PinnedFile) => Promise<string>) | undefined,
-): Promise<{ readonly mounts: readonly string[]; readonly steady: readonly string[] }> {
+): Promise<{ readonly mounts: readonly string[]; readonly steady: WritablePlaces['steady'] }> {
   const { paths, closed } = permissions;
   const approved = approvedPaths(granted);
   await makeHidden(state, roots);
@@ -184,7 +184,7 @@ async function mountsFor(
     pinned: await pinnedCopies(request, pin),
     network,
   });
-  return { mounts, steady: view.steady.map(({ path }) => path) };
+  return { mounts, steady: view.steady };
 }
 
 /** What is not there cannot be hidden: a command could make it, keep it open, and read what a daemon puts there later. */
@@ -228,6 +228,10 @@ async function real(paths: readonly string[]): Promise<readonly string[]> {
 const errno = (code: string): NodeJS.ErrnoException => Object.assign(new Error(code), { code });
 
 const sandboxMissing = (what: string, reason: string) =>
-  new RuntimeError('not_permitted', `The command of ${what} has to run in a sandbox: ${reason}.`, {
-    hint: 'Install bubblewrap (apt install bubblewrap), or write "permissions: { sandbox: auto }".',
-  });
+  new RuntimeError(
+    'not_permitted',
+    `The command of ${what} has to run in a sandbox, but there is none: ${reason}.`,
+    {
+      hint: 'Install bubblewrap (apt install bubblewrap), or write "permissions: { sandbox: auto }".',
+    },
+  );

@@ -47,9 +47,9 @@ const MAX_SAID = 500;
 /** Looks for bubblewrap by a trial: in many containers it is there and may not do its work. */
 export async function findSandbox(env: Env): Promise<Sandbox> {
   if (platform() !== 'linux')
-    return { found: false, reason: `bubblewrap needs Linux, this is ${platform()}` };
+    return { found: false, reason: `bubblewrap needs Linux, but this is ${platform()}` };
   const asked = await tryOut(['--version'], env);
-  if (asked.code === 'missing') return { found: false, reason: 'bwrap not found' };
+  if (asked.code === 'missing') return { found: false, reason: 'bubblewrap (bwrap) is not installed' };
   const trial = ['--tmpfs', '/tmp', '--', '/bin/sh', '-c', ':'];
   const { code, said } = await tryOut([...SANDBOX_BASE, ...trial], env);
   if (code === 0) {

@@ -18,27 +18,31 @@ export function cannotStart(
     case 'ENOENT':
       // Node says the same of a missing folder as of a missing program.
       return existsSync(cwd)
-        ? new RuntimeError('command_missing', `The program "${shown}" of ${what} is not there.`, {
-            hint: 'Install it, or write its whole path.',
+        ? new RuntimeError('command_missing', `The program "${shown}" of ${what} was not found.`, {
+            hint: 'Install it, or write its full path.',
             cause,
           })
-        : new RuntimeError('folder_missing', `The folder "${cwd}" that ${what} should run in is not there.`, {
+        : new RuntimeError('folder_missing', `The folder "${cwd}" of ${what} does not exist.`, {
             hint: 'Create it, or correct "cwd".',
             cause,
           });
     case 'EACCES':
-      return new RuntimeError('command_missing', `The program "${shown}" of ${what} may not be run.`, {
-        hint: `Make it executable: chmod +x ${shown}.`,
-        cause,
-      });
+      return new RuntimeError(
+        'command_missing',
+        `The program "${shown}" of ${what} cannot be run: permission denied.`,
+        {
+          hint: `Make it executable: chmod +x ${shown}.`,
+          cause,
+        },
+      );
     case 'E2BIG':
     case 'ENAMETOOLONG':
       return new RuntimeError('bad_parameters', `The arguments of ${what} are too long for the system.`, {
-        hint: 'Pass long text by standard input ("stdin"), or by a file.',
+        hint: 'Pass long text through standard input ("stdin") or a file.',
         cause,
       });
     case 'ERR_INVALID_ARG_VALUE':
-      return new RuntimeError('bad_parameters', `An argument of ${what} holds a zero byte.`, { cause });
+      return new RuntimeError('bad_parameters', `An argument of ${what} contains a zero byte.`, { cause });
     default:
       return new RuntimeError('command_failed', `The program "${shown}" of ${what} cannot be started.`, {
         hint: 'The cause says why.',
@@ -50,7 +54,7 @@ export function cannotStart(
 
 export const outputEndless = (what: string, limit: number) =>
   new RuntimeError('output_too_large', `The command of ${what} was stopped after ${limit} bytes of output.`, {
-    hint: 'Ask it for less.',
+    hint: 'Make it print less.',
   });
 
 /**
@@ -70,7 +74,6 @@ export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
     'command_failed',
     `The command of ${what} ${how}${said === '' ? ', without a word' : `: ${said}`}`,
     {
-      hint: READ_ONLY.test(said) ? writableOnly : undefined,
       output: {
         exit_code: ended.exitCode,
         ...(ended.signalName === null ? {} : { signal: ended.signalName }),
@@ -81,11 +84,6 @@ export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
   );
 }
 
-/** What programs say of EROFS: as a rule it is the sandbox, of which they know nothing. */
-const READ_ONLY = /read-only file system|EROFS/i;
-const writableOnly =
-  'In the sandbox a command can write to the folders of "permissions: { paths }" and nowhere else.';
-
 /** A shell, and the sandbox, say by 128 and the number of a signal that it ended their program. */
 function signalMeant(exitCode: number | null): string {
   const number = (exitCode ?? 0) - 128;
@@ -95,7 +93,7 @@ function signalMeant(exitCode: number | null): string {
 
 export const sandboxFailed = (what: string, said: string) =>
   new RuntimeError('command_failed', `The sandbox could not start the command of ${what}: ${tail(said)}`, {
-    hint: 'Look at the folders of "permissions: { paths }"; "permissions: { sandbox: off }" runs it without one.',
+    hint: 'Check the folders of "permissions: { paths }". "permissions: { sandbox: off }" runs commands without a sandbox.',
   });
 
 function tail(text: string): string {

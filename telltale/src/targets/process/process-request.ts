@@ -8,6 +8,14 @@ export interface PinnedFile {
   readonly mode: number;
 }
 
+/** Where a command in a sandbox may write. */
+export interface WritablePlaces {
+  /** The folders and files that the permissions name. */
+  readonly roots: readonly string[];
+  /** Folders that Telltale loads from: a command creates nothing directly in them, but may write what is `open`. */
+  readonly steady: readonly { readonly path: string; readonly open: readonly string[] }[];
+}
+
 export interface ProcessRequest {
   /** For messages: `tool "build"`. */
   readonly what: string;
@@ -34,8 +42,8 @@ export interface ProcessRequest {
     /** Settings of git repositories that it writes. */
     readonly settings: readonly string[];
   };
-  /** Folders in which the sandbox lets it create nothing, since configuration is loaded from there. */
-  readonly steady?: readonly string[];
+  /** What the sandbox lets it write. */
+  readonly writable?: WritablePlaces;
   /** Files that the sandbox shows as they were approved, whatever becomes of them. */
   readonly pinned?: readonly PinnedFile[];
   /** Whether `program` is the sandbox that the real one runs in. */

@@ -1,10 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { TargetCall } from '../target.ts';
 import type { Confinement } from './confinement.ts';
 import { sandboxFailed } from './process-errors.ts';
-import type { EndedProcess, PinnedFile, ProcessEdges, ProcessRequest } from './process-request.ts';
+import type {
+  EndedProcess,
+  PinnedFile,
+  ProcessEdges,
+  ProcessRequest,
+  WritablePlaces,
+} from './process-request.ts';
 import { runProcess } from './run-process.ts';
 
 /** As `runProcess`, kept to what the agent's permissions name. */
@@ -21,9 +27,10 @@ export async function runConfined(
     const said = confined.sandboxed === true && ended.exitCode === 1 ? ended.stderr.text() : '';
     // What the sandbox says of itself: the program never ran.
     if (said.startsWith('bwrap: ')) throw sandboxFailed(request.what, said);
-    const { steady = [] } = confined;
-    if (ended.exitCode !== 0 && steady.length > 0 && REFUSED.test(ended.stderr.text()))
-      ended.stderr.push(new TextEncoder().encode(remedy(steady)));
+    const { writable } = confined;
+    const refused = ended.exitCode === 0 ? undefined : refusedPath(ended, request.cwd);
+    if (writable !== undefined && refused !== undefined)
+      ended.stderr.push(new TextEncoder().encode(await whereToWrite(writable, refused)));
     return ended;
   } finally {
     await confined?.release?.();
@@ -49,7 +56,46 @@ function createCopies() {
 }
 
 /** What programs say where a folder is for reading only, or a file in it cannot be replaced. */
-const REFUSED = /Read-only file system|Device or resource busy|Invalid cross-device link|EROFS|EBUSY/;
+const REFUSED = /Read-only file system|Device or resource busy|Invalid cross-device link|EROFS|EBUSY/i;
+/** What a program could not write, as far as it names it: else something in its own folder. */
+function refusedPath({ stderr, stdout }: EndedProcess, cwd: string): string | undefined {
+  const lines = `${stderr.text()}\n${stdout.text()}`.split('\n');
+  const line = lines.find((each) => REFUSED.test(each));
+  if (line === undefined) return undefined;
+  // At the beginning of a line stands the program: `/bin/sh: 1: cannot create x`.
+  return /(?<=[\s'"`(])\/[^\s'"`:,)]+/.exec(line)?.[0] ?? join(cwd, 'file');
+}
 
-const remedy = (steady: readonly string[]): string =>
-  `\nThe sandbox lets commands create, rename and delete nothing directly in ${steady.map((path) => `"${path}"`).join(', ')}, because configuration is loaded from there. Use a folder below it, or give the agent a folder of its own in its manifest: "permissions: { paths: [work] }".\n`;
+const MAX_NAMED = 5;
+
+/** What the program does not know: why it could not write, and where it can. In short lines, as it is read on a terminal. */
+async function whereToWrite({ roots, steady }: WritablePlaces, refused: string): Promise<string> {
+  const folder = await realpath(dirname(refused)).catch(() => dirname(refused));
+  const near = steady.find(({ path }) => path === folder)?.path;
+  const open = await foldersAmong(steady.flatMap(({ open }) => open));
+  const places = [...roots.filter((root) => !steady.some(({ path }) => path === root)), ...open];
+  return `\n${[
+    ...(near === undefined
+      ? ['The sandbox refused this. A command can write only what "permissions: { paths }" allows.']
+      : [
+          `The sandbox refused this. Telltale loads configuration from "${near}",`,
+          'so a command cannot create, rename or delete files directly there, or change that configuration.',
+        ]),
+    places.length === 0 ? 'It can write to no other folder.' : `It can write in ${nameSome(places)}.`,
+    ...(near === undefined
+      ? []
+      : ['To give it a folder of its own, set this in the manifest: permissions: { paths: [work] }']),
+  ].join('\n')}\n`;
+}
+
+async function foldersAmong(paths: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
+  // A hidden folder belongs to some program.
+  return paths.filter((path, at) => found[at]?.isDirectory() === true && !basename(path).startsWith('.'));
+}
+
+function nameSome(paths: readonly string[]): string {
+  const named = paths.slice(0, MAX_NAMED).map((path) => `"${path}"`);
+  const left = paths.length - named.length;
+  return left === 0 ? named.join(', ') : `${named.join(', ')} and ${left} more`;
+}

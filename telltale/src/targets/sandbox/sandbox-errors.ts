@@ -46,7 +46,7 @@ const scriptSyntax = (
 ) =>
   new RuntimeError('script_error', `The script of ${what} is no JavaScript: ${message}${at(place)}.`, {
     hint: /\bawait\b/.test(source)
-      ? 'Scripts are synchronous: there is nothing to await.'
+      ? 'Scripts are synchronous, so they cannot use await.'
       : isModule
         ? 'It is read as an ES module: export function NAME(argument, context) { … }'
         : 'It is read as a strict program whose last value is the result, or as the body of a function if it has a "return".',

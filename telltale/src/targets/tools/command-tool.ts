@@ -119,7 +119,7 @@ function parseOutput(text: string, what: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (cause) {
-    throw new RuntimeError('bad_output', `What the command of ${what} printed is no JSON.`, {
+    throw new RuntimeError('bad_output', `The output of the command of ${what} is not JSON.`, {
       hint: 'The tool declares "output: { schema }", so its command has to print JSON and nothing else.',
       cause,
     });

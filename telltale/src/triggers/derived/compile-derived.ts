@@ -123,6 +123,10 @@ const badExpression = (name: string, why: string) =>
   });
 
 const cycle = (names: readonly string[]) =>
-  new RuntimeError('bad_expression', `These derived variables define each other: ${names.join(', ')}.`, {
-    hint: 'Break the cycle: let one of them have triggers instead.',
-  });
+  new RuntimeError(
+    'bad_expression',
+    `These derived variables define each other in a cycle: ${names.join(', ')}.`,
+    {
+      hint: 'Break the cycle: use triggers for one of them.',
+    },
+  );

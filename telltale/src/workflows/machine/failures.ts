@@ -65,7 +65,7 @@ export const noTransition = (state: string, tried: readonly string[]) =>
   new RuntimeError(
     'no_transition',
     tried.length === 0
-      ? `The state "${state}" has no transition and is not final.`
+      ? `The state "${state}" is not final, and has no transitions.`
       : `No transition of the state "${state}" holds. Tried: ${tried.join('; ')}.`,
     { hint: 'End its transitions with one that has no condition, or write "final: true".' },
   );

@@ -142,5 +142,5 @@ function commandTarget(
 
 const programReferred = (what: string, program: string) =>
   new RuntimeError('bad_command', `The program of ${what} is a reference: ${program.slice(0, 100)}`, {
-    hint: 'Write the program itself; its arguments, "cwd", "env" and "stdin" may hold references.',
+    hint: 'Write the program itself. Its arguments, "cwd", "env" and "stdin" can contain references.',
   });

@@ -279,7 +279,7 @@ describe('telltale import workrail', () => {
     ])
       expect(out).toContain(place);
     expect(out).toContain('"type" cannot be "wile".');
-    expect(out).toContain('"prompt" and "promptBlocks" exclude each other in a step.');
+    expect(out).toContain('"prompt" and "promptBlocks" cannot be used together in a step.');
     expect(out).toContain('There is no file "gone.json".');
     expect(out).toContain('"." is a folder. [not_a_file]\n  .\n  → Name its files: *.json\n');
     expect(out).not.toContain('YAML');

@@ -176,7 +176,7 @@ describe('the live view', () => {
       '  ! The turn was interrupted. The next one continues it.',
       '  ! The model gave a final answer while a step is still open. [step_open]',
       '  ! The model made a mistake and was told so. [a_new_one]',
-      '  ! The model was reminded how to go on.',
+      '  ! The model was reminded how to continue.',
       '  » message for the next turn: Use tabs.',
       '  ! stuck: The agent called tool "x" with the same input 3 times.',
       '  ↺ the step is not completed yet',

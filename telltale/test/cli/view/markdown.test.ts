@@ -5,7 +5,7 @@ import { createLiveScreen } from '../../../src/cli/view/live-screen.ts';
 import { createPainter } from '../../../src/cli/view/painter.ts';
 import type { ObservedEvent } from '../../../src/events/event.ts';
 import { displayWidth } from '../../../src/manifest/display-width.ts';
-import { BEGAN, eventList, responseDelta, turnStarted } from '../event-list.ts';
+import { BEGAN, eventList, responseDelta, thoughtDelta, turnStarted } from '../event-list.ts';
 import { createTerminal } from '../terminal.ts';
 
 const COLOURED = createColors(true);
@@ -69,6 +69,28 @@ describe('an answer on a terminal', () => {
       'docs (https://x.dev/a)',
       dim('─'.repeat(40)),
     ]);
+  });
+
+  it('is Markdown in a thought as well, and dim', () => {
+    const text = 'A **bold** plan:\n- `one`';
+    const whole = eventList([[0, { type: 'thought', text, depth: 0 }]]);
+    const screen = createLiveScreen({
+      paint: COLOURED,
+      size: () => ({ columns: 60, rows: 24 }),
+      status: () => '[status]',
+    });
+    for (const event of [thoughtDelta(text), ...whole]) screen.show(event);
+    expect(screen.finish(BEGAN)).toEqual([
+      `  ${dim(`A ${bold('bold')} plan:`)}`,
+      `  ${dim(`• ${cyan('one')}`)}`,
+    ]);
+  });
+
+  it('goes on to the next row without a blank, where the text has none', () => {
+    const long = '日'.repeat(200);
+    const pieces = [long.slice(0, 150), long.slice(150)];
+    // The terminal refuses a cursor that leaves the screen.
+    expect(answered(pieces, { columns: 24, rows: 6 }).lines.join('')).toBe(long);
   });
 
   it('shows code as it is, and a table in columns that fit', () => {

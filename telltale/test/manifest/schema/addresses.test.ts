@@ -14,7 +14,7 @@ describe('an entry of "network"', () => {
   it.each(['a b', 'x:99999', '*.*.com', 'user@x.com', 'api.*.com', ':80'])(
     'that no host can be is an error, since it would deny and allow nothing: %s',
     (entry) => {
-      const found = `bad_address permissions.network.0: "${entry}" is not a host, so it would never count. | ${FORMS}`;
+      const found = `bad_address permissions.network.0: "${entry}" is not a host, so it would never match. | ${FORMS}`;
       expect(network(entry)).toEqual([found]);
     },
   );
@@ -33,7 +33,7 @@ describe('an entry of "network"', () => {
     ['x.com:8443/v1?q', 'x.com:8443'],
   ])('with a path is warned of, since it stands for all of the host: %s', (entry, host) => {
     expect(network(entry)).toEqual([
-      `warning no_effect permissions.network.0: Only the host of "${entry}" counts, with whatever path. | Write "${host}".`,
+      `warning no_effect permissions.network.0: Only the host of "${entry}" counts. The path is ignored. | Write "${host}".`,
     ]);
   });
 });

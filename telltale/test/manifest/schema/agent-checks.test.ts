@@ -8,21 +8,21 @@ describe('metadata fields', () => {
     [{ type: 'enum', values: ['A', 'B'], default: 'C' }, '"C" is not A or B'],
     [{ type: 'string', max_length: 3, default: 'long' }, '"long" is longer than 3'],
     [{ type: 'string', pattern: '^[a-z]+$', default: 'ABC' }, '"ABC" does not match the pattern ^[a-z]+$'],
-    [{ type: 'number', min: 5, default: 3 }, '3 is below the minimum 5'],
-    [{ type: 'number', max: 5, default: 7 }, '7 is above the maximum 5'],
+    [{ type: 'number', min: 5, default: 3 }, '3 is less than the minimum 5'],
+    [{ type: 'number', max: 5, default: 7 }, '7 is greater than the maximum 5'],
     [{ type: 'number', integer: true, default: 1.5 }, '1.5 is not a whole number'],
     [{ type: 'boolean', default: 'yes' }, '"yes" is not true or false'],
     [{ type: 'array', items: { type: 'number' }, default: [1, 'x'] }, 'item 2: "x" is not a number'],
-    [{ type: 'array', max_items: 1, default: [1, 2] }, 'it has 2 items, more than 1'],
+    [{ type: 'array', max_items: 1, default: [1, 2] }, 'it has 2 items, but at most 1 are allowed'],
     [{ type: 'object', default: [] }, 'an empty list is not a map'],
     [
       { type: 'object', schema: { properties: { a: { type: 'string' } } }, default: { a: 1 } },
       '/a must be string',
     ],
-    [{ type: 'string', default: null }, 'null is what a field without a default has'],
+    [{ type: 'string', default: null }, 'a field without a default is null'],
   ])('a default must satisfy its field: %j', (field, why) => {
     expect(said(fields({ f: field }))).toEqual([
-      `bad_default metadata.fields.f.default: The default does not satisfy its field: ${why}. | Mend it, or leave it out.`,
+      `bad_default metadata.fields.f.default: The default does not fit its field: ${why}. | Correct it, or remove it.`,
     ]);
   });
 
@@ -93,7 +93,7 @@ describe('a line of an injection template', () => {
     ['- stauts: {values}', '{values}', 'Did you mean "- status:"? '],
   ])('that is of no field has no %j', (template, whole, meant) => {
     expect(told(template)).toEqual([
-      `unknown_placeholder metadata.injection.template: ${whole} stands on a line that is of no field. | ${meant}Begin the line with "- NAME:", or write {values.NAME}; fields: status.`,
+      `unknown_placeholder metadata.injection.template: ${whole} is on a line that belongs to no field. | ${meant}Begin the line with "- NAME:", or write {values.NAME}; fields: status.`,
     ]);
   });
 });
@@ -102,7 +102,7 @@ describe('context variables', () => {
   it('have one name each, whatever their class', () => {
     const context_variables = { defined: [{ name: 'x' }], runtime: [{ name: 'x' }] };
     expect(said(agent({ context_variables }))).toEqual([
-      'duplicate context_variables.runtime.0.name: There are two context variables named "x". | The first is at context_variables.defined[0]; give this one another name.',
+      'duplicate context_variables.runtime.0.name: There are two context variables named "x". | The first is at context_variables.defined[0]. Rename this one.',
     ]);
   });
 
@@ -125,7 +125,7 @@ describe('context variables', () => {
       { name: 'c', expression: 'vars.a' },
     ];
     expect(said(agent({ context_variables: { derived } }))).toEqual([
-      'cycle context_variables.derived.0.expression: These derived variables define each other: a → b → c → a. | Break the cycle: let one of them have triggers instead.',
+      'cycle context_variables.derived.0.expression: These derived variables define each other in a cycle: a → b → c → a. | Break the cycle: use triggers for one of them.',
     ]);
   });
 
@@ -214,7 +214,7 @@ describe("a variable that a permission goes by is out of the model's hand", () =
       'variable.changed',
     ].map((event): [object, string] => [
       { type: 'event', event },
-      `it is derived from the event ${event}, which a model brings about`,
+      `it is derived from the event ${event}, which a model can cause`,
     ]),
     [
       { type: 'tool_response', tool: 't', reset_on: [{ type: 'agent_text', match: { equals: 'x' } }] },
@@ -222,7 +222,7 @@ describe("a variable that a permission goes by is out of the model's hand", () =
     ],
     [
       { type: 'timer_expired', after: 5, reset_on: [{ type: 'event', event: 'thought' }] },
-      'it is derived from the event thought, which a model brings about',
+      'it is derived from the event thought, which a model can cause',
     ],
   ])('set or put back by %j', (trigger, why) => {
     const lines = said({
@@ -309,7 +309,7 @@ describe('feeds', () => {
         ),
       ),
     ).toEqual([
-      'cycle context_feeds.0.id: These feeds refer to each other: $a → $b → $c → $a. | Break the cycle: a feed is loaded after those it refers to.',
+      'cycle context_feeds.0.id: These feeds refer to each other in a cycle: $a → $b → $c → $a. | Break the cycle. A feed is loaded after the feeds that it refers to.',
     ]);
   });
 
@@ -331,8 +331,8 @@ describe('feeds', () => {
       metadata: { fields: { status: { type: 'string' } } },
     });
     expect(said(clashing)).toEqual([
-      'duplicate context_feeds.0.id: The feed "tone" has the name of a context variable: $tone would stand for both. | Give one of them another name.',
-      'duplicate context_feeds.1.id: The feed "status" has the name of a metadata field: $status would stand for both. | Give one of them another name.',
+      'duplicate context_feeds.0.id: The feed "tone" has the same name as a context variable, so $tone is ambiguous. | Rename one of them.',
+      'duplicate context_feeds.1.id: The feed "status" has the same name as a metadata field, so $status is ambiguous. | Rename one of them.',
     ]);
   });
 
@@ -380,7 +380,7 @@ describe('feeds', () => {
 describe('action templates', () => {
   it('that build on each other are shown as a cycle', () => {
     expect(said(agent({ action_templates: { a: { template: 'b' }, b: { template: 'a' } } }))).toEqual([
-      'cycle action_templates.a: These action templates build on each other: a → b → a. | Break the cycle: one of them must stand by itself.',
+      'cycle action_templates.a: These action templates refer to each other in a cycle: a → b → a. | Break the cycle: one of them must not refer to another.',
     ]);
   });
 
@@ -541,9 +541,9 @@ describe('notifications', () => {
 
   it.each([
     ['nowhere', '"nowhere" is not an address.'],
-    ['ftp://example.com', '"ftp://example.com" is not an address that can be posted to.'],
+    ['ftp://example.com', '"ftp://example.com" is not an address that accepts a POST.'],
     // It may have come from a variable: what is printed holds no password.
-    ['https://me:pw@example.com', 'The address holds a name or a password.'],
+    ['https://me:pw@example.com', 'The address contains a user name or a password.'],
   ])('go to an address: not to %s', (url, why) => {
     const told = notes({ channels: { ops: { webhook: { url, secret: 's' } } } });
     expect(told).toMatchObject([
@@ -574,9 +574,9 @@ describe('notifications', () => {
       c: { command: ['x', '{mesage}', '{ok'] },
     };
     expect(notes({ channels: commands })).toEqual([
-      'bad_command notifications.channels.a.command.0: The program of a channel cannot be "{message}". | Write the program itself; only its arguments are filled in.',
-      'bad_command notifications.channels.b.command.0: The program of a channel cannot be "". | Write the program itself; only its arguments are filled in.',
-      'unknown_name notifications.channels.c.command.1: Nothing is filled in for "{mesage}". | Did you mean "message"?',
+      'bad_command notifications.channels.a.command.0: The program of a channel cannot be "{message}". | Write the program itself. Only its arguments can contain placeholders.',
+      'bad_command notifications.channels.b.command.0: The program of a channel cannot be "". | Write the program itself. Only its arguments can contain placeholders.',
+      'unknown_name notifications.channels.c.command.1: Unknown placeholder "{mesage}". | Did you mean "message"?',
     ]);
   });
 

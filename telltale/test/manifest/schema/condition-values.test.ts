@@ -68,9 +68,9 @@ describe('a condition that can hold is let through', () => {
 });
 
 describe('a condition that never holds is an error with the reason', () => {
-  const ask = 'Ask for what it can be, or change the type that it is declared with.';
-  const own = 'Compare with a value of its own type.';
-  const value = 'Write a value that it can have.';
+  const ask = 'Change the condition, or the declared type.';
+  const own = 'Compare it with a value of the same type.';
+  const value = 'Write a value that the field accepts.';
   const add = (missing: string) => `add ${missing} to the "values" of the metadata field "status".`;
   const listed = `Write one of its values, or ${add('"X"')}`;
   it.each<[unknown, string, string, string]>([
@@ -91,14 +91,14 @@ describe('a condition that never holds is an error with the reason', () => {
     [{ all: [{ status: 'X' }] }, 'status', '"X" is not IDLE or CODING.', listed],
     [{ any: [{ status: 'X' }] }, 'status', '"X" is not IDLE or CODING.', listed],
     [{ not: { status: 'X' } }, 'status', '"X" is not IDLE or CODING.', listed],
-    [{ status: { gt: 1 } }, 'status', '"gt" compares numbers, and it is an enum.', own],
-    [{ level: { gt: 'x' } }, 'level', '"gt" compares texts, and it is an enum.', own],
-    [{ progress: { gte: 'x' } }, 'progress', '"gte" compares texts, and it is a number.', own],
-    [{ note: { lt: 1 } }, 'note', '"lt" compares numbers, and it is a string.', own],
-    [{ done: { lte: 1 } }, 'done', '"lte" compares numbers, and it is a boolean.', own],
-    [{ tags: { gt: 1 } }, 'tags', '"gt" compares numbers, and it is an array.', own],
-    [{ progress: -1 }, 'progress', '-1 is below the minimum 0.', value],
-    [{ progress: 101 }, 'progress', '101 is above the maximum 100.', value],
+    [{ status: { gt: 1 } }, 'status', '"gt" compares numbers, but this is an enum.', own],
+    [{ level: { gt: 'x' } }, 'level', '"gt" compares texts, but this is an enum.', own],
+    [{ progress: { gte: 'x' } }, 'progress', '"gte" compares texts, but this is a number.', own],
+    [{ note: { lt: 1 } }, 'note', '"lt" compares numbers, but this is a string.', own],
+    [{ done: { lte: 1 } }, 'done', '"lte" compares numbers, but this is a boolean.', own],
+    [{ tags: { gt: 1 } }, 'tags', '"gt" compares numbers, but this is an array.', own],
+    [{ progress: -1 }, 'progress', '-1 is less than the minimum 0.', value],
+    [{ progress: 101 }, 'progress', '101 is greater than the maximum 100.', value],
     [{ progress: '5' }, 'progress', '"5" is not a number.', value],
     [{ count: 1.5 }, 'count', '1.5 is not a whole number.', value],
     [{ note: 'abcdef' }, 'note', '"abcdef" is longer than 5.', value],
@@ -106,29 +106,29 @@ describe('a condition that never holds is an error with the reason', () => {
     [{ note: true }, 'note', 'true is not text.', value],
     [{ done: 1 }, 'done', '1 is not true or false.', value],
     [{ free: 1 }, 'free', '1 is not a map.', value],
-    [{ tags: 'x' }, 'tags', '"x" is not a list.', 'To ask what a list holds write { contains: … }.'],
+    [{ tags: 'x' }, 'tags', '"x" is not a list.', 'To check what a list contains, write { contains: … }.'],
     [
       { tags: { in: [['a', 'b', 'c']] } },
       'tags',
-      'it has 3 items, more than 2.',
-      'To ask what a list holds write { contains: … }.',
+      'it has 3 items, but at most 2 are allowed.',
+      'To check what a list contains, write { contains: … }.',
     ],
     [
       { tags: { in: [['a', 7]] } },
       'tags',
       'item 2: 7 is not text.',
-      'To ask what a list holds write { contains: … }.',
+      'To check what a list contains, write { contains: … }.',
     ],
     [{ tags: { contains: 7 } }, 'tags', 'of its items, 7 is not text.', value],
     [
       { progress: { contains: 7 } },
       'progress',
-      '"contains" looks into lists and texts, and it is a number.',
+      '"contains" needs a list or text, but this is a number.',
       ask,
     ],
-    [{ tags: { matches: 'x' } }, 'tags', '"matches" looks at text, and it is an array.', ask],
-    [{ 'note.x': 1 }, 'note', 'there is nothing inside of it, and it is a string.', ask],
-    [{ note: { x: 1 } }, 'note', 'there is nothing inside of it, and it is a string.', ask],
+    [{ tags: { matches: 'x' } }, 'tags', '"matches" needs text, but this is an array.', ask],
+    [{ 'note.x': 1 }, 'note', 'it has no members, but this is a string.', ask],
+    [{ note: { x: 1 } }, 'note', 'it has no members, but this is a string.', ask],
     [
       { 'shaped.phase': 'plam' },
       'shaped.phase',
@@ -144,7 +144,7 @@ describe('a condition that never holds is an error with the reason', () => {
     ],
     [{ shaped: { 'deep.text': 5 } }, 'shaped.deep.text', '5 is not text.', value],
   ])('%j', (conditions, name, why, hint) => {
-    const line = `The metadata field "${name}" never matches this: ${why} | ${hint}`;
+    const line = `The metadata field "${name}" can never match this: ${why} | ${hint}`;
     expect(saidOf(conditions)).toEqual([expect.stringMatching(/^never_matches /)]);
     expect(saidOf(conditions)[0]).toContain(`: ${line}`);
   });

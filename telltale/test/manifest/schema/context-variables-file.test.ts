@@ -37,7 +37,7 @@ describe('a context_variables.json', () => {
 
   it('says where the names of a manifest belong', () => {
     expect(checkContextVariablesFile({ context_variables: { derived: [] } }).issues[0]?.hint).toBe(
-      'In this file it is "derived_variables".',
+      'In this file, use "derived_variables".',
     );
     expect(checkContextVariablesFile(7).issues[0]?.code).toBe('wrong_type');
   });

@@ -73,7 +73,7 @@ describe('a schedule', () => {
   ])('may not be %j', (cron, part, field) => {
     expect(saidOf(cron)).toEqual([
       expect.stringContaining(
-        `bad_schedule trigger.cron: The schedule "${cron}" has "${part}" as its ${field}. | Write minute, hour, day of the month, month, day of the week, like "*/10 8-18 * * MON-FRI"; or one of @yearly,`,
+        `bad_schedule trigger.cron: The schedule "${cron}" has "${part}" in the field "${field}". | Write minute, hour, day of the month, month, day of the week, like "*/10 8-18 * * MON-FRI"; or one of @yearly,`,
       ),
     ]);
     expect(isKept(cron)).toBe(false);
@@ -91,7 +91,7 @@ describe('a schedule', () => {
     'that never comes is refused: %j',
     (cron) => {
       expect(saidOf(cron)).toEqual([
-        `bad_schedule trigger.cron: The schedule "${cron}" never comes: no such month has that day. | Write a day that the month has.`,
+        `bad_schedule trigger.cron: The schedule "${cron}" never runs, because that day does not exist in that month. | Write a day that exists in the month.`,
       ]);
       expect(isKept(cron)).toBe(false);
     },

@@ -23,7 +23,7 @@ describe('a trigger on an event', () => {
     [{ 'eror.code': 1 }, 'eror.code', 'Did you mean "error"?'],
   ])('that asks %j names a field that the event does not have', (match, path, hint) => {
     const field = path.split('.').find((part) => /nope|idd|eror/.test(part));
-    const line = `match.${path}: An event action.failed has no field "${field}". | ${hint}`;
+    const line = `match.${path}: An event of type action.failed has no field "${field}". | ${hint}`;
     expect(derivedBy(match)).toEqual([`unknown_field context_variables.derived.0.triggers.0.${line}`]);
     expect(startedBy({ match })).toEqual([`unknown_field triggers.0.${line}`]);
   });
@@ -42,8 +42,8 @@ describe('a trigger on an event', () => {
 
   it('is told of each field in its test that the event does not have', () => {
     expect(startedBy({ test: 'event.nope == 1 || event.idd == "x" || event.id == "y"' })).toEqual([
-      `unknown_field triggers.0.test: An event action.failed has no field "nope". | ${HAS}`,
-      'unknown_field triggers.0.test: An event action.failed has no field "idd". | Did you mean "id"?',
+      `unknown_field triggers.0.test: An event of type action.failed has no field "nope". | ${HAS}`,
+      'unknown_field triggers.0.test: An event of type action.failed has no field "idd". | Did you mean "id"?',
     ]);
   });
 

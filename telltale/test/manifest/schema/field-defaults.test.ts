@@ -26,24 +26,24 @@ describe('the default of a metadata field', () => {
     [{ type: 'string', max_length: 2, default: 'abc' }, '"abc" is longer than 2.'],
     [{ type: 'string', pattern: '^a', default: 'b' }, '"b" does not match the pattern ^a.'],
     [{ type: 'number', default: '1' }, '"1" is not a number.'],
-    [{ type: 'number', min: 1, default: 0 }, '0 is below the minimum 1.'],
-    [{ type: 'number', max: 1, default: 2 }, '2 is above the maximum 1.'],
+    [{ type: 'number', min: 1, default: 0 }, '0 is less than the minimum 1.'],
+    [{ type: 'number', max: 1, default: 2 }, '2 is greater than the maximum 1.'],
     [{ type: 'number', integer: true, default: 1.5 }, '1.5 is not a whole number.'],
     [{ type: 'boolean', default: 'true' }, '"true" is not true or false.'],
-    [{ type: 'boolean', default: null }, 'null is what a field without a default has.'],
+    [{ type: 'boolean', default: null }, 'a field without a default is null.'],
     [{ type: 'object', default: [] }, 'an empty list is not a map.'],
     [{ type: 'array', default: {} }, 'an empty map is not a list.'],
-    [{ type: 'array', max_items: 1, default: [1, 2] }, 'it has 2 items, more than 1.'],
+    [{ type: 'array', max_items: 1, default: [1, 2] }, 'it has 2 items, but at most 1 are allowed.'],
     [{ type: 'array', items: { type: 'string' }, default: ['a', 2] }, 'item 2: 2 is not text.'],
-  ])('does not: %j', (field, why, hint = 'Mend it, or leave it out.') => {
+  ])('does not: %j', (field, why, hint = 'Correct it, or remove it.') => {
     expect(said(fields({ f: field }))).toEqual([
-      `bad_default metadata.fields.f.default: The default does not satisfy its field: ${why} | ${hint}`,
+      `bad_default metadata.fields.f.default: The default does not fit its field: ${why} | ${hint}`,
     ]);
   });
 
   it('may not be asked for between a minimum and a smaller maximum', () => {
     expect(said(fields({ f: { type: 'number', min: 2, max: 1 } }))).toEqual([
-      'empty_range metadata.fields.f.min: The minimum 2 is above the maximum 1. | Swap them.',
+      'empty_range metadata.fields.f.min: The minimum 2 is greater than the maximum 1. | Swap them.',
     ]);
   });
 });

@@ -7,7 +7,7 @@ const guarded = (variables: Record<string, unknown>) =>
     line.startsWith('model_controlled'),
   );
 const refused = (why: string) => [
-  `model_controlled permissions.paths.0: The variable "v" is used by a permission, and ${why}. | Give it "writers: [workflow, user]", or use another variable.`,
+  `model_controlled permissions.paths.0: The variable "v" is used by a permission, and ${why}. | Add "writers: [workflow, user]" to it, or use another variable.`,
 ];
 const derived = (...triggers: readonly object[]) => ({ derived: [{ name: 'v', triggers }] });
 const TOOL = { type: 'tool_response', tool: 't' };
@@ -17,7 +17,7 @@ describe('a variable that a permission goes by', () => {
     [
       'may not be anybody’s to write',
       { runtime: [{ name: 'v' }] },
-      'the model may write it, since it has no "writers"',
+      'the model may write it, because it has no "writers"',
     ],
     [
       'may not be the model’s to write',
@@ -37,17 +37,17 @@ describe('a variable that a permission goes by', () => {
     [
       'may not follow an event that a model brings about',
       derived({ type: 'event', event: 'action.declared' }),
-      'it is derived from the event action.declared, which a model brings about',
+      'it is derived from the event action.declared, which a model can cause',
     ],
     [
       'may not follow such an event of a called agent',
       derived({ type: 'event', event: 'child.response' }),
-      'it is derived from the event child.response, which a model brings about',
+      'it is derived from the event child.response, which a model can cause',
     ],
     [
       'may not follow a time that such an event begins',
       derived({ type: 'timer_expired', after: '1s', since: 'response' }),
-      'it is derived from the event response, which a model brings about',
+      'it is derived from the event response, which a model can cause',
     ],
     [
       'may not be computed from metadata',
@@ -67,7 +67,7 @@ describe('a variable that a permission goes by', () => {
       derived: names.map((name) => ({ name, expression: 'm > 1' })),
     };
     expect(guarded(variables)).toEqual(
-      refused('it is derived from "m": the model may write it, since it has no "writers"'),
+      refused('it is derived from "m": the model may write it, because it has no "writers"'),
     );
   });
 
@@ -132,7 +132,7 @@ describe('an action template', () => {
       'unknown_template action_templates.a.compensate.template: There is no action template "bb". | Did you mean "b"?',
     ]);
     expect(about({ a: { ...y, compensate: { template: 'b' } }, b: { template: 'a' } })).toEqual([
-      'cycle action_templates.a: These action templates build on each other: a → b → a. | Break the cycle: one of them must stand by itself.',
+      'cycle action_templates.a: These action templates refer to each other in a cycle: a → b → a. | Break the cycle: one of them must not refer to another.',
     ]);
   });
 
@@ -140,8 +140,8 @@ describe('an action template', () => {
     expect(
       about({ a: { type: 'tool', name: 'x', if: 'agnet.x == 1', compensate: { name: 'y', if: 'vras.x' } } }),
     ).toEqual([
-      'unknown_name action_templates.a.if: There is no name "agnet" here. | Did you mean "agent"?',
-      'unknown_name action_templates.a.compensate.if: There is no name "vras" here. | Did you mean "vars"?',
+      'unknown_name action_templates.a.if: Unknown name "agnet". | Did you mean "agent"?',
+      'unknown_name action_templates.a.compensate.if: Unknown name "vras". | Did you mean "vars"?',
     ]);
     const variables = { context_variables: { runtime: [{ name: 'price' }] } };
     expect(

@@ -116,9 +116,7 @@ describe('a JSON Schema that is as wide as it may be', () => {
     const $defs = named(2_000, (index) => ({
       properties: { x: { $ref: `#/$defs/p${(index + 1) % 2_000}` } },
     }));
-    expect(checkUserSchema({ $ref: '#/$defs/p0', $defs })[0]?.message).toContain(
-      'lead from one part to the next',
-    );
+    expect(checkUserSchema({ $ref: '#/$defs/p0', $defs })[0]?.message).toContain('are nested too deep');
   });
 });
 
@@ -134,6 +132,6 @@ describe('a keyword that JSON Schema does not know and ajv does', () => {
 describe('a value that is nested without end', () => {
   it('is judged as too deep by a schema that refers to itself', () => {
     const nested = JSON.parse('['.repeat(50_000) + ']'.repeat(50_000)) as Json;
-    expect(violation({ items: { $ref: '#' } }, nested)).toBe('it is nested too deep to be judged');
+    expect(violation({ items: { $ref: '#' } }, nested)).toBe('it is nested too deep to be checked');
   });
 });

@@ -24,8 +24,8 @@ describe('tools', () => {
         }),
       ),
     ).toEqual([
-      'unknown_parameter implementation.command.3: {cuont} names no parameter of this tool. | Did you mean "{count}"?',
-      'warning unknown_parameter implementation.command.4: {print} names no parameter of this tool. | Parameters: count. It will be passed on as it is written.',
+      'unknown_parameter implementation.command.3: {cuont} is not a parameter of this tool. | Did you mean "{count}"?',
+      'warning unknown_parameter implementation.command.4: {print} is not a parameter of this tool. | Parameters: count. It is passed on as it is written.',
     ]);
   });
 });
@@ -52,7 +52,7 @@ describe("users' JSON Schemas", () => {
       'bad_schema parameters.properties.a.type: "type" cannot be "sting" in a JSON Schema.',
     );
     expect(parameters({ type: 'object', properties: { a: { type: 'string', required: true } } })).toEqual([
-      'bad_schema parameters.properties.a.required: "required" cannot be true in a JSON Schema. | Write "required: [names]" beside "properties", in the object that holds this one.',
+      'bad_schema parameters.properties.a.required: "required" cannot be true in a JSON Schema. | Write "required: [names]" next to "properties", in the object that contains this one.',
     ]);
     expect(parameters({ type: 'object', required: ['a', 'a'] })[0]).toContain(
       'bad_schema parameters.required',
@@ -61,15 +61,15 @@ describe("users' JSON Schemas", () => {
 
   it('warn of a misspelt keyword, which would switch a check off', () => {
     expect(parameters({ type: 'object', properties: { a: { maxLenght: 3 } } })).toEqual([
-      'warning unknown_keyword parameters.properties.a.maxLenght: JSON Schema knows no keyword "maxLenght". | Did you mean "maxLength"?',
+      'warning unknown_keyword parameters.properties.a.maxLenght: Unknown keyword "maxLenght" in a JSON Schema. | Did you mean "maxLength"?',
     ]);
     expect(parameters({ 'x-note': 1, properties: { maxLenght: { type: 'string' } } })).toEqual([]);
   });
 
   it('refer to nothing outside themselves', () => {
-    expect(parameters({ $ref: 'https://example.com/schema.json' })[0]).toContain('leads out of this schema');
+    expect(parameters({ $ref: 'https://example.com/schema.json' })[0]).toContain('leads outside this schema');
     expect(parameters({ $defs: { a: { type: 'object' } }, $ref: '#/$defs/a' })).toEqual([]);
-    expect(parameters({ $ref: '#/$defs/none' })[0]).toContain('leads to no schema');
+    expect(parameters({ $ref: '#/$defs/none' })[0]).toContain('does not exist');
     expect(parameters({ $defs: { path: {} }, $ref: '#/$defs/paht' })[0]).toContain(
       'Did you mean "#/$defs/path"?',
     );
@@ -78,7 +78,7 @@ describe("users' JSON Schemas", () => {
   it('refer to own parts only, never to what every object has', () => {
     for (const $ref of ['#/toString', '#/__proto__', '#/$defs/constructor', '#hasOwnProperty', '#/type'])
       expect(parameters({ type: 'object', $defs: {}, properties: { a: { $ref } } })).toEqual([
-        expect.stringContaining('leads to no schema'),
+        expect.stringContaining('does not exist'),
       ]);
   });
 
@@ -154,7 +154,7 @@ describe("users' JSON Schemas", () => {
   });
 
   it('that would never end, or take for ever, are refused', () => {
-    expect(parameters({ anyOf: [{ $ref: '#' }] })[0]).toContain('leads back to itself without end');
+    expect(parameters({ anyOf: [{ $ref: '#' }] })[0]).toContain('leads back to itself endlessly');
     expect(parameters({ $anchor: 'top', allOf: [{ not: { $ref: '#top' } }] })[0]).toContain(
       'leads back to itself',
     );
@@ -172,14 +172,14 @@ describe("users' JSON Schemas", () => {
 
   it('are of draft 2020-12, and of no other', () => {
     expect(parameters({ $schema: 'http://json-schema.org/draft-07/schema#', type: 'object' })[0]).toContain(
-      'Schemas are read as draft 2020-12',
+      'Telltale supports draft 2020-12',
     );
     expect(parameters({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' })).toEqual(
       [],
     );
     expect(parameters({ $async: true })[0]).toContain('not supported');
     expect(parameters({ properties: { a: { $id: 'https://example.com/a' } } })[0]).toContain(
-      'Only the whole may have one',
+      'Only the whole schema may have one',
     );
   });
 

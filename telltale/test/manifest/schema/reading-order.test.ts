@@ -25,32 +25,32 @@ describe('a result that can never be there is an error, with what can be', () =>
     [
       'of the step itself',
       steps(step('a'), reads('b', 'b')),
-      'read_too_early steps.1.parameters.p: "steps.b.output" is never there when the step "b" reads it: a step has a result when it has ended. | Steps that can have ended by then: a.',
+      'read_too_early steps.1.parameters.p: "steps.b.output" is never available when the step "b" reads it: a step has a result only after it has finished. | Steps that can have finished by then: a.',
     ],
     [
       'of a step that comes later, with the nearest name of one that does not',
       steps(step('build'), reads('b', 'built'), step('built')),
-      'read_too_early steps.1.parameters.p: "steps.built.output" is never there when the step "b" reads it: "built" always comes later. | Did you mean "build"?',
+      'read_too_early steps.1.parameters.p: "steps.built.output" is never available when the step "b" reads it: "built" always comes later. | Did you mean "build"?',
     ],
     [
       'where no step comes before',
       steps(reads('a', 'b'), step('b')),
-      'read_too_early steps.0.parameters.p: "steps.b.output" is never there when the step "a" reads it: "b" always comes later. | No step can have ended by then.',
+      'read_too_early steps.0.parameters.p: "steps.b.output" is never available when the step "a" reads it: "b" always comes later. | No step has finished by then.',
     ],
     [
       'of the step around',
       steps(tried({ body: [reads('a', 'tried')], finally: [step('b')] })),
-      'read_too_early steps.0.body.0.parameters.p: "steps.tried.output" is never there when the step "a" reads it: it stands inside of "tried", which has not ended then. | No step can have ended by then.',
+      'read_too_early steps.0.body.0.parameters.p: "steps.tried.output" is never available when the step "a" reads it: it is inside "tried", which has not finished by then. | No step has finished by then.',
     ],
     [
       'of a step inside',
       steps({ ...cases([step('a')]), if: 'steps.a.output == 1' }),
-      'read_too_early steps.0.if: "steps.a.output" is never there when the step "cases" reads it: "a" stands inside of it and has not begun then. | No step can have ended by then.',
+      'read_too_early steps.0.if: "steps.a.output" is never available when the step "cases" reads it: "a" is inside it and has not started by then. | No step has finished by then.',
     ],
     [
       'of another case',
       steps(cases([step('a')], [reads('b', 'a')])),
-      'read_too_early steps.0.cases.1.body.0.parameters.p: "steps.a.output" is never there when the step "b" reads it: "a" belongs to another case, and only one of them runs. | No step can have ended by then.',
+      'read_too_early steps.0.cases.1.body.0.parameters.p: "steps.a.output" is never available when the step "b" reads it: "a" belongs to another case, and only one case runs. | No step has finished by then.',
     ],
     [
       'of a state that only comes later',
@@ -58,7 +58,7 @@ describe('a result that can never be there is an error, with what can be', () =>
         s: { steps: [step('z')], transitions: [{ to: 't', condition: 'steps.b.output == 1' }, { to: 't' }] },
         t: { steps: [step('b')], final: true },
       }),
-      'read_too_early states.s.transitions.0.condition: "steps.b.output" is never there when the state "s" reads it: "b" always comes later. | Steps that can have ended by then: z.',
+      'read_too_early states.s.transitions.0.condition: "steps.b.output" is never available when the state "s" reads it: "b" always comes later. | Steps that can have finished by then: z.',
     ],
   ])('%s', (_what, workflow, line) => {
     expect(said(workflow)).toEqual([line]);
@@ -146,12 +146,12 @@ describe('a result of which nothing says that it is there is a warning', () => {
     [
       'in a graph',
       steps(step('a'), step('x'), reads('b', 'a', { needs: ['x'] })),
-      'warning read_unordered steps.2.parameters.p: "steps.a.output" may not be there when the step "b" reads it: nothing says that "a" ends before "b" begins. | Add "a" to the "needs" of "b", or say what counts where it is not there ("??", or has() in CEL).',
+      'warning read_unordered steps.2.parameters.p: "steps.a.output" may not be available when the step "b" reads it, because "a" and "b" run in any order. | Add "a" to the "needs" of "b", or write a fallback ("??", or has() in CEL).',
     ],
     [
       'of another branch',
       steps(branches('parallel', [step('a'), [step('x'), reads('b', 'a')]])),
-      'warning read_unordered steps.0.branches.1.1.parameters.p: "steps.a.output" may not be there when the step "b" reads it: nothing says that "a" ends before "x" begins. | Put the steps into one branch, one behind the other, or say what counts where it is not there ("??", or has() in CEL).',
+      'warning read_unordered steps.0.branches.1.1.parameters.p: "steps.a.output" may not be available when the step "b" reads it, because "a" and "x" run in any order. | Put the steps into one branch, one after the other, or write a fallback ("??", or has() in CEL).',
     ],
   ])('%s', (_what, workflow, line) => {
     expect(said(workflow)).toEqual([line]);

@@ -33,7 +33,7 @@ describe('the connection of a relic', () => {
       `bad_address connection.url: A ${driver} relic cannot reach "ftp://x". | ${hint}`,
     ]);
     expect(relic(driver, { file: 'x' })).toEqual([
-      `bad_address connection: The connection of a ${driver} relic has no "url". | ${hint.replace('Write', 'Its url is')}`,
+      `bad_address connection: The connection of a ${driver} relic has no "url". | ${hint.replace('Write', 'Set "url" to')}`,
     ]);
   });
 

@@ -21,17 +21,17 @@ describe.each(PLACES)('a template of a tool, in %s,', (place, implementation) =>
   it('names parameters that the tool has', () => {
     expect(of(implementation('{count} {n} and {not a name}'))).toEqual([]);
     expect(of(implementation('{cuont}'))).toEqual([
-      `unknown_parameter implementation.${place}: {cuont} names no parameter of this tool. | Did you mean "{count}"?`,
+      `unknown_parameter implementation.${place}: {cuont} is not a parameter of this tool. | Did you mean "{count}"?`,
     ]);
     expect(of(implementation('{x}'))).toEqual([
-      `warning unknown_parameter implementation.${place}: {x} names no parameter of this tool. | Parameters: count, n. It will be passed on as it is written.`,
+      `warning unknown_parameter implementation.${place}: {x} is not a parameter of this tool. | Parameters: count, n. It is passed on as it is written.`,
     ]);
   });
 
   it('refers to the agent, and to nothing of a run', () => {
     expect(of(implementation('${agent.session_id} ${agent.metadata.x} $${vars.x}'))).toEqual([]);
     expect(of(implementation('${vars.x}'))).toEqual([
-      `unknown_name implementation.${place}: A tool cannot refer to "vars". | Tools see their parameters as {name}, and \${agent.…}.`,
+      `unknown_name implementation.${place}: A tool cannot refer to "vars". | A tool can use its parameters as {name}, and \${agent.…}.`,
     ]);
     expect(of(implementation('${agent.sesion_id}'))).toEqual([
       `unknown_name implementation.${place}: "agent" has no "sesion_id". | Did you mean "session_id"?`,
@@ -47,7 +47,7 @@ describe('the parameters of a tool', () => {
     for (const type of ['object', ['object', 'null']])
       expect(said(tool({ parameters: { type } }))).toEqual([]);
     expect(said(tool({ parameters: { type: 'array' } }))).toEqual([
-      'bad_schema parameters.type: "parameters" describes a map, so its type cannot be "array". | Write "type: object".',
+      'bad_schema parameters.type: "parameters" has to describe an object, so its type cannot be "array". | Write "type: object".',
     ]);
     expect(said(tool({ parameters: { type: ['string', 'null'] } }))).toHaveLength(1);
   });

@@ -7,7 +7,7 @@ const match = { type: 'metadata_match', conditions: { x: 1 } };
 describe('the triggers of a workflow', () => {
   it('cancel on exit only what they start on entering', () => {
     expect(started({ ...match, fire: 'on_exit', cancel_on_exit: true })).toEqual([
-      'exclusive triggers.0.cancel_on_exit: This trigger never starts anything: it fires on_exit, when "cancel_on_exit" cancels. | Leave "cancel_on_exit" out, or fire on_enter.',
+      'exclusive triggers.0.cancel_on_exit: This trigger never starts anything, because "cancel_on_exit" cancels what on_exit starts. | Remove "cancel_on_exit", or use on_enter.',
     ]);
     expect(started({ ...match, fire: 'on_enter', cancel_on_exit: true })).toEqual([]);
     expect(started({ ...match, fire: 'on_exit', cancel_on_exit: false })).toEqual([]);
@@ -17,7 +17,7 @@ describe('the triggers of a workflow', () => {
   it('have hooks of different names', () => {
     const hook = (name: string) => ({ type: 'webhook', hook: name, secret: 's' });
     expect(started(hook('h'), { type: 'manual' }, hook('h'))).toEqual([
-      'duplicate triggers.2.hook: There are two webhooks named "h". | The first is at triggers[0]; give this one another name.',
+      'duplicate triggers.2.hook: There are two webhooks named "h". | The first is at triggers[0]. Rename this one.',
     ]);
     expect(started(hook('h'), hook('i'))).toEqual([]);
   });
@@ -28,7 +28,7 @@ describe('the triggers of a workflow', () => {
       ...(max === undefined ? {} : { concurrency: { max } }),
     });
     expect(started(byHand(1), byHand(2))).toEqual([
-      'warning no_effect triggers.1.concurrency: This "concurrency" has no effect: that of the first "manual" trigger counts for every start by hand. | Keep one "manual" trigger.',
+      'warning no_effect triggers.1.concurrency: This "concurrency" has no effect, because the first "manual" trigger sets it for every manual start. | Keep one "manual" trigger.',
     ]);
     expect(started(byHand(), byHand(2))).toEqual([]);
     expect(started({ ...match, concurrency: { max: 1 } }, byHand(2))).toEqual([]);
@@ -47,18 +47,20 @@ describe('the test of a trigger reads what there is before a run begins', () => 
     (test) => {
       const root = /^\w+/.exec(test)?.[0];
       expect(tested(test)).toEqual([
-        `unknown_name trigger.test: The test of a trigger has no "${root}". | It is asked before a run begins, and has: metadata, vars, and variables by their names.`,
+        `unknown_name trigger.test: Unknown name "${root}" in the test of a trigger. | The test runs before a run begins. Known here: metadata, vars, and the names of variables.`,
       ]);
     },
   );
 
   it('and of the agent only where it is about an event', () => {
     expect(tested('agent.iteration_count > 3')).toEqual([
-      'unknown_name trigger.test: The test of a trigger has no "agent". | Only tests on events have it. It has: metadata, vars, and variables by their names.',
+      'unknown_name trigger.test: Unknown name "agent" in the test of a trigger. | Only tests on events have it. Known here: metadata, vars, and the names of variables.',
     ]);
     expect(tested('agent.iteration_count > 3 && actions.size() > 1 && event.id == "x"', 'event')).toEqual([]);
     expect(tested('run.id == "x"', 'event')).toEqual([
-      expect.stringContaining('and has: metadata, vars, event, agent, actions, and variables'),
+      expect.stringContaining(
+        'Known here: metadata, vars, event, agent, actions, and the names of variables',
+      ),
     ]);
   });
 

@@ -5,7 +5,7 @@ import { said, tool } from './said.ts';
 const about = (schema: object) => said(tool({ parameters: { type: 'object', ...schema } }));
 const cannot = (path: string, key: string, value: string, hint: string) =>
   `bad_schema parameters.${path}: "${key}" cannot be ${value} in a JSON Schema. | ${hint}`;
-const NAMES = 'Write "required: [names]" beside "properties", in the object that holds this one.';
+const NAMES = 'Write "required: [names]" next to "properties", in the object that contains this one.';
 
 describe('a JSON Schema that is none is shown with its place and what would be one', () => {
   it.each<[what: string, schema: object, said: readonly string[]]>([
@@ -55,7 +55,7 @@ describe('a JSON Schema that is none is shown with its place and what would be o
       'beside what is only unknown',
       { properties: { a: { typ: 'x', minLength: -1 } } },
       [
-        'warning unknown_keyword parameters.properties.a.typ: JSON Schema knows no keyword "typ". | Did you mean "type"?',
+        'warning unknown_keyword parameters.properties.a.typ: Unknown keyword "typ" in a JSON Schema. | Did you mean "type"?',
         cannot('properties.a.minLength', 'minLength', '-1', 'In JSON Schema "minLength" must be >= 0.'),
       ],
     ],
@@ -63,7 +63,7 @@ describe('a JSON Schema that is none is shown with its place and what would be o
       'a reference to nowhere',
       { properties: { a: { $ref: '#/definitions/q' } }, definitions: { p: {} } },
       [
-        'bad_schema parameters.properties.a.$ref: The reference "#/definitions/q" leads to no schema. | Did you mean "#/definitions/p"?',
+        'bad_schema parameters.properties.a.$ref: The reference "#/definitions/q" does not exist. | Did you mean "#/definitions/p"?',
       ],
     ],
     [
@@ -75,7 +75,7 @@ describe('a JSON Schema that is none is shown with its place and what would be o
       'a draft of another time',
       { $schema: 5 },
       [
-        'bad_schema parameters.$schema: This JSON Schema says it is of 5. | Schemas are read as draft 2020-12: https://json-schema.org/draft/2020-12/schema, or leave "$schema" out.',
+        'bad_schema parameters.$schema: This JSON Schema declares an unsupported draft: 5. | Telltale supports draft 2020-12: https://json-schema.org/draft/2020-12/schema. Or remove "$schema".',
       ],
     ],
   ])('%s', (_what, schema, expected) => {

@@ -17,7 +17,7 @@ describe('the default of a context variable', () => {
     expect(variable({ type, default: wrong })).toEqual([
       expect.stringMatching(
         new RegExp(
-          `^bad_default context_variables\\.runtime\\.0\\.default: The default .* is no ${type}\\. \\| Mend it`,
+          `^bad_default context_variables\\.runtime\\.0\\.default: The default .* is not of type ${type}\\. \\| Correct it`,
         ),
       ),
     ]);
@@ -43,7 +43,7 @@ describe('context variables', () => {
   it('are 500 at the most, of all kinds together', () => {
     expect(many(300, 200)).toEqual([]);
     expect(many(300, 201)).toEqual([
-      'too_many context_variables: There are 501 context variables; 500 are allowed. | Gather related ones in one variable of type object.',
+      'too_many context_variables: There are 501 context variables, but at most 500 are allowed. | Combine related variables into one of type object.',
     ]);
   });
 });

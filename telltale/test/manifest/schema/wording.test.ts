@@ -7,7 +7,7 @@ import { agent, fields, found, said, step, steps, tool } from './said.ts';
 describe('an issue says what was found, what is allowed and the nearest right name', () => {
   it('for what others call the most calls of a tool at once', () => {
     expect(said(tool({ concurrency: 3 }))).toEqual([
-      expect.stringContaining('Unknown key "concurrency" in Tool. | It is "max_parallel".'),
+      expect.stringContaining('Unknown key "concurrency" in Tool. | Use "max_parallel".'),
     ]);
     expect(said(tool({ max_paralel: 3 }))).toEqual([expect.stringContaining('Did you mean "max_parallel"?')]);
     expect(said(tool({ max_parallel: 0 }))).toEqual([expect.stringContaining('max_parallel')]);
@@ -25,7 +25,7 @@ describe('an issue says what was found, what is allowed and the nearest right na
     const lines = said(tool(strays));
     expect(lines).toHaveLength(51);
     expect(lines.at(-1)).toBe(
-      'warning more_issues (root): 10 more unknown keys are not shown. | Mend those above and check again.',
+      'warning more_issues (root): 10 more unknown keys are not shown. | Fix the ones above and check again.',
     );
   });
 
@@ -160,40 +160,40 @@ describe('an error inside a union is reported inside the branch that was meant',
 
   it('and a misspelt discriminator is named', () => {
     expect(said(tool({ implementation: { comand: ['git'] } }))).toEqual([
-      'unknown_key implementation.comand: Unknown key "comand" in an implementation. | Did you mean "command"? Give one of module, command, http, mcp or script.',
+      'unknown_key implementation.comand: Unknown key "comand" in an implementation. | Did you mean "command"? Write one of module, command, http, mcp or script.',
     ]);
     expect(said(steps({ name: 'a', tipe: 'tool' }))[0]).toContain('Did you mean "type"?');
   });
 
   it('and two keys that exclude each other are named', () => {
     expect(said(tool({ implementation: { module: './a.ts', script: '1' } }))).toEqual([
-      'exclusive implementation.script: "module" and "script" exclude each other in an implementation. | Give only one of module, command, http, mcp or script.',
+      'exclusive implementation.script: "module" and "script" cannot be used together in an implementation. | Use only one of module, command, http, mcp or script.',
     ]);
   });
 });
 
 describe('a key that belongs elsewhere is told where', () => {
   it.each([
-    [agent({ tools: [] }), 'It stands under "import".'],
-    [agent({ system_prompt: 'x' }), 'The system prompt is "instructions".'],
-    [agent({ max_turns: 3 }), 'It is "limits: { turns }".'],
-    [agent({ triggers: [] }), 'Triggers stand in a Workflow.'],
+    [agent({ tools: [] }), 'Put it under "import".'],
+    [agent({ system_prompt: 'x' }), 'Use "instructions" for the system prompt.'],
+    [agent({ max_turns: 3 }), 'Use "limits: { turns }".'],
+    [agent({ triggers: [] }), 'Triggers belong in a Workflow.'],
     [
       agent({ limits: { timeout_seconds: 3 } }),
-      'In limits the whole session has "wall", each action "action_timeout".',
+      'In "limits", use "wall" for the whole session and "action_timeout" for each action.',
     ],
     [
       agent({ context_feeds: [{ id: 'a', source: { type: 'file', path: 'x', name: 'y' } }] }),
       'The file is "name".',
     ],
-    [agent({ context_variables: { derived_variables: [] } }), 'It is "derived".'],
+    [agent({ context_variables: { derived_variables: [] } }), 'Use "derived".'],
     [steps(step('a', { depends_on: [] })), 'Steps use "needs".'],
-    [steps(step('a', { params: {} })), 'It is "parameters".'],
-    [steps(step('a', { retries: 3 })), 'It is "retry: { max, backoff }".'],
-    [tool({ inputSchema: {} }), 'The JSON Schema of the input is "parameters".'],
+    [steps(step('a', { params: {} })), 'Use "parameters".'],
+    [steps(step('a', { retries: 3 })), 'Use "retry: { max, backoff }".'],
+    [tool({ inputSchema: {} }), 'Use "parameters" for the JSON Schema of the input.'],
     [
       fields({ s: { type: 'string', min: 1 } }),
-      '"min" belongs to a field of type number; string takes max_length, pattern, description, default, sticky.',
+      '"min" belongs to a field of type number. A field of type string has max_length, pattern, description, default, sticky.',
     ],
   ])('%j', (document, hint) => {
     const { issues } = checkManifest(document);
@@ -212,11 +212,11 @@ describe('the kind of a document', () => {
     [{ knd: 'Agent', name: 'a' }, 'unknown_key knd: Unknown key "knd" in a manifest. | Did you mean "kind"?'],
     [
       [],
-      'wrong_type (root): A manifest is a map; found an empty list. | It begins with "kind:". Allowed: Agent, Tool, Relic, Artifact, Workflow.',
+      'wrong_type (root): A manifest has to be a map, but this is an empty list. | It begins with "kind:". Allowed: Agent, Tool, Relic, Artifact, Workflow.',
     ],
     [
       null,
-      'wrong_type (root): A manifest is a map; found null. | It begins with "kind:". Allowed: Agent, Tool, Relic, Artifact, Workflow.',
+      'wrong_type (root): A manifest has to be a map, but this is null. | It begins with "kind:". Allowed: Agent, Tool, Relic, Artifact, Workflow.',
     ],
   ])('%j', (document, line) => {
     expect(said(document)).toEqual([line]);

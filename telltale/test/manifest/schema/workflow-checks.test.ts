@@ -10,7 +10,7 @@ describe('steps', () => {
     expect(
       said(steps(step('a'), { name: 'b', type: 'try', body: [step('a')], finally: [step('c')] })),
     ).toEqual([
-      'duplicate steps.1.body.0.name: There are two steps named "a". | The first is at steps[0]; give this one another name.',
+      'duplicate steps.1.body.0.name: There are two steps named "a". | The first is at steps[0]. Rename this one.',
     ]);
   });
 
@@ -35,7 +35,7 @@ describe('steps', () => {
     expect(
       said(steps(step('a', { needs: ['c'] }), step('b', { needs: ['a'] }), step('c', { needs: ['b'] }))),
     ).toEqual([
-      'cycle steps.0.needs: These steps need each other: a → c → b → a. | Break the cycle: one of them must come first.',
+      'cycle steps.0.needs: These steps need each other in a cycle: a → c → b → a. | Break the cycle: one of them has to run first.',
     ]);
     expect(said(steps(step('a', { needs: ['a'] })))[0]).toContain('a → a');
   });
@@ -45,7 +45,7 @@ describe('steps', () => {
       said(steps(step('a', { on_error: 'goto clean' }), step('cleanup', { on_error: 'goto cleanup' }))),
     ).toEqual([
       'unknown_step steps.0.on_error: There is no step "clean" in this list to go to. | Did you mean "cleanup"?',
-      'cycle steps.1.on_error: The step "cleanup" goes to itself when it fails. | To try again write "retry: { max: 3 }".',
+      'cycle steps.1.on_error: The step "cleanup" goes to itself when it fails. | To try again, write "retry: { max: 3 }".',
     ]);
   });
 
@@ -144,7 +144,7 @@ describe('names in conditions and references', () => {
 
   it('nearly right are errors, unknown ones may be variables of the agent', () => {
     expect(said(steps(step('a', { if: 'agnet.iteration_count > 1' })))).toEqual([
-      'unknown_name steps.0.if: There is no name "agnet" here. | Did you mean "agent"?',
+      'unknown_name steps.0.if: Unknown name "agnet". | Did you mean "agent"?',
     ]);
     expect(found(steps(step('a', { if: 'interview_complete' })))).toEqual([]);
   });
@@ -242,7 +242,7 @@ describe('states', () => {
     expect(
       said(machine('a', { a: { transitions: [{ to: 'end' }] }, b: { transitions: [{ to: 'end' }] }, end })),
     ).toEqual([
-      'unreachable_state states.b: The state "b" cannot be reached from "a". | Add a transition to it, or leave it out.',
+      'unreachable_state states.b: The state "b" cannot be reached from "a". | Add a transition to this state, or remove it.',
     ]);
   });
 
@@ -302,7 +302,7 @@ describe('states', () => {
   it('that are final have no transitions that count', () => {
     const states = { a: { transitions: [{ to: 'b' }] }, b: { final: true, transitions: [{ to: 'a' }] } };
     expect(said(machine('a', states))).toEqual([
-      'warning no_effect states.b.transitions: The state "b" is final, so its transitions never count. | Leave out "final" or the transitions.',
+      'warning no_effect states.b.transitions: The state "b" is final, so its transitions are never used. | Remove "final" or the transitions.',
     ]);
   });
 
@@ -435,9 +435,9 @@ describe('tasks', () => {
     };
     const requires = { free: {}, own: {}, theirs: {}, kept: {}, seen: {}, steps: {}, other: {} };
     expect(said({ ...steps(task({ requires })), context_variables })).toEqual([
-      'not_writable steps.0.requires.theirs: A task cannot require "theirs": the variable of that name is not a model\'s to write. | Require another key, or add "model" to the "writers" of the variable.',
-      'not_writable steps.0.requires.kept: A task cannot require "kept": the variable of that name is not a model\'s to write. | Require another key, or add "model" to the "writers" of the variable.',
-      'not_writable steps.0.requires.seen: A task cannot require "seen": the variable of that name is derived, and set by nobody. | Require another key, or add "model" to the "writers" of the variable.',
+      'not_writable steps.0.requires.theirs: A task cannot require "theirs": the variable of that name cannot be written by the model. | Require another key, or add "model" to the "writers" of the variable.',
+      'not_writable steps.0.requires.kept: A task cannot require "kept": the variable of that name cannot be written by the model. | Require another key, or add "model" to the "writers" of the variable.',
+      'not_writable steps.0.requires.seen: A task cannot require "seen": the variable of that name is derived, so nobody can set it. | Require another key, or add "model" to the "writers" of the variable.',
       expect.stringContaining('reserved_name steps.0.requires.steps: A task cannot require "steps".'),
     ]);
   });
@@ -447,8 +447,8 @@ describe('tasks', () => {
     const approval = { name: 'a', type: 'approval', prompt: 'Ship ${vars.summary}?', if: 'summary != ""' };
     const judged = { ...task({ verify: { instructions: 'Is ${vars.summary} right?' } }), name: 'u' };
     expect(said(steps(task({ requires }), approval, judged))).toEqual([
-      'model_controlled steps.1.if: The variable "summary" is used by an approval, and who works on the step "t" writes it. | Give it "writers: [workflow, user]", or use another variable.',
-      'model_controlled steps.2.verify.instructions: The variable "summary" is used by a verifier, and who works on the step "t" writes it. | Give it "writers: [workflow, user]", or use another variable.',
+      'model_controlled steps.1.if: The variable "summary" is used by an approval, and the agent that works on the step "t" writes it. | Add "writers: [workflow, user]" to it, or use another variable.',
+      'model_controlled steps.2.verify.instructions: The variable "summary" is used by a verifier, and the agent that works on the step "t" writes it. | Add "writers: [workflow, user]" to it, or use another variable.',
     ]);
   });
 

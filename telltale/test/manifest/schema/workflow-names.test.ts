@@ -35,9 +35,7 @@ describe('a test in a workflow names what there is', () => {
       }),
     ],
   ])('at %s', (place, workflow) => {
-    expect(said(workflow)).toEqual([
-      `unknown_name ${place}: There is no name "agnet" here. | Did you mean "agent"?`,
-    ]);
+    expect(said(workflow)).toEqual([`unknown_name ${place}: Unknown name "agnet". | Did you mean "agent"?`]);
   });
 });
 
@@ -65,27 +63,22 @@ describe('a reference of a step', () => {
     [
       '${file}',
       'unknown_name',
-      'There is nothing named "file" to refer to here.',
+      'Unknown reference "file".',
       'References begin with: agent, trigger, steps, vars, input, run.',
     ],
     [
       '${item.x}',
       'unknown_name',
-      'There is nothing named "item" to refer to here.',
+      'Unknown reference "item".',
       'References begin with: agent, trigger, steps, vars, input, run.',
     ],
     [
       '${output}',
       'unknown_name',
-      'There is nothing named "output" to refer to here.',
+      'Unknown reference "output".',
       'References begin with: agent, trigger, steps, vars, input, run.',
     ],
-    [
-      '${price}',
-      'unknown_name',
-      'There is nothing named "price" to refer to here.',
-      'Did you mean "${vars.price}"?',
-    ],
+    ['${price}', 'unknown_name', 'Unknown reference "price".', 'Did you mean "${vars.price}"?'],
     ['${agent.tolls}', 'unknown_name', '"agent" has no "tolls".', 'Did you mean "tools"?'],
     ['${steps.zz.output}', 'unknown_step', 'There is no step "zz".', 'Steps: a, b.'],
     ['${vars.x ?? agent.tolls}', 'unknown_name', '"agent" has no "tolls".', 'Did you mean "tools"?'],
@@ -98,7 +91,7 @@ describe('a reference of a step', () => {
     const undo = (p: string) => ({ compensate: { type: 'tool', target: 't', parameters: { p } } });
     expect(said(steps(step('a', undo('${output.x}'))))).toEqual([]);
     expect(said(steps(step('a', undo('${outptu}'))))).toEqual([
-      'unknown_name steps.0.compensate.parameters.p: There is nothing named "outptu" to refer to here. | Did you mean "output"?',
+      'unknown_name steps.0.compensate.parameters.p: Unknown reference "outptu". | Did you mean "output"?',
     ]);
   });
 
@@ -120,13 +113,13 @@ describe('a reference of a step', () => {
       );
     expect(each('${file.path}')).toEqual([]);
     expect(each('${fiel}')).toEqual([
-      'unknown_name steps.0.body.0.parameters.p: There is nothing named "fiel" to refer to here. | Did you mean "file"?',
+      'unknown_name steps.0.body.0.parameters.p: Unknown reference "fiel". | Did you mean "file"?',
     ]);
   });
 });
 
 it('the input of a workflow is a map', () => {
   expect(said({ ...steps(step('a')), input: { type: 'array' } })).toEqual([
-    'bad_schema input.type: "input" describes a map, so its type cannot be "array". | Write "type: object".',
+    'bad_schema input.type: "input" has to describe an object, so its type cannot be "array". | Write "type: object".',
   ]);
 });

@@ -26,7 +26,7 @@ describe('a body', () => {
       expect(answer.status).toBe(400);
       expect(await errorOf(answer)).toMatchObject({
         code: 'bad_json',
-        message: `The body is no JSON: ${found}.`,
+        message: `The body is not JSON: ${found}.`,
       });
     }
     expect(await isAlive()).toBe(true);

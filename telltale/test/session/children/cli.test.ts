@@ -127,7 +127,7 @@ describe('telltale logs', () => {
 describe('telltale cancel', () => {
   it('ends those that a session called before it, where nobody works on it', async () => {
     const { out, runtime } = await command(['cancel', 'ses_lead', '--reason', 'enough'], CUT);
-    expect(out).toBe('Nobody worked on ses_lead: it is cancelled now.\n');
+    expect(out).toBe('No process worked on ses_lead. It is cancelled now.\n');
     expect(runtime.appended.map(({ status }) => status)).toEqual(['cancelled', 'cancelled']);
     const [child = '', lead = ''] = runtime.appended.map(({ events }) => events.at(-1) ?? '');
     expect(decodeEvent(child, 'ses_lead.a1')).toMatchObject({

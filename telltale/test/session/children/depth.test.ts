@@ -26,7 +26,7 @@ describe('agents that call each other in a circle', () => {
       status: 'failed',
       error: {
         code: 'depth_limit',
-        message: `Agents may call each other ${MAX_DEPTH} deep, and this call would be one more: a → b → a → b → a → b → a.`,
+        message: `Agents can call each other at most ${MAX_DEPTH} levels deep, and this call would be one more: a → b → a → b → a → b → a.`,
       },
     });
     // Each hears of it once and asks once more.

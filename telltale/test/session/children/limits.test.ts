@@ -52,7 +52,7 @@ describe('what a sub-agent uses', () => {
         error: {
           code: 'limit_tokens',
           message: expect.stringContaining(
-            `Nothing is left of the limit of 450 tokens (500 used) of the agent "tester" (${ran.result.session})`,
+            `The limit of 450 tokens (500 used) of the agent "tester" (${ran.result.session}) is used up.`,
           ),
         },
       },

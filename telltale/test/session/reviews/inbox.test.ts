@@ -179,8 +179,8 @@ describe('a reply', () => {
   it.each<[string, Parameters<typeof readReply>[0], ReviewReply, string]>([
     ['an option that is not there', own, { choice: 'shipp' }, 'Did you mean "ship"?'],
     ['an option of another kind', yes, { choice: 'ship' }, 'approve, reject'],
-    ['yes and no at once', yes, { approved: true, choice: 'reject' }, 'Say one of the two.'],
-    ['yes to try again', dispute, { approved: true, choice: 'retry' }, 'Say one of the two.'],
+    ['yes and no at once', yes, { approved: true, choice: 'reject' }, 'Use one of the two.'],
+    ['yes to try again', dispute, { approved: true, choice: 'retry' }, 'Use one of the two.'],
     ['yes where nothing can pass', stuck, { approved: true }, '--choice retry'],
     ['words that say nothing', own, { text: 'hm' }, '--choice ship'],
     ['nothing', own, {}, 'ship, wait, reject'],

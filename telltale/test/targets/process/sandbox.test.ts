@@ -57,6 +57,22 @@ inSandbox('in the sandbox', () => {
     expect(readFileSync(join(folder, 'mine.txt'), 'utf8')).toBe('minemore\n');
   });
 
+  test('a command that creates a file beside the manifests is told why not, and where it can', async () => {
+    const { sh, folder, call } = await given('', { files: { 'docs/a.md': 'a' } });
+    const refused = [
+      `The sandbox refused this. Telltale loads configuration from "${folder}",`,
+      'so a command cannot create, rename or delete files directly there, or change that configuration.',
+      `It can write in "${folder}/docs", "${folder}/work".`,
+      'To give it a folder of its own, set this in the manifest: permissions: { paths: [work] }',
+    ].join('\n');
+    expect((await sh('echo new > made.txt')).stderr).toContain(refused);
+    await expect(call('shell', { command: 'echo new > made.txt' })).rejects.toMatchObject({
+      code: 'command_failed',
+      message: expect.stringContaining(refused),
+    });
+    expect((await sh('echo new > /usr/made.txt')).stderr).toContain(refused.split('\n')[2]);
+  });
+
   test('a secret in another temporary folder is not there', async () => {
     const elsewhere = temporaryProject({ 'secret.txt': 'hush' });
     const { sh, folder } = await given();
@@ -218,7 +234,7 @@ inSandbox('in the sandbox', () => {
     expect(await code('["true"], cwd: nowhere')).toBe('folder_missing');
     expect(await code('[sh, -c, "exit 42"]')).toBe('command_failed');
     const { failure } = await given('', { files: { 'x.yml': tool('[touch, /etc/telltale-was-here]') } });
-    expect((await failure('x')).hint).toContain('permissions: { paths }');
+    expect((await failure('x')).message).toContain('permissions: { paths }');
   });
 
   test('git works in a permitted repository, and knows who commits', async () => {
@@ -304,7 +320,7 @@ describe('without a sandbox', () => {
     const notes: string[] = [];
     const { sh } = await given('', { options: { findSandbox: ABSENT } });
     expect(await sh('echo hi', { note: (what) => notes.push(what) })).toMatchObject({ stdout: 'hi\n' });
-    expect(notes).toEqual(['commands are not sandboxed: bwrap not found']);
+    expect(notes).toEqual(['bwrap not found, so commands run without a sandbox.']);
   });
 
   test('a manifest that requires one is refused its commands', async () => {

@@ -71,7 +71,7 @@ function checkShape(value: Json): readonly Issue[] {
 /** The file is to be JSON, whatever else YAML would take in the same place. */
 const asJson = (diagnostic: Diagnostic): Diagnostic =>
   diagnostic.code === 'yaml_syntax'
-    ? { ...diagnostic, code: 'not_json', hint: 'Mend the JSON here.' }
+    ? { ...diagnostic, code: 'not_json', hint: 'Correct the JSON here.' }
     : diagnostic;
 
 function jsonOf(text: string): Result<Json, string> {
@@ -90,7 +90,7 @@ const moreMistakes = (source: SourceText, hidden: number): Diagnostic =>
       severity: 'warning',
       code: 'more_issues',
       message: `This file has ${hidden} more mistakes and doubts.`,
-      hint: 'Fix the ones shown first.',
+      hint: 'Fix the errors above first.',
     },
   );
 
@@ -103,7 +103,7 @@ function notJson(source: SourceText, message: string): Diagnostic {
       severity: 'error',
       code: 'not_json',
       message: 'This is not JSON, which workflows of WorkRail are written in.',
-      hint: 'Mend it here, or name another file.',
+      hint: 'Correct it here, or name another file.',
     },
   );
 }

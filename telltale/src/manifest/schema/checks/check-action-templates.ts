@@ -32,10 +32,10 @@ export function checkActionTemplates(
   const cycles = findCycles(graph).flatMap((cycle) => {
     const template = known.get(cycle[0] ?? '');
     if (template === undefined) return [];
-    const message = `These action templates build on each other: ${showCycle(cycle)}.`;
+    const message = `These action templates refer to each other in a cycle: ${showCycle(cycle)}.`;
     return [
       errorAt(template, 'cycle', message, {
-        hint: 'Break the cycle: one of them must stand by itself.',
+        hint: 'Break the cycle: one of them must not refer to another.',
         at: 'key',
       }),
     ];

@@ -44,21 +44,26 @@ function checkHost(entry: DocumentNode): readonly Issue[] {
   const shown = showValue(text);
   if (RANGE.test(text))
     return [
-      errorAt(entry, 'bad_address', `${shown} is a range of addresses; an entry of "network" is a host.`, {
-        hint: 'Name each address by itself, or the domain: *.example.com.',
-      }),
+      errorAt(
+        entry,
+        'bad_address',
+        `${shown} is a range of addresses, but an entry of "network" has to be a host.`,
+        {
+          hint: 'Write each address as its own entry, or the domain: *.example.com.',
+        },
+      ),
     ];
   const { host, port } = readHostEntry(text);
   if (!isHost(host) || Number(port ?? 0) > MAX_PORT)
     return [
-      errorAt(entry, 'bad_address', `${shown} is not a host, so it would never count.`, {
+      errorAt(entry, 'bad_address', `${shown} is not a host, so it would never match.`, {
         hint: 'Write it like api.example.com, localhost:8080, *.example.com, [::1] or *.',
       }),
     ];
   // A whole address stands for its host: it was pasted. Who writes a path behind a host means the path.
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || !/[/?#]./.test(text)) return [];
   return [
-    warningAt(entry, 'no_effect', `Only the host of ${shown} counts, with whatever path.`, {
+    warningAt(entry, 'no_effect', `Only the host of ${shown} counts. The path is ignored.`, {
       hint: `Write "${text.replace(/[/?#].*$/s, '')}".`,
     }),
   ];

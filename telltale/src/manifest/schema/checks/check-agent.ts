@@ -89,8 +89,8 @@ function checkInternalActions(internal: DocumentNode): readonly Issue[] {
     .items()
     .filter((item) => allowed.includes(item.value))
     .map((item) =>
-      warningAt(item, 'contradiction', `"${item.value}" is both allowed and blocked; it is blocked.`, {
-        hint: 'Leave it out of one list.',
+      warningAt(item, 'contradiction', `"${item.value}" is both allowed and blocked, so it is blocked.`, {
+        hint: 'Remove it from one of the lists.',
       }),
     );
 }

@@ -25,9 +25,9 @@ const checkText = (source: DocumentNode): readonly Issue[] =>
         warningAt(
           source,
           'no_methods',
-          'Without "methods" this is the text of a prompt: no decision can ask it.',
+          'Without "methods", this artifact is the text of a prompt, so no decision can call it.',
           {
-            hint: 'Name its functions: "methods: { should_continue: { description: … } }".',
+            hint: 'List its functions: "methods: { should_continue: { description: … } }".',
             at: 'key',
           },
         ),
@@ -60,7 +60,7 @@ function checkName(name: DocumentNode): readonly Issue[] {
   if (found === undefined || !RESERVED.test(found)) return [];
   return [
     errorAt(name, 'reserved_name', `An Artifact cannot be named "${found}".`, {
-      hint: 'Names that begin with "genesis_" are the runtime\'s own.',
+      hint: 'Names that begin with "genesis_" are reserved for the runtime.',
     }),
   ];
 }
@@ -70,8 +70,8 @@ function checkMethods(methods: DocumentNode): readonly Issue[] {
   const named = methods.entries();
   if (named.length === 0)
     return [
-      errorAt(methods, 'missing', '"methods" names no method.', {
-        hint: 'Write "methods: { should_continue: { description: … } }", or leave "methods" out where the source is the text of a prompt.',
+      errorAt(methods, 'missing', '"methods" is empty.', {
+        hint: 'Write "methods: { should_continue: { description: … } }", or remove "methods" if the source is the text of a prompt.',
         at: 'key',
       }),
     ];
@@ -82,7 +82,7 @@ function checkMethods(methods: DocumentNode): readonly Issue[] {
           errorAt(place, 'bad_name', `"${name}" cannot be the name of a function.`, {
             hint: name.includes('-')
               ? `Write "${name.replaceAll('-', '_')}", as in its source.`
-              : 'It means something else in JavaScript: give the function another name, here and in its source.',
+              : 'It is a reserved word in JavaScript. Rename the function here and in its source.',
             at: 'key',
           }),
         ],

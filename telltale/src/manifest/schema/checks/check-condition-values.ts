@@ -50,7 +50,7 @@ export function unknownName(place: DocumentNode, name: string, { what, agent, na
   const known = [...named.keys()];
   const has = agent === undefined ? 'There is no' : `The agent ${agent} has no`;
   return errorAt(place, 'unknown_field', `${has} ${what} "${name}".`, {
-    hint: () => (known.length === 0 ? `It declares no ${what} at all.` : suggest(name, known, 'Declared')),
+    hint: () => (known.length === 0 ? `It declares no ${what}.` : suggest(name, known, 'Declared')),
     at: 'key',
   });
 }
@@ -93,7 +93,7 @@ function inOperator(operator: string, operand: DocumentNode, asked: Asked): read
     case 'contains':
       return contained(operand, asked);
     case 'matches':
-      return mustBe(operand, asked, ['string', 'enum'], '"matches" looks at text');
+      return mustBe(operand, asked, ['string', 'enum'], '"matches" needs text');
     default:
       return []; // exists, changed: any field
   }
@@ -162,8 +162,8 @@ function compared(operator: string, place: DocumentNode, asked: Asked): readonly
       ? typeof value === 'number'
       : (type === 'string' || type === 'enum') && allowedTypes(asked.field).includes(typeof value);
   if (fits) return [];
-  const why = `"${operator}" compares ${typeof value === 'number' ? 'numbers' : 'texts'}, and it is ${article(type)}.`;
-  return [never(place, asked, why, 'Compare with a value of its own type.')];
+  const why = `"${operator}" compares ${typeof value === 'number' ? 'numbers' : 'texts'}, but this is ${article(type)}.`;
+  return [never(place, asked, why, 'Compare it with a value of the same type.')];
 }
 
 /** Of an enum: those of its values. */
@@ -173,7 +173,7 @@ function allowedTypes(field: DocumentNode): readonly string[] {
 }
 
 function contained(place: DocumentNode, asked: Asked): readonly Issue[] {
-  const issues = mustBe(place, asked, ['string', 'enum', 'array'], '"contains" looks into lists and texts');
+  const issues = mustBe(place, asked, ['string', 'enum', 'array'], '"contains" needs a list or text');
   if (issues.length > 0 || typeOf(asked.field) !== 'array') return issues;
   const items = asked.field.at('items');
   const why = items.value === undefined ? undefined : fieldViolation(items)(place.value ?? null);
@@ -183,7 +183,7 @@ function contained(place: DocumentNode, asked: Asked): readonly Issue[] {
 }
 
 const inside = (place: DocumentNode, asked: Asked): readonly Issue[] =>
-  mustBe(place, asked, ['object', 'array'], 'there is nothing inside of it', 'key');
+  mustBe(place, asked, ['object', 'array'], 'it has no members', 'key');
 
 function mustBe(
   place: DocumentNode,
@@ -194,8 +194,8 @@ function mustBe(
 ): readonly Issue[] {
   const type = typeOf(asked.field);
   if (type === undefined || type === 'any' || types.includes(type)) return [];
-  const hint = 'Ask for what it can be, or change the type that it is declared with.';
-  return [never(place, asked, `${what}, and it is ${article(type)}.`, hint, at)];
+  const hint = 'Change the condition, or the declared type.';
+  return [never(place, asked, `${what}, but this is ${article(type)}.`, hint, at)];
 }
 
 const never = (
@@ -205,13 +205,13 @@ const never = (
   hint: string,
   at: 'key' | 'value' = 'value',
 ): Issue =>
-  errorAt(place, 'never_matches', `${titleOf(name, declared)} never matches this: ${why}`, { hint, at });
+  errorAt(place, 'never_matches', `${titleOf(name, declared)} can never match this: ${why}`, { hint, at });
 
 function hintFor(asked: Asked, value: Json | undefined): string {
   const { field } = asked;
-  if (typeOf(field) === 'array') return 'To ask what a list holds write { contains: … }.';
+  if (typeOf(field) === 'array') return 'To check what a list contains, write { contains: … }.';
   const allowed = field.at('values').value;
-  if (!Array.isArray(allowed)) return 'Write a value that it can have.';
+  if (!Array.isArray(allowed)) return 'Write a value that the field accepts.';
   if (typeof value === 'object') return 'Write one of its values.';
   const texts = allowed.filter((each): each is string => typeof each === 'string');
   const near = typeof value === 'string' ? nearest(value, texts) : undefined;

@@ -12,7 +12,7 @@ export function checkEventMatch(trigger: DocumentNode): readonly Issue[] {
   const fields = type === undefined ? undefined : eventFields(type);
   if (type === undefined || fields === undefined) return [];
   const unknown = (place: DocumentNode, name: string, at: 'key' | 'value', offset?: number) =>
-    errorAt(place, 'unknown_field', `An event ${type} has no field "${name}".`, {
+    errorAt(place, 'unknown_field', `An event of type ${type} has no field "${name}".`, {
       ...{ hint: () => suggest(name, fields, 'It has'), at, offset },
     });
   const inMap = (map: DocumentNode): readonly Issue[] =>

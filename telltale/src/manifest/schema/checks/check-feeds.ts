@@ -27,9 +27,9 @@ export function checkFeeds(feeds: readonly DocumentNode[]): readonly Issue[] {
       .flatMap((source) => checkRequestAddress(source.at('name'))),
     ...feeds.flatMap((feed) => checkRefs(feed, ids)),
     ...findCycles(graph).map((cycle) => {
-      const message = `These feeds refer to each other: ${showCycle(cycle.map((id) => `$${id}`))}.`;
+      const message = `These feeds refer to each other in a cycle: ${showCycle(cycle.map((id) => `$${id}`))}.`;
       return errorAt(byId.get(cycle[0] ?? '')?.at('id') ?? feeds[0]!, 'cycle', message, {
-        hint: 'Break the cycle: a feed is loaded after those it refers to.',
+        hint: 'Break the cycle. A feed is loaded after the feeds that it refers to.',
       });
     }),
   ];
@@ -51,8 +51,8 @@ export function checkFeedIds(
         ? 'a metadata field'
         : undefined;
     if (what === undefined) return [];
-    const message = `The feed "${id}" has the name of ${what}: $${id} would stand for both.`;
-    return [errorAt(feed.at('id'), 'duplicate', message, { hint: 'Give one of them another name.' })];
+    const message = `The feed "${id}" has the same name as ${what}, so $${id} is ambiguous.`;
+    return [errorAt(feed.at('id'), 'duplicate', message, { hint: 'Rename one of them.' })];
   });
 }
 
@@ -73,13 +73,13 @@ function checkInterval(feed: DocumentNode): readonly Issue[] {
   if (periodic && interval.value === undefined)
     return [
       errorAt(feed, 'missing', 'A periodic feed needs "interval".', {
-        hint: 'How often it is loaded, like 30s.',
+        hint: 'Set how often the feed is loaded, such as 30s.',
       }),
     ];
   if (periodic || interval.value === undefined || feed.at('source').value === undefined) return [];
   return [
     errorAt(interval, 'not_allowed', 'Only a periodic feed has "interval".', {
-      hint: 'Write "type: periodic"; how long an on_demand value counts as fresh is "cache_ttl".',
+      hint: 'Write "type: periodic". For an on_demand feed, "cache_ttl" sets how long a value stays fresh.',
       at: 'key',
     }),
   ];

@@ -75,8 +75,8 @@ function numberViolation(field: DocumentNode): (value: number) => string | undef
   const max = field.at('max').value;
   const integer = field.at('integer').value === true;
   return (value) => {
-    if (typeof min === 'number' && value < min) return `${value} is below the minimum ${min}`;
-    if (typeof max === 'number' && value > max) return `${value} is above the maximum ${max}`;
+    if (typeof min === 'number' && value < min) return `${value} is less than the minimum ${min}`;
+    if (typeof max === 'number' && value > max) return `${value} is greater than the maximum ${max}`;
     return integer && !Number.isInteger(value) ? `${value} is not a whole number` : undefined;
   };
 }
@@ -92,7 +92,7 @@ function arrayViolation(field: DocumentNode): (value: readonly Json[]) => string
   const items = field.at('items').value === undefined ? undefined : fieldViolation(field.at('items'));
   return (value) => {
     if (typeof max === 'number' && value.length > max)
-      return `it has ${value.length} items, more than ${max}`;
+      return `it has ${value.length} items, but at most ${max} are allowed`;
     for (const [index, item] of value.entries()) {
       const why = items?.(item);
       if (why !== undefined) return `item ${index + 1}: ${why}`;

@@ -40,7 +40,7 @@ export function checkGuards(
         const why = controlled.get(name);
         if (why === undefined) return [];
         const message = `The variable "${name}" is used by ${what}, and ${why}.`;
-        const hint = 'Give it "writers: [workflow, user]", or use another variable.';
+        const hint = 'Add "writers: [workflow, user]" to it, or use another variable.';
         return [errorAt(place, 'model_controlled', message, { hint })];
       }),
     ),
@@ -85,7 +85,7 @@ const BEGINS: ReadonlyMap<string, string> = new Map([
 function directControl({ node, class: kind }: DeclaredVariable): string | undefined {
   if (kind !== 'derived') {
     const writers = node.at('writers').value;
-    if (writers === undefined) return 'the model may write it, since it has no "writers"';
+    if (writers === undefined) return 'the model may write it, because it has no "writers"';
     return Array.isArray(writers) && writers.includes('model') ? 'the model may write it' : undefined;
   }
   const types = triggersOf(node).map((trigger) => trigger.at('type').text());
@@ -93,7 +93,7 @@ function directControl({ node, class: kind }: DeclaredVariable): string | undefi
   const said = triggersOf(node)
     .map((trigger) => trigger.at(BEGINS.get(trigger.at('type').text() ?? '') ?? '').text() ?? '')
     .find((event) => OF_A_MODEL.test(event));
-  if (said !== undefined) return `it is derived from the event ${said}, which a model brings about`;
+  if (said !== undefined) return `it is derived from the event ${said}, which a model can cause`;
   const readsMetadata = variablesRead(node.at('expression').text() ?? '').includes('metadata');
   return types.includes('metadata_match') || readsMetadata
     ? 'it is derived from metadata, which the model declares'

@@ -25,7 +25,7 @@ export function checkMetadata(metadata: DocumentNode): readonly Issue[] {
       errorAt(
         metadata.at('fields'),
         'too_many',
-        `There are ${fields.length} fields, and the limit is ${max}.`,
+        `There are ${fields.length} fields, but at most ${max} are allowed.`,
         {
           hint: 'Raise "metadata.limits.fields", or put related values into one object field.',
           at: 'key',
@@ -44,11 +44,10 @@ export function checkMetadata(metadata: DocumentNode): readonly Issue[] {
 function checkDefault(field: DocumentNode): readonly Issue[] {
   const given = field.at('default');
   if (given.value === undefined) return [];
-  const why =
-    given.value === null ? 'null is what a field without a default has' : fieldViolation(field)(given.value);
+  const why = given.value === null ? 'a field without a default is null' : fieldViolation(field)(given.value);
   if (why === undefined) return [];
   return [
-    errorAt(given, 'bad_default', `The default does not satisfy its field: ${why}.`, {
+    errorAt(given, 'bad_default', `The default does not fit its field: ${why}.`, {
       hint: () => defaultHint(field, given.value),
     }),
   ];
@@ -63,7 +62,7 @@ function defaultHint(field: DocumentNode, value: Json | undefined): string {
           allowed.filter((each): each is string => typeof each === 'string'),
         )
       : undefined;
-  return near === undefined ? 'Mend it, or leave it out.' : `Did you mean "${near}"?`;
+  return near === undefined ? 'Correct it, or remove it.' : `Did you mean "${near}"?`;
 }
 
 function checkRange(field: DocumentNode): readonly Issue[] {
@@ -71,7 +70,7 @@ function checkRange(field: DocumentNode): readonly Issue[] {
   const max = field.at('max').value;
   if (typeof min.value !== 'number' || typeof max !== 'number' || min.value <= max) return [];
   return [
-    errorAt(min, 'empty_range', `The minimum ${min.value} is above the maximum ${max}.`, {
+    errorAt(min, 'empty_range', `The minimum ${min.value} is greater than the maximum ${max}.`, {
       hint: 'Swap them.',
     }),
   ];
@@ -87,7 +86,7 @@ function checkEnum(field: DocumentNode): readonly Issue[] {
     }
     return [
       errorAt(item, 'duplicate', `The value ${JSON.stringify(item.value)} is listed twice.`, {
-        hint: 'Leave one out.',
+        hint: 'Remove one of them.',
       }),
     ];
   });
@@ -126,7 +125,7 @@ function ofNoField(
 ): Issue {
   const near = own === undefined ? undefined : nearest(own, fields);
   const meant = near === undefined ? '' : `Did you mean "- ${near}:"? `;
-  return errorAt(template, 'unknown_placeholder', `${whole} stands on a line that is of no field.`, {
+  return errorAt(template, 'unknown_placeholder', `${whole} is on a line that belongs to no field.`, {
     hint: `${meant}Begin the line with "- NAME:", or write {values.NAME}${fields.length > 0 ? `; fields: ${fields.join(', ')}` : ''}.`,
     offset: index,
   });

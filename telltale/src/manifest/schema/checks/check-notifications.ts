@@ -38,11 +38,11 @@ function checkAddress(url: DocumentNode): readonly Issue[] {
   ];
   if (parsed === null) return bad('is not an address', 'Write it like https://example.com/hook.');
   if (!/^https?:$/.test(parsed.protocol))
-    return bad('is not an address that can be posted to', 'Write an http:// or https:// address.');
+    return bad('is not an address that accepts a POST', 'Write an http:// or https:// address.');
   if (parsed.username !== '' || parsed.password !== '')
     // Not quoted: a message is for all eyes.
     return [
-      errorAt(url, 'bad_address', 'The address holds a name or a password.', {
+      errorAt(url, 'bad_address', 'The address contains a user name or a password.', {
         hint: 'Put them into "headers: { authorization: … }".',
       }),
     ];
@@ -57,14 +57,14 @@ const checkHeaders = (headers: DocumentNode): readonly Issue[] =>
   headers.entries().flatMap(([name, place]) => {
     if (!HEADER.test(name) || OWN.test(name))
       return [
-        errorAt(place, 'not_allowed', `"${name}" cannot be a header of a webhook's.`, {
-          hint: OWN.test(name) ? 'It is set already.' : 'The name of a header has letters, digits and "-".',
+        errorAt(place, 'not_allowed', `"${name}" cannot be a header of a webhook.`, {
+          hint: OWN.test(name) ? 'Telltale sets it.' : 'A header name consists of letters, digits and "-".',
           at: 'key',
         }),
       ];
     if (!/[\r\n\0]/.test(place.text() ?? '')) return [];
     return [
-      errorAt(place, 'not_allowed', `The header "${name}" has a value of several lines.`, {
+      errorAt(place, 'not_allowed', `The header "${name}" has a value with several lines.`, {
         hint: 'Write it on one line.',
       }),
     ];
@@ -78,7 +78,7 @@ function checkCommand(command: DocumentNode): readonly Issue[] {
     ...(text === '' || /\{[a-z]+\}/.test(text)
       ? [
           errorAt(program, 'bad_command', `The program of a channel cannot be ${showValue(program.value)}.`, {
-            hint: 'Write the program itself; only its arguments are filled in.',
+            hint: 'Write the program itself. Only its arguments can contain placeholders.',
           }),
         ]
       : []),
@@ -86,7 +86,7 @@ function checkCommand(command: DocumentNode): readonly Issue[] {
       [...(arg.text() ?? '').matchAll(/\{([a-z_]+)\}/g)]
         .filter(([, name = '']) => !PLACEHOLDERS.includes(name))
         .map(([written, name = '']) =>
-          errorAt(arg, 'unknown_name', `Nothing is filled in for "${written}".`, {
+          errorAt(arg, 'unknown_name', `Unknown placeholder "${written}".`, {
             hint: () => suggest(name, PLACEHOLDERS, 'There are'),
           }),
         ),

@@ -30,8 +30,8 @@ function checkKey({ name, class: kind, node }: DeclaredVariable): readonly Issue
     warningAt(
       key.value === undefined ? node.at('name') : key,
       'no_effect',
-      `"${name}" is kept for each session, but what starts this workflow has none: it lives for the run.`,
-      { hint: 'Say for whom it is kept: "key: agent" or "key: user".' },
+      `"${name}" is kept per session, but this workflow is started without a session. The value is lost after the run.`,
+      { hint: 'Choose how long it is kept: "key: agent" or "key: user".' },
     ),
   ];
 }
@@ -43,7 +43,7 @@ const checkSetting = (step: DocumentNode): readonly Issue[] =>
         warningAt(
           step.at('type'),
           'no_session',
-          'What starts this workflow has no session whose metadata could be set: the step fails.',
+          'This workflow is started without a session, so there is no metadata to set and the step fails.',
           { hint: 'Keep the value in a variable with "key: agent" (set_variable), or in a relic.' },
         ),
       ];
@@ -60,9 +60,9 @@ function checkReading(text: string, place: DocumentNode): readonly Issue[] {
           warningAt(
             place,
             'no_session',
-            'What starts this workflow has no session: "agent.metadata" is empty in its runs.',
+            'This workflow is started without a session, so "agent.metadata" is empty.',
             {
-              hint: 'Say what counts instead: ${agent.metadata.FIELD ?? value}. Or read a variable.',
+              hint: 'Write a fallback: ${agent.metadata.FIELD ?? value}. Or read a variable.',
               offset: piece.offset,
             },
           ),

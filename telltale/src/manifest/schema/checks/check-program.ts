@@ -12,7 +12,7 @@ export function checkProgram(step: DocumentNode): readonly Issue[] {
   if (!name.includes('${')) return [];
   return [
     errorAt(program, 'bad_command', `The program of a step cannot be a reference: "${name}".`, {
-      hint: 'Write the program itself; its arguments, "cwd", "env" and "stdin" may hold references.',
+      hint: 'Write the program itself. Its arguments, "cwd", "env" and "stdin" can contain references.',
     }),
   ];
 }
@@ -25,7 +25,7 @@ export const checkHookCommand = (hook: DocumentNode): readonly Issue[] =>
   checkFixedCommand(
     hook,
     'a hook',
-    'It gets the call, the metadata and the variables as JSON on its standard input: read them there.',
+    'The program gets the call, the metadata and the variables as JSON on standard input.',
   );
 
 /** A verifier's program is given no references: what a model has said must not come to stand in a command line. */
@@ -33,7 +33,7 @@ export const checkVerifyCommand = (verify: DocumentNode): readonly Issue[] =>
   checkFixedCommand(
     verify,
     'a verifier',
-    'It gets what it judges, the input of the run and its variables as JSON on its standard input: read them there.',
+    'The program gets what it has to verify, the input of the run and the variables as JSON on standard input.',
   );
 
 function checkFixedCommand(hook: DocumentNode, what: string, hint: string): readonly Issue[] {
@@ -52,7 +52,7 @@ function checkFixedCommand(hook: DocumentNode, what: string, hint: string): read
       const [reference] = REFERENCE.exec(place.text() ?? '') ?? [];
       if (reference === undefined) return [];
       return [
-        errorAt(place, 'bad_command', `The command of ${what} cannot hold the reference "${reference}".`, {
+        errorAt(place, 'bad_command', `The command of ${what} cannot contain the reference "${reference}".`, {
           hint,
         }),
       ];

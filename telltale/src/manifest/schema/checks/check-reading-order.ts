@@ -157,14 +157,14 @@ function issueOf(
     case 'possible':
       return [];
     case 'never': {
-      const message = `${what} is never there when ${reader.shown} reads it: ${whyNever(name, order.why)}.`;
+      const message = `${what} is never available when ${reader.shown} reads it: ${whyNever(name, order.why)}.`;
       const hint = () => {
         const known = [...steps].flatMap(([each, step]) =>
           step !== undefined && reader.orderOf(step).kind === 'possible' ? [each] : [],
         );
         return known.length === 0
-          ? 'No step can have ended by then.'
-          : suggest(name, known, 'Steps that can have ended by then');
+          ? 'No step has finished by then.'
+          : suggest(name, known, 'Steps that can have finished by then');
       };
       const at = isOptional ? warningAt : errorAt;
       return [at(place, 'read_too_early', message, { hint, offset })];
@@ -172,12 +172,12 @@ function issueOf(
     case 'unordered': {
       if (isOptional) return [];
       const { one, other } = order;
-      const message = `${what} may not be there when ${reader.shown} reads it: nothing says that "${one}" ends before "${other}" begins.`;
+      const message = `${what} may not be available when ${reader.shown} reads it, because "${one}" and "${other}" run in any order.`;
       const first =
         order.by === 'needs'
           ? `Add "${one}" to the "needs" of "${other}"`
-          : 'Put the steps into one branch, one behind the other';
-      const hint = `${first}, or say what counts where it is not there ("??", or has() in CEL).`;
+          : 'Put the steps into one branch, one after the other';
+      const hint = `${first}, or write a fallback ("??", or has() in CEL).`;
       return [warningAt(place, 'read_unordered', message, { hint, offset })];
     }
   }
@@ -186,14 +186,14 @@ function issueOf(
 function whyNever(name: string, why: Extract<Order, { readonly kind: 'never' }>['why']): string {
   switch (why) {
     case 'itself':
-      return 'a step has a result when it has ended';
+      return 'a step has a result only after it has finished';
     case 'around':
-      return `it stands inside of "${name}", which has not ended then`;
+      return `it is inside "${name}", which has not finished by then`;
     case 'inside':
-      return `"${name}" stands inside of it and has not begun then`;
+      return `"${name}" is inside it and has not started by then`;
     case 'later':
       return `"${name}" always comes later`;
     case 'other_case':
-      return `"${name}" belongs to another case, and only one of them runs`;
+      return `"${name}" belongs to another case, and only one case runs`;
   }
 }

@@ -25,7 +25,7 @@ export function checkRelic(relic: DocumentNode): readonly Issue[] {
   if (isMap(connection.value) && !connection.has('url'))
     return [
       errorAt(connection, 'bad_address', `The connection of a ${driver} relic has no "url".`, {
-        hint: `Its url is ${example(driver)}.`,
+        hint: `Set "url" to ${example(driver)}.`,
         at: 'key',
       }),
     ];

@@ -20,9 +20,9 @@ export function checkRewritableGuards(
     const asked = node.at('invoke');
     const name = asked.text();
     if (name === undefined || RUNTIMES_OWN.test(name)) return [];
-    const message = `The artifact ${quoted(name)} is asked by ${what}, and the agent ${owner} may rewrite it.`;
+    const message = `The artifact ${quoted(name)} is used by ${what}, but the agent ${owner} may rewrite it.`;
     const hint =
-      'Leave "write" out of "permissions: { artifacts }", or let a command, a model or a person decide.';
+      'Remove "write" from "permissions: { artifacts }", or let a command, a model or a person decide.';
     return [warningAt(asked, 'model_controlled', message, { hint })];
   });
 }

@@ -15,8 +15,8 @@ export function checkScript(script: DocumentNode): readonly Issue[] {
     asProgram?.message === 'Illegal return statement' ? syntaxError(OPENING, source, '\n})') : asProgram;
   if (error === undefined) return [];
   const hint = /\bawait\b/.test(source)
-    ? 'Scripts are synchronous: there is nothing to await.'
-    : 'Its last value is the result, or what it returns.';
+    ? 'Scripts are synchronous, so they cannot use await.'
+    : 'Its result is what it returns, or its last value.';
   return [
     errorAt(script, 'bad_script', `This is not JavaScript: ${error.message}.`, {
       hint,
@@ -36,7 +36,7 @@ export function checkModule(module: DocumentNode): readonly Issue[] {
   if (error === undefined) return [];
   return [
     errorAt(module, 'bad_script', `This is not JavaScript: ${error.message}.`, {
-      hint: 'It is an ES module, and a method is a function in it.',
+      hint: 'The source has to be an ES module, with one function per method.',
       offset: error.offset,
     }),
   ];

@@ -56,8 +56,8 @@ function checkNoMachine(lists: readonly StepList[]): readonly Issue[] {
       errorAt(
         step.at('type'),
         'no_states',
-        'A transition step chooses a state, and this workflow has none.',
-        { hint: 'Write "states" in place of "steps", or use a switch step.' },
+        'A transition step chooses a state, but this workflow has no states.',
+        { hint: 'Use "states" instead of "steps", or a switch step.' },
       ),
     );
 }
@@ -91,7 +91,7 @@ function checkReachable(initial: string | undefined, states: readonly State[]): 
     .filter(({ name }) => !reached.has(name))
     .map(({ name, node }) =>
       errorAt(node, 'unreachable_state', `The state "${name}" cannot be reached from "${initial}".`, {
-        hint: 'Add a transition to it, or leave it out.',
+        hint: 'Add a transition to this state, or remove it.',
         at: 'key',
       }),
     );
@@ -106,8 +106,8 @@ function checkLeaving({ name, node, transitions, decides }: State): readonly Iss
           warningAt(
             node.at('transitions'),
             'no_effect',
-            `The state "${name}" is final, so its transitions never count.`,
-            { hint: 'Leave out "final" or the transitions.', at: 'key' },
+            `The state "${name}" is final, so its transitions are never used.`,
+            { hint: 'Remove "final" or the transitions.', at: 'key' },
           ),
         ];
   const after = own.findIndex(({ at }) => isAlways(at('condition')));
@@ -116,24 +116,34 @@ function checkLeaving({ name, node, transitions, decides }: State): readonly Iss
     dead === undefined
       ? []
       : [
-          warningAt(dead, 'no_effect', 'This transition never counts: the one before it has no condition.', {
-            hint: 'Put the one without a condition last.',
-          }),
+          warningAt(
+            dead,
+            'no_effect',
+            'This transition is never used, because the one before it has no condition.',
+            {
+              hint: 'Put the transition without a condition last.',
+            },
+          ),
         ];
   if (decides) return unreachable;
   if (transitions.length === 0)
     return [
-      errorAt(node, 'dead_end', `The state "${name}" has no transition and is not final.`, {
+      errorAt(node, 'dead_end', `The state "${name}" is not final, and has no transitions.`, {
         hint: 'Add "transitions" or "final: true".',
         at: 'key',
       }),
     ];
   if (transitions.every(({ condition }) => isNever(condition)))
     return [
-      errorAt(node, 'dead_end', `The state "${name}" has no transition that can hold, and is not final.`, {
-        hint: 'Add one without a condition.',
-        at: 'key',
-      }),
+      errorAt(
+        node,
+        'dead_end',
+        `The state "${name}" is not final, and none of its transitions can be taken.`,
+        {
+          hint: 'Add a transition without a condition.',
+          at: 'key',
+        },
+      ),
     ];
   if (isExhaustive(transitions)) return unreachable;
   return [
@@ -141,8 +151,8 @@ function checkLeaving({ name, node, transitions, decides }: State): readonly Iss
     warningAt(
       node,
       'may_stall',
-      `Every transition of the state "${name}" has a condition; if none holds, the run fails.`,
-      { hint: 'End the list with one that has no condition.', at: 'key' },
+      `Every transition of the state "${name}" has a condition. If none is true, the run fails.`,
+      { hint: 'End the list with a transition that has no condition.', at: 'key' },
     ),
   ];
 }

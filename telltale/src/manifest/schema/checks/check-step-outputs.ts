@@ -111,14 +111,14 @@ function checkComparison(
   const { name, member, output } = found;
   const { offset } = use;
   if (member === 'exit_code' && value === 0 && ['!=', '>', '<'].includes(operator)) {
-    const message = `"exit_code" of the step "${name}" is 0 whenever there is a result: a program that ends with another one fails its step.`;
-    const hint = `Let the step go on ("on_error: continue") and read steps.${name}.status, which is "failed" then.`;
+    const message = `"exit_code" of the step "${name}" is always 0 here, because a program that exits with another code fails its step.`;
+    const hint = `Add "on_error: continue" to the step, and check whether steps.${name}.status is "failed".`;
     return [warningAt(place, 'never_matches', message, { hint, offset })];
   }
   const { choices } = output;
   if (member !== 'choice' || choices === undefined) return [];
   if (typeof value !== 'string' || choices.includes(value)) return [];
-  const message = `The step "${name}" is never answered with ${JSON.stringify(value)}.`;
+  const message = `The step "${name}" cannot have the answer ${JSON.stringify(value)}.`;
   return [
     warningAt(place, 'never_matches', message, {
       ...{ hint: () => suggest(value, choices, 'Answers'), offset },

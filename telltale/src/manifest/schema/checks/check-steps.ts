@@ -27,8 +27,8 @@ function checkSize(workflow: DocumentNode, lists: readonly StepList[], steps: nu
   return [
     ...(steps > MAX_STEPS
       ? [
-          errorAt(workflow, 'too_many', `There are ${steps} steps; ${MAX_STEPS} are allowed.`, {
-            hint: 'Move a part into a workflow of its own.',
+          errorAt(workflow, 'too_many', `There are ${steps} steps, but at most ${MAX_STEPS} are allowed.`, {
+            hint: 'Move some of them into a separate workflow.',
           }),
         ]
       : []),
@@ -36,7 +36,7 @@ function checkSize(workflow: DocumentNode, lists: readonly StepList[], steps: nu
       ? []
       : [
           errorAt(deep, 'too_deep', `Steps are nested deeper than ${MAX_STEP_DEPTH} levels.`, {
-            hint: 'Move the inner ones into a workflow of their own.',
+            hint: 'Move the inner steps into a separate workflow.',
           }),
         ]),
   ];
@@ -66,10 +66,10 @@ function checkNeeds({ steps }: StepList): readonly Issue[] {
   }
   for (const cycle of findCycles(graph)) {
     const at = steps.find((step) => stepName(step) === cycle[0]);
-    const message = `These steps need each other: ${showCycle(cycle)}.`;
+    const message = `These steps need each other in a cycle: ${showCycle(cycle)}.`;
     if (at !== undefined)
       issues.push(
-        errorAt(at.at('needs'), 'cycle', message, { hint: 'Break the cycle: one of them must come first.' }),
+        errorAt(at.at('needs'), 'cycle', message, { hint: 'Break the cycle: one of them has to run first.' }),
       );
   }
   return issues;
@@ -83,7 +83,7 @@ function checkGoto({ steps }: StepList): readonly Issue[] {
     if (target === stepName(step))
       return [
         errorAt(step.at('on_error'), 'cycle', `The step "${target}" goes to itself when it fails.`, {
-          hint: 'To try again write "retry: { max: 3 }".',
+          hint: 'To try again, write "retry: { max: 3 }".',
         }),
       ];
     if (names.includes(target)) return [];

@@ -45,7 +45,7 @@ function writtenByTasks(
   return new Map(
     requiredKeys(steps)
       .filter(({ name }) => !declared.has(name))
-      .map(({ name, step }) => [name, `who works on the step "${step}" writes it`] as const),
+      .map(({ name, step }) => [name, `the agent that works on the step "${step}" writes it`] as const),
   );
 }
 
@@ -61,7 +61,7 @@ export function checkRequiredKeys(
     if (RESERVED.includes(name) && agent === undefined)
       return [
         errorAt(place, 'reserved_name', `A task cannot require "${name}".`, {
-          hint: `These names mean something else in conditions: ${RESERVED.join(', ')}.`,
+          hint: `These names are reserved in conditions: ${RESERVED.join(', ')}.`,
           at: 'key',
         }),
       ];
@@ -79,9 +79,9 @@ export function checkRequiredKeys(
 }
 
 function whyNot({ class: kind, node }: DeclaredVariable): string | undefined {
-  if (kind === 'derived') return 'is derived, and set by nobody';
+  if (kind === 'derived') return 'is derived, so nobody can set it';
   const writers = node.at('writers');
   if (writers.value === undefined) return undefined;
   const may = writers.items().map((writer) => writer.text());
-  return may.includes('model') ? undefined : "is not a model's to write";
+  return may.includes('model') ? undefined : 'cannot be written by the model';
 }

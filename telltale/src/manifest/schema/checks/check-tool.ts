@@ -32,9 +32,14 @@ export function checkObjectSchema(schema: DocumentNode): readonly Issue[] {
   if (type.value === undefined || types.includes('object')) return [];
   const label = `"${String(schema.path.at(-1))}"`;
   return [
-    errorAt(type, 'bad_schema', `${label} describes a map, so its type cannot be ${showValue(type.value)}.`, {
-      hint: 'Write "type: object".',
-    }),
+    errorAt(
+      type,
+      'bad_schema',
+      `${label} has to describe an object, so its type cannot be ${showValue(type.value)}.`,
+      {
+        hint: 'Write "type: object".',
+      },
+    ),
   ];
 }
 
@@ -49,7 +54,7 @@ function checkPlaceholders(template: DocumentNode, tool: DocumentNode): readonly
       const [whole, name = ''] = match;
       if (parameters.includes(name)) return [];
       const near = nearest(name, parameters);
-      const message = `${whole} names no parameter of this tool.`;
+      const message = `${whole} is not a parameter of this tool.`;
       if (near !== undefined)
         return [
           errorAt(place, 'unknown_parameter', message, {
@@ -57,7 +62,7 @@ function checkPlaceholders(template: DocumentNode, tool: DocumentNode): readonly
             offset: match.index,
           }),
         ];
-      const hint = `Parameters: ${parameters.length === 0 ? 'none' : parameters.join(', ')}. It will be passed on as it is written.`;
+      const hint = `Parameters: ${parameters.length === 0 ? 'none' : parameters.join(', ')}. It is passed on as it is written.`;
       return [warningAt(place, 'unknown_parameter', message, { hint, offset: match.index })];
     }),
   );
@@ -77,7 +82,7 @@ function checkAgentReferences(template: DocumentNode): readonly Issue[] {
       if (piece.root !== 'agent')
         return [
           errorAt(place, 'unknown_name', `A tool cannot refer to "${piece.root}".`, {
-            hint: `Tools see their parameters as {name}, and \${agent.…}.`,
+            hint: `A tool can use its parameters as {name}, and \${agent.…}.`,
             offset: piece.offset,
           }),
         ];

@@ -19,11 +19,11 @@ export function checkTriggerTest(trigger: DocumentNode, scope: NameScope): reado
   if (early.length === 0) return checkConditionNames(test, scope);
   const known = ['metadata', 'vars', ...(isOfEvent ? OF_EVENTS : [])].join(', ');
   return early.map(({ root, offset }) =>
-    errorAt(test, 'unknown_name', `The test of a trigger has no "${root}".`, {
+    errorAt(test, 'unknown_name', `Unknown name "${root}" in the test of a trigger.`, {
       hint:
         root === 'agent'
-          ? `Only tests on events have it. It has: ${known}, and variables by their names.`
-          : `It is asked before a run begins, and has: ${known}, and variables by their names.`,
+          ? `Only tests on events have it. Known here: ${known}, and the names of variables.`
+          : `The test runs before a run begins. Known here: ${known}, and the names of variables.`,
       offset,
     }),
   );

@@ -24,8 +24,8 @@ const checkFiring = (trigger: DocumentNode): readonly Issue[] =>
         errorAt(
           trigger.at('cancel_on_exit'),
           'exclusive',
-          'This trigger never starts anything: it fires on_exit, when "cancel_on_exit" cancels.',
-          { hint: 'Leave "cancel_on_exit" out, or fire on_enter.', at: 'key' },
+          'This trigger never starts anything, because "cancel_on_exit" cancels what on_exit starts.',
+          { hint: 'Remove "cancel_on_exit", or use on_enter.', at: 'key' },
         ),
       ];
 
@@ -40,7 +40,7 @@ const checkByHand = (triggers: readonly DocumentNode[]): readonly Issue[] =>
       warningAt(
         concurrency,
         'no_effect',
-        'This "concurrency" has no effect: that of the first "manual" trigger counts for every start by hand.',
+        'This "concurrency" has no effect, because the first "manual" trigger sets it for every manual start.',
         { hint: 'Keep one "manual" trigger.', at: 'key' },
       ),
     );

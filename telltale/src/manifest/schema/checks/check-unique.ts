@@ -13,7 +13,7 @@ export function checkUnique(names: readonly DocumentNode[], what: string): reado
     else
       issues.push(
         errorAt(place, 'duplicate', `There are two ${what} named "${name}".`, {
-          hint: `The first is at ${showPath(earlier.path.slice(0, -1))}; give this one another name.`,
+          hint: `The first is at ${showPath(earlier.path.slice(0, -1))}. Rename this one.`,
         }),
       );
   }

@@ -50,8 +50,8 @@ export function checkVariables(contextVariables: DocumentNode): readonly Issue[]
       errorAt(
         contextVariables,
         'too_many',
-        `There are ${count} context variables; ${MAX_VARIABLES} are allowed.`,
-        { hint: 'Gather related ones in one variable of type object.', at: 'key' },
+        `There are ${count} context variables, but at most ${MAX_VARIABLES} are allowed.`,
+        { hint: 'Combine related variables into one of type object.', at: 'key' },
       ),
     ];
   return [
@@ -85,7 +85,7 @@ export const RESERVED: readonly string[] = [
 
 function checkReserved({ name, node }: DeclaredVariable): readonly Issue[] {
   if (!RESERVED.includes(name)) return [];
-  const hint = `These names mean something else in conditions: ${RESERVED.join(', ')}.`;
+  const hint = `These names are reserved in conditions: ${RESERVED.join(', ')}.`;
   return [errorAt(node.at('name'), 'reserved_name', `A variable cannot be named "${name}".`, { hint })];
 }
 
@@ -94,8 +94,8 @@ function checkDefault({ node }: DeclaredVariable): readonly Issue[] {
   const given = node.at('default');
   if (given.value === undefined || given.value === null || type === undefined || fits(given.value, type))
     return [];
-  const message = `The default ${showValue(given.value)} is no ${type}.`;
-  return [errorAt(given, 'bad_default', message, { hint: 'Mend it, or leave it out.' })];
+  const message = `The default ${showValue(given.value)} is not of type ${type}.`;
+  return [errorAt(given, 'bad_default', message, { hint: 'Correct it, or remove it.' })];
 }
 
 function fits(value: Json, type: string): boolean {
@@ -123,10 +123,10 @@ function checkExpressionCycles(variables: readonly DeclaredVariable[]): readonly
   return findCycles(graph).flatMap((cycle) => {
     const first = derived.get(cycle[0] ?? '');
     if (first === undefined) return [];
-    const message = `These derived variables define each other: ${showCycle(cycle)}.`;
+    const message = `These derived variables define each other in a cycle: ${showCycle(cycle)}.`;
     return [
       errorAt(first.node.at('expression'), 'cycle', message, {
-        hint: 'Break the cycle: let one of them have triggers instead.',
+        hint: 'Break the cycle: use triggers for one of them.',
       }),
     ];
   });

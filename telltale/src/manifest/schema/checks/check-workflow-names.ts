@@ -37,7 +37,7 @@ export function checkConditionNames(
     const near = nearest(root, [...roots, ...words]) ?? (isAlone ? likeliest(root, words) : undefined);
     if (near === undefined) return [];
     return [
-      errorAt(place, 'unknown_name', `There is no name "${root}" here.`, {
+      errorAt(place, 'unknown_name', `Unknown name "${root}".`, {
         hint: `Did you mean "${near}"?`,
         offset,
       }),
@@ -121,7 +121,7 @@ function unknownRoot(root: string, offset: number, place: DocumentNode, scope: N
   const hint = scope.variables.includes(root)
     ? `Did you mean "\${vars.${root}}"?`
     : suggest(root, roots, 'References begin with');
-  return errorAt(place, 'unknown_name', `There is nothing named "${root}" to refer to here.`, {
+  return errorAt(place, 'unknown_name', `Unknown reference "${root}".`, {
     hint,
     offset,
   });

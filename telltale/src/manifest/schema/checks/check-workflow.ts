@@ -70,9 +70,9 @@ const checkDerived = (variables: readonly DeclaredVariable[]): readonly Issue[] 
       warningAt(
         triggers,
         'no_effect',
-        'A derived variable of a workflow is never set by triggers: it keeps its default.',
+        'Triggers never set a derived variable of a workflow, so it keeps its default.',
         {
-          hint: 'Declare it in the agent, whose variables its runs see, or give it an "expression".',
+          hint: 'Declare it in the agent, whose variables the workflow can read, or add an "expression".',
           at: 'key',
         },
       ),
@@ -87,9 +87,9 @@ const checkStores = (variables: readonly DeclaredVariable[]): readonly Issue[] =
       warningAt(
         store,
         'no_effect',
-        'A variable of a workflow is not kept in a relic: with "store" it lives for the run.',
+        'A variable of a workflow cannot be kept in a relic. "store" has no effect, and the value is lost after the run.',
         {
-          hint: 'Leave "store" out: it is then kept in the store of the runtime. Or declare it in the agent, and set it in runs of its sessions.',
+          hint: 'Remove "store" to keep the value in the store of the runtime, or declare the variable in the agent.',
           at: 'key',
         },
       ),

@@ -9,10 +9,10 @@ import { defineStep } from './define-step.ts';
 
 const LIST_REFERENCE = /^\$(?:\{[^{}]+\}|[A-Za-z_][A-Za-z0-9_.[\]-]*)$/;
 
-const BODY_SLIPS = { steps: 'It is "body".', do: 'It is "body".' };
+const BODY_SLIPS = { steps: 'Use "body".', do: 'Use "body".' };
 const BRANCH_SLIPS = {
-  steps: 'It is "branches": a list of steps, or of lists of steps.',
-  body: 'It is "branches".',
+  steps: 'Use "branches": a list of steps, or of lists of steps.',
+  body: 'Use "branches".',
 };
 
 /** Steps that hold other steps; `step` is what may stand inside. */
@@ -36,10 +36,10 @@ export function compositeSteps<Step>(step: z.ZodType<Step>) {
       title: 'a case',
       slips: {
         ...BODY_SLIPS,
-        when: 'It is "if".',
-        condition: 'It is "if".',
-        case: 'It is "if".',
-        value: 'It is "if": write the comparison in CEL.',
+        when: 'Use "if".',
+        condition: 'Use "if".',
+        case: 'Use "if".',
+        value: 'Use "if", and write the comparison in CEL.',
       },
     },
     { if: test('Whether this case counts.'), body: body('Its steps.') },
@@ -49,7 +49,7 @@ export function compositeSteps<Step>(step: z.ZodType<Step>) {
       'parallel',
       {
         description: 'Branches run side by side.',
-        slips: { ...BRANCH_SLIPS, concurrency: 'It is "max_parallel".' },
+        slips: { ...BRANCH_SLIPS, concurrency: 'Use "max_parallel".' },
       },
       {
         type: z.literal('parallel'),
@@ -72,10 +72,10 @@ export function compositeSteps<Step>(step: z.ZodType<Step>) {
         description: 'Its body runs once for each item.',
         slips: {
           ...BODY_SLIPS,
-          items: 'It is "in".',
-          over: 'It is "in".',
-          item: 'It is "as".',
-          concurrency: 'It is "max_parallel".',
+          items: 'Use "in".',
+          over: 'Use "in".',
+          item: 'Use "as".',
+          concurrency: 'Use "max_parallel".',
         },
       },
       {
@@ -95,10 +95,10 @@ export function compositeSteps<Step>(step: z.ZodType<Step>) {
         exactlyOne: [['while', 'until']],
         slips: {
           ...BODY_SLIPS,
-          max_iterations: 'It is "max".',
-          times: 'It is "max".',
-          limit: 'It is "max".',
-          in: 'A loop over items is a foreach step.',
+          max_iterations: 'Use "max".',
+          times: 'Use "max".',
+          limit: 'Use "max".',
+          in: 'Use a foreach step to loop over items.',
         },
       },
       {
@@ -116,8 +116,8 @@ export function compositeSteps<Step>(step: z.ZodType<Step>) {
         slips: {
           on: 'Each case has its own "if".',
           value: 'Each case has its own "if".',
-          branches: 'It is "cases".',
-          else: 'It is "default".',
+          branches: 'Use "cases".',
+          else: 'Use "default".',
         },
       },
       {
@@ -131,7 +131,7 @@ export function compositeSteps<Step>(step: z.ZodType<Step>) {
       {
         description: 'Steps with a way out.',
         atLeastOne: [['catch', 'finally']],
-        slips: { ...BODY_SLIPS, except: 'It is "catch".', on_failure: 'It is "catch".' },
+        slips: { ...BODY_SLIPS, except: 'Use "catch".', on_failure: 'Use "catch".' },
       },
       {
         type: z.literal('try'),

@@ -17,7 +17,7 @@ const fragments = () =>
       closed(
         {
           title: 'a fragment',
-          slips: { when: 'It is "if".', condition: 'It is "if".', prompt: 'It is "text".' },
+          slips: { when: 'Use "if".', condition: 'Use "if".', prompt: 'Use "text".' },
         },
         {
           text: nonEmptyText('What joins the prompt; references count in it.'),
@@ -43,10 +43,10 @@ export const guidedSteps = () => ({
       description: 'An agent works on the prompt until it completes the step.',
       exactlyOne: [PROMPT_KEYS],
       slips: {
-        target: 'The agent of a task is "agent".',
-        instructions: 'It is "prompt".',
-        max_iterations: 'It is "max_turns".',
-        verifier: 'It is "verify".',
+        target: 'Use "agent" for the agent of a task.',
+        instructions: 'Use "prompt".',
+        max_iterations: 'Use "max_turns".',
+        verifier: 'Use "verify".',
       },
     },
     {
@@ -78,8 +78,8 @@ export const guidedSteps = () => ({
       description: 'One call plans; the runtime executes the plan without the model.',
       exactlyOne: [PROMPT_KEYS],
       slips: {
-        target: 'The agent of a plan is "agent".',
-        max_turns: 'A plan takes one call, at most one re-plan and a closing call.',
+        target: 'Use "agent" for the agent of a plan.',
+        max_turns: 'Remove it. A plan always takes one call, at most one re-plan and a closing call.',
       },
     },
     {

@@ -6,10 +6,10 @@ import { nonEmptyText, text } from '../names.ts';
 import { defineStep } from './define-step.ts';
 
 const slips = {
-  source: 'It is "script".',
-  code: 'It is "script".',
-  run: 'It is "script" or "command".',
-  shell: 'No shell is involved: "command" is a list.',
+  source: 'Use "script".',
+  code: 'Use "script".',
+  run: 'Use "script" or "command".',
+  shell: 'Write "command" as a list, because no shell is used.',
 };
 
 const javascript = () =>

@@ -5,12 +5,12 @@ import { orReference } from '../reference.ts';
 import { defineStep } from './define-step.ts';
 
 const valueSlips = {
-  value: 'It is "values: { NAME: value }".',
-  fields: 'It is "values".',
-  metadata: 'It is "values".',
-  variables: 'It is "values".',
-  set: 'It is "values".',
-  variable: 'It is "values: { NAME: value }".',
+  value: 'Use "values: { NAME: value }".',
+  fields: 'Use "values".',
+  metadata: 'Use "values".',
+  variables: 'Use "values".',
+  set: 'Use "values".',
+  variable: 'Use "values: { NAME: value }".',
 };
 
 /** Steps that act on the session. */
@@ -35,7 +35,7 @@ export const sessionSteps = () => ({
     'notify',
     {
       description: 'Tells people.',
-      slips: { text: 'It is "message".', prompt: 'It is "message".', channel: 'It is "to".' },
+      slips: { text: 'Use "message".', prompt: 'Use "message".', channel: 'Use "to".' },
     },
     {
       type: z.literal('notify'),
@@ -48,7 +48,7 @@ export const sessionSteps = () => ({
     'emit',
     {
       description: 'Puts an event of type custom on the log.',
-      slips: { type_name: 'It is "event".', payload: 'It is "data".' },
+      slips: { type_name: 'Use "event".', payload: 'Use "data".' },
     },
     {
       type: z.literal('emit'),

@@ -9,10 +9,10 @@ import { name, nonEmptyText } from '../names.ts';
 import { defineStep } from './define-step.ts';
 
 const slips = {
-  to: '"to" belongs to an entry of "transitions".',
-  options: 'It is "transition_map".',
-  map: 'It is "transition_map".',
-  source: 'It is "transition_source".',
+  to: 'Put "to" into an entry of "transitions".',
+  options: 'Use "transition_map".',
+  map: 'Use "transition_map".',
+  source: 'Use "transition_source".',
 };
 
 const byModel = () =>
@@ -34,7 +34,7 @@ const mapped = () =>
     'transition',
     {
       description: 'An artifact gives one of the answers.',
-      slips: { ...slips, prompt: 'An artifact decides here; no prompt is needed.' },
+      slips: { ...slips, prompt: 'Remove it. An artifact decides here, without a prompt.' },
     },
     {
       type: z.literal('transition'),
@@ -56,7 +56,7 @@ const byArtifact = () =>
     'transition',
     {
       description: 'An artifact names the state.',
-      slips: { ...slips, prompt: 'An artifact decides here; no prompt is needed.' },
+      slips: { ...slips, prompt: 'Remove it. An artifact decides here, without a prompt.' },
     },
     {
       type: z.literal('transition'),

@@ -16,10 +16,10 @@ export const approvalStep = () =>
       description: 'Waits for a person.',
       exactlyOne: [PROMPT_KEYS],
       slips: {
-        message: 'It is "prompt".',
-        approvers: 'It is "assignee".',
-        approver: 'It is "assignee".',
-        choices: 'It is "options".',
+        message: 'Use "prompt".',
+        approvers: 'Use "assignee".',
+        approver: 'Use "assignee".',
+        choices: 'Use "options".',
       },
     },
     {
@@ -36,12 +36,12 @@ export const approvalStep = () =>
   );
 
 const slips = {
-  duration: 'It is "for".',
-  seconds: 'It is "for".',
-  sleep: 'It is "for".',
-  delay: 'It is "for".',
-  on: 'It is "event".',
-  at: 'It is "until".',
+  duration: 'Use "for".',
+  seconds: 'Use "for".',
+  sleep: 'Use "for".',
+  delay: 'Use "for".',
+  on: 'Use "event".',
+  at: 'Use "until".',
 };
 
 const wait = <Shape extends z.core.$ZodLooseShape>(description: string, shape: Shape) =>

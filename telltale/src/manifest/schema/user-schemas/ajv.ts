@@ -74,7 +74,7 @@ const UNSATISFIED: SchemaErrors = [
 ];
 
 const TOO_DEEP: SchemaErrors = [
-  { instancePath: '', keyword: '$ref', params: {}, message: 'is nested too deep to be judged' },
+  { instancePath: '', keyword: '$ref', params: {}, message: 'is nested too deep to be checked' },
 ];
 
 /** The keyword of the one error of a validation that was given up. */
@@ -85,6 +85,6 @@ const TOO_COMPLEX: SchemaErrors = [
     instancePath: '',
     keyword: TOO_COMPLEX_KEYWORD,
     params: {},
-    message: 'takes too many steps to be judged by this schema',
+    message: 'takes too many steps to check with this schema',
   },
 ];

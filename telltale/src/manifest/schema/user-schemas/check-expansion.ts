@@ -38,7 +38,7 @@ export function checkExpansion(root: Readonly<Record<string, unknown>>): readonl
       return [
         badSchema(
           [],
-          'A reference in this JSON Schema leads back to itself without end.',
+          'A reference in this JSON Schema leads back to itself endlessly.',
           'Put a property or an item between the two.',
         ),
       ];
@@ -46,8 +46,8 @@ export function checkExpansion(root: Readonly<Record<string, unknown>>): readonl
       return [
         badSchema(
           [],
-          `One value would be judged more than ${MAX_EXPANSION} times by this JSON Schema.`,
-          'Its references fan out; refer to each part once.',
+          `This JSON Schema would check one value more than ${MAX_EXPANSION} times.`,
+          'Its references multiply. Refer to each part once.',
         ),
       ];
   }

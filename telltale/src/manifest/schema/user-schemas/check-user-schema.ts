@@ -37,13 +37,13 @@ function compiledOrNot(
     return ok(compile(schema as JsonObject));
   } catch (thrown) {
     if (thrown instanceof RangeError)
-      return err(badSchema([], TOO_LONG_CHAIN, 'Let references lead less far.'));
+      return err(badSchema([], TOO_LONG_CHAIN, 'Use fewer nested references.'));
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     return err(badSchema([], `This JSON Schema cannot be used: ${clip(why, 200)}.`));
   }
 }
 
-const TOO_LONG_CHAIN = 'The references of this JSON Schema lead from one part to the next too many times.';
+const TOO_LONG_CHAIN = 'The references of this JSON Schema are nested too deep.';
 
 /** Says why a value does not satisfy the schema, or undefined if it does. */
 export type SchemaViolation = (value: Json) => string | undefined;

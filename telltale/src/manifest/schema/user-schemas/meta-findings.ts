@@ -39,7 +39,7 @@ function placeFinding(
   const why = [...new Set(errors.map((error) => error.message ?? error.keyword))].slice(0, 2).join('; ');
   const hint =
     key === 'required' && typeof value === 'boolean'
-      ? 'Write "required: [names]" beside "properties", in the object that holds this one.'
+      ? 'Write "required: [names]" next to "properties", in the object that contains this one.'
       : (nearestAllowed(value, errors) ?? schemaExpected(value, errors) ?? `In JSON Schema "${key}" ${why}.`);
   return {
     code: 'bad_schema',

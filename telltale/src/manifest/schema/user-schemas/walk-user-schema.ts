@@ -99,15 +99,15 @@ function keywordFinding(key: string, value: unknown, path: IssuePath, walk: Walk
       if (value.startsWith('#')) return referenceFinding(value, path, walk);
       return badSchema(
         path,
-        `The reference ${showValue(value)} leads out of this schema.`,
+        `The reference ${showValue(value)} leads outside this schema.`,
         'Only references inside it ("#/$defs/NAME") are followed.',
       );
     case '$schema':
       if (typeof value === 'string' && DRAFT.test(value)) return undefined;
       return badSchema(
         path,
-        `This JSON Schema says it is of ${showValue(value)}.`,
-        'Schemas are read as draft 2020-12: https://json-schema.org/draft/2020-12/schema, or leave "$schema" out.',
+        `This JSON Schema declares an unsupported draft: ${showValue(value)}.`,
+        'Telltale supports draft 2020-12: https://json-schema.org/draft/2020-12/schema. Or remove "$schema".',
       );
     case '$id':
       return path.length === 1
@@ -115,7 +115,7 @@ function keywordFinding(key: string, value: unknown, path: IssuePath, walk: Walk
         : badSchema(
             path,
             'A part of a JSON Schema has a "$id" of its own.',
-            'Only the whole may have one; refer to parts by "#/$defs/NAME".',
+            'Only the whole schema may have one. Refer to parts with "#/$defs/NAME".',
           );
     case '$dynamicRef':
     case '$dynamicAnchor':
@@ -124,7 +124,7 @@ function keywordFinding(key: string, value: unknown, path: IssuePath, walk: Walk
       return badSchema(
         path,
         `"${key}" is not supported in a JSON Schema.`,
-        'Refer to parts by "$ref: #/$defs/NAME".',
+        'Refer to parts with "$ref: #/$defs/NAME".',
       );
     default:
       return KEYWORDS.includes(key) || key.startsWith('x-') ? undefined : unknownKeyword(key, value, path);
@@ -139,7 +139,7 @@ function referenceFinding(reference: string, path: IssuePath, walk: Walk): Schem
     return isMap(named) ? Object.keys(named).map((name) => `#/${key}/${name}`) : [];
   });
   const hint = suggest(reference, known.slice(0, MAX_SUGGESTED), 'Parts that have a name');
-  return badSchema(path, `The reference ${showValue(reference)} leads to no schema.`, hint);
+  return badSchema(path, `The reference ${showValue(reference)} does not exist.`, hint);
 }
 
 const MAX_SUGGESTED = 20;
@@ -162,12 +162,12 @@ function unknownKeyword(key: string, value: unknown, path: IssuePath): SchemaFin
     FOREIGN_KEYWORDS.get(key) ??
     (near === undefined
       ? isMap(value) && Object.hasOwn(value, 'type')
-        ? 'It has no effect. A property stands in "properties: { NAME: … }".'
-        : 'It has no effect; prefix it with "x-" if it is a note.'
+        ? 'It has no effect. Put a property into "properties: { NAME: … }".'
+        : 'It has no effect. If it is a note, prefix it with "x-".'
       : `Did you mean "${near}"?`);
   return {
     code: 'unknown_keyword',
-    message: `JSON Schema knows no keyword "${clip(key)}".`,
+    message: `Unknown keyword "${clip(key)}" in a JSON Schema.`,
     hint,
     at: 'key',
     severity: 'warning',

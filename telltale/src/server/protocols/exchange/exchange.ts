@@ -156,6 +156,6 @@ function endOfResult({ session, status, error }: SessionResult<unknown>): Exchan
 
 const letGo = (session: string) =>
   new RuntimeError('session_released', `The server let go of ${session} before it had answered.`, {
-    hint: `Go on with it: telltale resume ${session}`,
+    hint: `Continue it: telltale resume ${session}`,
     retryable: true,
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { browserPath } from '../servers/needs-browser.ts';
-import { ASKER, GUIDED, openGate, parts, SLOW, TOOLS, WORKER } from './agents.ts';
+import { ASKER, GUIDED, NESTED, openGate, parts, SLOW, TOOLS, WORKER } from './agents.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';
 import { openStage, type Stage } from './open-stage.ts';
 import { readList } from './read-list.ts';
@@ -14,7 +14,16 @@ let stage: Stage;
 beforeAll(async () => {
   if (browserPath !== undefined)
     stage = await openStage({
-      files: { ...TOOLS, ...WORKER, ...ASKER, ...GUIDED, ...SLOW, ...parts('broken'), ...parts('shared') },
+      files: {
+        ...TOOLS,
+        ...WORKER,
+        ...ASKER,
+        ...GUIDED,
+        ...NESTED,
+        ...SLOW,
+        ...parts('broken'),
+        ...parts('shared'),
+      },
     });
 });
 afterAll(async () => {
@@ -98,6 +107,39 @@ describe('reviews', () => {
     await page.getByRole('link', { name: 'Ship it with care.' }).click();
     const waiting = page.getByRole('region', { name: 'Waiting for you' });
     await waiting.getByText('May it ship?').waitFor();
+    await waiting.getByRole('button', { name: 'Approve' }).click();
+    await waiting.waitFor({ state: 'detached' });
+    await ended(session);
+  });
+
+  it('answers on one page what nested workflow runs and sub-agents ask', async () => {
+    const session = await begin('nested', 'Have it done.');
+    const nested = async () => (await stage.client.reviews({ session })).items;
+    await expect
+      .poll(async () => (await nested()).map(({ of }) => of).toSorted())
+      .toEqual(['run', 'session']);
+    const [run] = (await stage.client.runs({ workflow: 'outer', session })).items;
+    const ofRun = (await nested()).find(({ of }) => of === 'run');
+    expect(ofRun?.above).toEqual([`${run?.id}.first`, run?.id, session]);
+    const { page } = await browsing.open(stage.at('/sessions'), { viewport: { width: 390, height: 664 } });
+    await page.getByRole('listitem').getByRole('link', { name: '2 reviews waiting' }).waitFor();
+    await page.getByRole('link', { name: 'Have it done.' }).click();
+    const waiting = page.getByRole('region', { name: 'Waiting for you' });
+    await waiting.getByText('2 reviews waiting for you').waitFor();
+    // The tabs of a telephone are in view, and the questions open by a click.
+    const tabs = await page.getByRole('tablist', { name: 'Session' }).boundingBox();
+    expect((tabs?.y ?? 1_000) + (tabs?.height ?? 0)).toBeLessThan(500);
+    await waiting.getByRole('button', { name: 'Answer' }).click();
+    const inner = waiting.getByRole('article').filter({ hasText: 'May the inner one go on?' });
+    await inner.getByRole('link', { name: 'The workflow inner of nested' }).waitFor();
+    await inner.getByRole('button', { name: 'Approve' }).click();
+    await inner.waitFor({ state: 'detached' });
+
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await waiting.getByText('May asker call the tool deploy?').waitFor();
+    await waiting.getByRole('link', { name: 'asker', exact: true }).waitFor();
+    await waiting.getByRole('button', { name: 'Parameters' }).click();
+    await waiting.getByText('production').waitFor();
     await waiting.getByRole('button', { name: 'Approve' }).click();
     await waiting.waitFor({ state: 'detached' });
     await ended(session);

@@ -280,7 +280,7 @@ describe('the connection', () => {
     const data = createConsoleData({
       client: client as unknown as TelltaleClient,
       clock: () => 1_000,
-      isInView: (stream) => stream === 'ses_seen',
+      isInView: ({ session }) => session === 'ses_seen',
     });
     data.start();
     return { data, calls, tell: (told: Parameters<typeof tell>[0]) => tell(told) };

@@ -95,7 +95,13 @@ export const resolutionWords = ({ answer, choice }: Pick<Resolution, 'answer' | 
 
 /** Where the one who asks is: the page of its session or run. */
 export const askerPath = ({ of, session }: Pick<ReviewInfo, 'of' | 'session'>): string =>
-  of === 'run' ? `/runs/${session}` : `/sessions/${session}`;
+  of === 'run' ? `/runs/${encodeURIComponent(session)}` : `/sessions/${encodeURIComponent(session)}`;
+
+/** Whether a review belongs on the page of a session or run: that one asks, or a run or sub-agent below it. */
+export const isAskedIn = (
+  { session, above = [] }: Pick<ReviewInfo, 'session' | 'above'>,
+  stream: string,
+): boolean => session === stream || above.includes(stream);
 
 /** Codes that say that an answer came too late: no failure, but news. */
 const LATE: ReadonlySet<string> = new Set(['review_answered', 'review_withdrawn']);

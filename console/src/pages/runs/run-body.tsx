@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'react';
 import { cx } from '../../ui/class-names.ts';
 import { Tabs } from '../../ui/tabs.tsx';
+import { WaitingReviews } from '../reviews/waiting-reviews.tsx';
 import { RunFigures } from './run-figures.tsx';
 import { RunGraph } from './run-graph.tsx';
 import { RunMoment } from './run-moment.tsx';
 import { RunNotices } from './run-notices.tsx';
 import { RunPanel, type RunPanelId, useRunTabs } from './run-panels.tsx';
-import { RunReviews } from './run-reviews.tsx';
 import { useRunView } from './run-view.ts';
 import { RunWhy } from './run-why.tsx';
 
 /** All of the page below its heading: the graph, and what there is to know, side by side where there is room. */
 export function RunBody({ isWide }: { readonly isWide: boolean }) {
-  const { selected } = useRunView();
+  const { id, selected } = useRunView();
   const [tab, setTab] = useState<RunPanelId>(selected === undefined ? 'steps' : 'event');
   const [chosen, setChosen] = useState<string>();
   const tabs = useRunTabs();
@@ -25,7 +25,7 @@ export function RunBody({ isWide }: { readonly isWide: boolean }) {
       <RunFigures />
       <RunWhy />
       <RunNotices />
-      <RunReviews />
+      <WaitingReviews stream={id} />
       <RunMoment />
       <div className={cx('gap-3', isWide ? 'grid min-h-0 flex-1 grid-cols-2' : 'flex flex-col')}>
         <RunGraph

@@ -1,10 +1,10 @@
 import { useDeferredValue, useEffect, useState } from 'react';
+import { useMedia } from '../../ui/use-media.ts';
 import { SessionDetails } from './session-details.tsx';
 import type { TabId } from './session-panels.tsx';
 import { SessionTabs } from './session-tabs.tsx';
 import { SessionViewContext, useSessionView } from './session-view.ts';
 import { StreamPanel } from './stream/stream-panel.tsx';
-import { useMedia } from './use-media.ts';
 import { WaterfallPanel } from './waterfall/waterfall-panel.tsx';
 
 /** Side by side where there is room; else one thing at a time. */

@@ -1,11 +1,17 @@
 import { useCallback, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { Page } from '../../shell/page.tsx';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { WaitingReviews } from '../reviews/waiting-reviews.tsx';
 import { SessionActions } from './header/session-actions.tsx';
+import { SessionFigures } from './header/session-figures.tsx';
 import { SessionOrigin } from './header/session-origin.tsx';
-import { SessionArrival } from './session-arrival.tsx';
-import { SessionContent } from './session-content.tsx';
+import { LogNotice } from './log-notice.tsx';
+import { SessionBody } from './session-body.tsx';
 import { SessionViewContext } from './session-view.ts';
+import { TimeBar } from './time/time-bar.tsx';
+import { TourGuide } from './tour-guide.tsx';
 import { useMoment } from './use-moment.ts';
 import { useSessionModel } from './use-session-model.ts';
 import './session-page.css';
@@ -26,6 +32,7 @@ export function SessionPage({ id }: { readonly id: string }) {
   );
   const { agent, input, status } = model.stateAt(model.events.length);
   const isThere = model.events.length > 0;
+  const arrival = model.status();
   return (
     <SessionViewContext value={view}>
       <Page
@@ -51,7 +58,25 @@ export function SessionPage({ id }: { readonly id: string }) {
         }
         actions={isThere ? <SessionActions status={status} /> : undefined}
       >
-        {isThere ? <SessionContent /> : <SessionArrival />}
+        {isThere ? (
+          <>
+            <SessionFigures />
+            <TourGuide />
+            <LogNotice />
+            <WaitingReviews stream={id} className="lg:max-h-[40%] lg:overflow-y-auto" />
+            <TimeBar />
+            <SessionBody />
+          </>
+        ) : arrival.kind === 'failed' ? (
+          <ErrorState
+            title="The session could not be read."
+            list={{ href: '/sessions', label: 'See all sessions' }}
+            error={arrival.error}
+            onRetry={model.open}
+          />
+        ) : (
+          <Loading label="Reading the session" rows={8} />
+        )}
       </Page>
     </SessionViewContext>
   );

@@ -41,7 +41,7 @@ export const SessionLine = memo(({ row, at, of, top, measure }: SessionLineProps
       </div>
       <div className="min-w-0" style={{ paddingLeft: depth * 20 }}>
         <Link
-          href={`/sessions/${session.id}`}
+          href={`/sessions/${encodeURIComponent(session.id)}`}
           className="block truncate font-medium -outline-offset-1 after:absolute after:inset-0"
         >
           {session.title.trim() || 'No input'}

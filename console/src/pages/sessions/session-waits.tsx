@@ -5,15 +5,15 @@ import { useReadable } from '../../data/readable.ts';
 import { useData } from '../../data/use-data.ts';
 import { plural } from '../../format/format-number.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { isAskedIn } from '../reviews/review-words.ts';
 
 /** What waits for a person, what goes on beside it, or how it ended. */
 export function SessionWaits({ session }: { readonly session: SessionSummary }) {
   const { runs, error, status } = session;
   const { open } = useReadable(useData().reviews);
-  // A session also waits for what its workflows ask: the run that guides it, and those it triggered.
-  const asking = new Set([`${session.id}~lead`, ...runs]);
-  const ofRuns = open.filter(({ of, session: run }) => of === 'run' && asking.has(run));
-  const reviews = [...session.reviews, ...ofRuns.map(({ review }) => review)];
+  // A session also waits for what its workflow runs and sub-agents ask.
+  const asked = open.filter((review) => isAskedIn(review, session.id)).map(({ review }) => review);
+  const reviews = [...new Set([...session.reviews, ...asked])];
   const [review] = reviews;
   // Its log ends with it: what runs it set off came to later, they say themselves.
   const goesOn = status === 'running' || status === 'waiting';

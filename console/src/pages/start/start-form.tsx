@@ -50,7 +50,7 @@ export function StartForm({ agent }: { readonly agent: string }) {
     event?.preventDefault();
     if (role !== undefined || unusable !== undefined || missing !== undefined) return;
     const session = await start.run(readVariables(variables));
-    if (session !== undefined) navigate(`/sessions/${session.id}`);
+    if (session !== undefined) navigate(`/sessions/${encodeURIComponent(session.id)}`);
   };
   return (
     <form

@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Loading } from '../../ui/loading.tsx';
-import { useMedia } from '../session/use-media.ts';
+import { useMedia } from '../../ui/use-media.ts';
 import { GraphPanel } from './graph-panel.tsx';
 import { LiveGraph } from './live-graph.tsx';
 import { RecentRuns } from './recent-runs.tsx';

@@ -1,6 +1,7 @@
 import { Component, type ReactNode } from 'react';
 import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/runtime-error.ts';
 import { ErrorState } from '../ui/error-state.tsx';
+import { MissingCode } from './lost-server.tsx';
 
 export interface ErrorBoundaryProps {
   /** Where we are: another place begins without the error of the one before. */
@@ -31,18 +32,17 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
   override render(): ReactNode {
     const { error } = this.state;
     if (error === undefined) return this.props.children;
-    const isMissing = MISSING_CODE.test(error.message);
     return (
       <div className="p-6">
-        <ErrorState
-          title={isMissing ? 'The code of this page could not be loaded.' : 'This page broke.'}
-          error={
-            isMissing
-              ? { ...error, hint: 'The server is not reachable or was updated. Reload the console.' }
-              : error
-          }
-          onRetry={() => (isMissing ? location.reload() : this.setState({ error: undefined }))}
-        />
+        {MISSING_CODE.test(error.message) ? (
+          <MissingCode error={error} />
+        ) : (
+          <ErrorState
+            title="This page broke."
+            error={error}
+            onRetry={() => this.setState({ error: undefined })}
+          />
+        )}
       </div>
     );
   }

@@ -177,7 +177,19 @@ it('a page whose code cannot be fetched says so and leaves the other pages alone
   forgive(/Failed to load resource|dynamically imported module/);
   await page.route(/memory-page/, (route) => route.abort());
   await page.getByRole('link', { name: 'Memory' }).click();
-  await page.getByRole('alert').getByText('Reload the console.').waitFor();
+  const alert = page.getByRole('alert');
+  await alert.getByText('Reload the console.').waitFor();
+  // Without a server it stays in the console, asks again by itself, and reloads once there is an answer.
+  await page.route(/healthz/, (route) => route.abort());
+  await alert.getByRole('button', { name: 'Reload' }).click();
+  await alert.getByText('The server does not answer.').waitFor();
+  await alert.getByRole('button', { name: 'Try again' }).waitFor();
+  await page.unroute(/memory-page/);
+  await page.unroute(/healthz/);
+  await page.getByRole('heading', { name: 'Memory', level: 1 }).waitFor();
+  await page.route(/artifacts-page/, (route) => route.abort());
+  await page.getByRole('link', { name: 'Artifacts' }).click();
+  await alert.getByText('Reload the console.').waitFor();
   await page.getByRole('link', { name: 'Agents' }).click();
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
 

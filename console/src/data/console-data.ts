@@ -56,11 +56,10 @@ export function createConsoleData({
   const reviews = createReviewInbox(client, (asked) => {
     // A toast would cover the buttons of what is on the page already.
     if (!isInView(asked))
-      toasts.say(
-        'info',
-        `Waiting for you: ${visibleText(questionOf(asked).title)}`,
-        `/reviews/${asked.review}`,
-      );
+      toasts.say('info', `Waiting for you: ${visibleText(questionOf(asked).title)}`, pathOf(asked));
+  });
+  reviews.subscribe(() => {
+    for (const review of reviews.get().answered) toasts.takeBack(pathOf(review));
   });
   const agents = createAgentList(client);
 
@@ -109,3 +108,5 @@ export function createConsoleData({
     },
   };
 }
+
+const pathOf = ({ review }: Pick<ReviewInfo, 'review'>): string => `/reviews/${review}`;

@@ -243,9 +243,9 @@ it('the workers of a fleet are shown with their load and what waits', LONG, asyn
   await section.getByText('ant/11').waitFor();
   const text = await section.innerText();
   expect(text).toMatch(
-    /blue: 2 alive, working on 3 of 16\. 4 waiting, the oldest for 12\S* s, 0 quarantined\./,
+    /Fleet blue: 2 workers alive, working on 3 of up to 16 sessions and runs\. 4 waiting for a worker, the oldest for 12\S* s\./,
   );
-  for (const state of ['Alive', 'Draining', 'Dead', 'works on 3 of 8, holds 5'])
+  for (const state of ['Alive', 'Draining', 'Dead', 'working on 3 of up to 8, 5 assigned'])
     expect(text).toContain(state);
   await shoot(page, 'fleet');
 });

@@ -16,12 +16,32 @@ export interface ReviewExactProps {
 }
 
 /** The rest of a question, with every character: as code where something would run, as prose where a workflow asks. */
-export const ReviewExact = ({ kind, text, className }: ReviewExactProps) =>
-  text === undefined ? null : kind === 'permission' ? (
-    <Code text={text} {...(className === undefined ? {} : { className })} />
-  ) : (
-    <p className={cx('text-body break-words whitespace-pre-wrap', className)}>{visibleText(text)}</p>
+export function ReviewExact({ kind, text, className }: ReviewExactProps) {
+  if (text === undefined) return null;
+  if (kind === 'permission') return <Code text={text} {...(className === undefined ? {} : { className })} />;
+  return (
+    <div className={cx('flex flex-col gap-2 text-body break-words whitespace-pre-wrap', className)}>
+      {paragraphsOf(text).map(({ at, title, body }) => (
+        <div key={at}>
+          {title === undefined ? null : <p className="font-semibold">{visibleText(title)}</p>}
+          <p>{visibleText(body)}</p>
+        </div>
+      ))}
+    </div>
   );
+}
+
+/** The parts of a question. One that begins with a line such as `The agent's notes:` has that line as its title. */
+function paragraphsOf(text: string) {
+  let at = 0;
+  return text.split('\n\n').map((part) => {
+    const [first = '', ...rest] = part.split('\n');
+    const isTitled = rest.length > 0 && /^[A-Z].{2,80}:$/.test(first);
+    const paragraph = { at, title: isTitled ? first : undefined, body: isTitled ? rest.join('\n') : part };
+    at += part.length + 2;
+    return paragraph;
+  });
+}
 
 /** What to know before deciding: hidden characters, changes since an earlier approval, files that it does not cover. */
 export const ReviewWarnings = ({ review }: { readonly review: ReviewDetailsInfo }) => {

@@ -87,7 +87,7 @@ function ReviewCard({ review, isOther }: ReviewCardProps) {
   const call = useAnswer(review, () => void reviews.refresh());
   const shown: ReviewDetailsInfo = details.kind === 'ready' ? details.value : review;
   const { title, exact } = questionOf(shown);
-  const answers = answersOf(review);
+  const answers = answersOf(shown);
   const isPlan = shown.plan !== undefined;
   const hasMore = isPlan || shown.input !== undefined || shown.parameters !== undefined;
   const label = review.kind === 'escalation' ? 'Instructions for the agent' : 'Note (optional)';
@@ -122,7 +122,7 @@ function ReviewCard({ review, isOther }: ReviewCardProps) {
           value={words}
           onChange={(event) => setWords(event.target.value)}
           placeholder={label}
-          className="h-8 w-full min-w-0 rounded-md border border-line-strong bg-surface px-2.5 text-body placeholder:text-ink-faint sm:w-52"
+          className="h-8 w-full min-w-0 rounded-md border border-line-strong bg-surface px-2.5 text-body placeholder:text-ink-faint sm:w-60"
         />
         <AnswerButtons
           answers={answers}

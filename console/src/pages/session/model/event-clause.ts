@@ -1,4 +1,6 @@
 import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import { TURN_CUT_SHORT } from '../../../../../telltale/src/events/fold-turns.ts';
+import { faultForPeople, stuckForPeople } from '../../../../../telltale/src/events/for-people.ts';
 import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
 import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
 import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
@@ -26,11 +28,11 @@ export function eventClause(event: SessionEvent): string {
     case 'session.cancelled':
       return `the session was cancelled by ${identityText(event.by)}: ${event.reason}`;
     case 'session.resumed':
-      return `the session was resumed by ${identityText(event.by)}`;
+      return SELF.has(event.by)
+        ? 'the session continued'
+        : `the session was resumed by ${identityText(event.by)}`;
     case 'session.waiting':
-      return event.for === 'message'
-        ? 'the session is waiting for the next message'
-        : `the session paused until ${event.for.startsWith('review ') ? 'a person answers' : `${event.for} comes`}`;
+      return waitClause(event.for);
     case 'turn.started':
       return `turn ${event.turn} began`;
     case 'turn.completed':
@@ -38,6 +40,8 @@ export function eventClause(event: SessionEvent): string {
     case 'turn.failed': {
       const next =
         (event.retry_in ?? 0) === 0 ? '' : `, tried again in ${formatDuration(event.retry_in ?? 0)}`;
+      if (event.error.code === TURN_CUT_SHORT)
+        return `turn ${event.turn} was interrupted, and the next turn continues it`;
       const how = isInterruption(event.error) ? 'was interrupted' : 'failed';
       return `turn ${event.turn} ${how}: ${errorClause(event.error)}${next}`;
     }
@@ -52,7 +56,9 @@ export function eventClause(event: SessionEvent): string {
     case 'message.received':
       return messageClause(event);
     case 'audit':
-      return `${identityText(event.who)}: ${event.what}`;
+      return WAITS_BELOW.test(event.what)
+        ? `${identityText(event.who)} is waiting for a person’s answer`
+        : `${identityText(event.who)}: ${event.what}`;
     case 'review.requested':
       return visibleText(
         `approval was requested for ${event.target} (action ${event.action}): ${brief(event.what)}`,
@@ -88,7 +94,7 @@ export function eventClause(event: SessionEvent): string {
     case 'variable.changed':
       return `variable ${event.name} changed to ${brief(event.to)} (by ${identityText(event.by)})`;
     case 'fault':
-      return `the runtime noted a soft error, ${event.code}: ${event.message}`;
+      return faultForPeople(event).replace(/^The/, 'the');
     case 'if.decided':
       return `the test ${quoted(event.test)} ${event.held ? 'held' : 'did not hold'}${noteOf(event.problem)}`;
     case 'budget.charged':
@@ -122,7 +128,7 @@ export function eventClause(event: SessionEvent): string {
     case 'task.claimed':
       return `the agent said that the step was done: ${quoted(event.notes)}`;
     case 'task.stuck':
-      return `the agent did not come further: ${brief(event.why)}`;
+      return `the agent is stuck: ${brief(stuckForPeople(event.why))}`;
     case 'task.turn':
       return 'the turn was put to the verifier';
     case 'task.answered':
@@ -142,6 +148,19 @@ export function eventClause(event: SessionEvent): string {
     default:
       return childClause(event, eventClause);
   }
+}
+
+/** Who resumes a session without anybody asking for it. */
+const SELF: ReadonlySet<string> = new Set(['runtime', 'parent']);
+
+/** What a session notes when its sub-agent waits. The text names ids and a command, for the command line. */
+const WAITS_BELOW = / waits for a person \(review /;
+
+function waitClause(what: string): string {
+  if (what === 'message') return 'the session is waiting for the next message';
+  if (/(^|: )review /.test(what)) return 'the session paused until a person answers';
+  if (what.startsWith('agent ')) return 'the session paused until its sub-agent continues';
+  return `the session paused until ${what} comes`;
 }
 
 const noteOf = (note: string | undefined): string => (note === undefined ? '' : `: ${brief(note)}`);

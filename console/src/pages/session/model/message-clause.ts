@@ -6,7 +6,7 @@ const MESSAGE: Readonly<Record<EventOf<'message.received'>['from'], string>> = {
   steer: 'somebody steered:',
   parent: 'the calling agent said',
   workflow: 'a workflow said',
-  runtime: 'the runtime said',
+  runtime: 'the runtime told the model',
   verifier: 'the verifier said',
 };
 

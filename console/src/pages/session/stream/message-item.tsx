@@ -9,7 +9,7 @@ const SENDERS: Readonly<Record<MessageFrom, readonly [icon: IconName, name: stri
   steer: ['person', 'Steered'],
   parent: ['agents', 'The calling agent'],
   workflow: ['workflows', 'A workflow'],
-  runtime: ['info', 'The runtime'],
+  runtime: ['info', 'Note to the model'],
   verifier: ['eye', 'The verifier'],
 };
 

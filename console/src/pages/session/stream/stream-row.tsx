@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { faultForPeople } from '../../../../../telltale/src/events/for-people.ts';
 import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import { Markdown } from '../../../ui/markdown.tsx';
 import type { StreamItem } from '../model/stream-items.ts';
@@ -42,7 +43,7 @@ export function StreamRow({ item }: { readonly item: StreamItem }): ReactNode {
         />
       );
     case 'fault':
-      return <NoteItem seq={item.seq} tone="warn" text={`Soft error ${item.code}: ${item.message}`} />;
+      return <NoteItem seq={item.seq} tone="warn" text={faultForPeople(item)} toModel={item.message} />;
     case 'run':
       return <RunItem seq={item.seq} row={item.row} isEnd={false} />;
     case 'run-end':

@@ -38,7 +38,7 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
           <MissingCode error={error} />
         ) : (
           <ErrorState
-            title="This page broke."
+            title="This page stopped working."
             error={error}
             onRetry={() => this.setState({ error: undefined })}
           />

@@ -2,7 +2,6 @@ import { useCallback, useEffect, useState } from 'react';
 import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/runtime-error.ts';
 import { useData } from '../data/use-data.ts';
 import { useNow } from '../data/use-now.ts';
-import { formatDuration } from '../format/format-duration.ts';
 import { Button } from '../ui/button.tsx';
 import { cx } from '../ui/class-names.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -109,7 +108,7 @@ export function OfflineBanner({ error, retryAt }: OfflineBannerProps) {
       ) : (
         // The count would be read out each second.
         <p aria-hidden="true" className="shrink-0 text-ink-soft tabular-nums">
-          {left > 0 ? `Next try in ${formatDuration(left)}` : 'Trying now…'}
+          {left > 0 ? `Next try in ${left / 1_000} s` : 'Trying now…'}
         </p>
       )}
     </div>

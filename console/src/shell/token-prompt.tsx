@@ -32,7 +32,7 @@ export function TokenPrompt({ error }: { readonly error: ErrorJson }) {
         <Field
           label="Link or token"
           error={token === undefined ? undefined : `${error.message} ${error.hint ?? ''}`}
-          hint="It is kept in this tab only, until you close it."
+          hint="This tab keeps it until you close the tab."
         >
           {(tie) => (
             <input

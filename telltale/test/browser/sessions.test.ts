@@ -213,7 +213,7 @@ describe('a session', () => {
 
     await page.getByRole('button', { name: 'Cancel' }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this session?' });
-    await dialog.getByRole('button', { name: 'Let it go on' }).click();
+    await dialog.getByRole('button', { name: 'Keep it running' }).click();
     await dialog.waitFor({ state: 'hidden' });
     expect((await stage.client.session(session)).status).toBe('running');
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -383,7 +383,7 @@ describe('a server that wants a token', () => {
     expect((await guarded.client.sessions()).items.map((each) => each.id)).toEqual([id]);
     expect((await guarded.client.reviews()).items).toHaveLength(1);
 
-    await page.getByRole('button', { name: 'Forget token' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
     await field.fill(await guarded.token('runner', 'run'));
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('runner · run').waitFor();

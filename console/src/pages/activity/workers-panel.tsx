@@ -115,9 +115,10 @@ function FleetView({ fleet: { fleet, workers, queue } }: { readonly fleet: Fleet
   return (
     <section aria-label="Workers">
       <p className="px-3 py-2 text-body">
-        Fleet <strong className="font-semibold">{fleet}</strong>: {plural(alive.length, 'worker')} alive,
-        working on {sum(({ working }) => working)} of up to {sum(({ capacity }) => capacity)} sessions and
-        runs.{' '}
+        Fleet <strong className="font-semibold">{fleet}</strong>:{' '}
+        {workers.length === 0
+          ? ''
+          : `${plural(alive.length, 'worker')} alive, working on ${sum(({ working }) => working)} of up to ${sum(({ capacity }) => capacity)} sessions and runs. `}
         {queue.waiting === 0
           ? 'Nothing waits for a worker.'
           : `${queue.waiting} waiting for a worker, the oldest for ${formatDuration(queue.lagMs)}.`}

@@ -57,7 +57,7 @@ export function AgentFiles({ agent }: { readonly agent: AgentDetails }) {
           </div>
         )}
         {shown === undefined ? (
-          <p className="p-4 text-ink-soft">It was made in code: there are no files to show.</p>
+          <p className="p-4 text-ink-soft">This agent is defined in code, so there are no files to show.</p>
         ) : (
           <SourceView key={shown.path} file={shown} problems={problemsOf(shown, problems)} />
         )}

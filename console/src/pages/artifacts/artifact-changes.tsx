@@ -23,7 +23,7 @@ export function ArtifactChanges({ versions, shown }: ArtifactChangesProps) {
     [base, shown],
   );
   if (base === undefined || diff === undefined)
-    return <p className="p-4 text-ink-soft">There is only this version: nothing to compare it with.</p>;
+    return <p className="p-4 text-ink-soft">There is only one version, so there is nothing to compare.</p>;
   return (
     <div>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-2 text-small">

@@ -50,7 +50,7 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
         </Field>
         <TextArea
           label="Arguments"
-          hint="A JSON list; a single value stands for a list of one."
+          hint="A JSON list. A single value counts as a list of one."
           error={problems.args}
           rows={3}
           value={typed.args}
@@ -60,7 +60,7 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
         />
         <TextArea
           label="Context"
-          hint="What every decision is given as its last argument."
+          hint="Every decision gets it as its last argument."
           error={problems.context}
           rows={11}
           value={typed.context}
@@ -68,7 +68,7 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
           onSubmit={() => void submit()}
           className="font-mono text-small"
         />
-        <Field label="Seed" optional hint="Of its chance: the same seed gives the same answer.">
+        <Field label="Seed" optional hint="The same seed gives the same random choices.">
           {(tie) => (
             <input
               {...tie}
@@ -86,16 +86,14 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
           busy={ask.busy}
           blocked={blocked ?? (read.ok ? undefined : 'Fix the marked fields first.')}
         >
-          Ask it
+          Test
         </Button>
       </form>
       <div aria-live="polite">
         {ask.error !== undefined ? (
           <ErrorState title="The artifact could not be called." error={ask.error} />
         ) : outcome === undefined ? (
-          <p className="text-ink-soft">
-            What it answers appears here. Nothing is kept, and nothing is on any log.
-          </p>
+          <p className="text-ink-soft">The answer appears here. A test leaves nothing on the log.</p>
         ) : (
           <TestOutcome outcome={outcome} />
         )}

@@ -21,7 +21,7 @@ export function RollbackDialog({ artifact, newest, open, onClose, onDone }: Roll
   const onBack = async () => {
     const made = await back.run(version);
     if (made === undefined) return;
-    toasts.say('done', `Version ${made.version} of ${name} says what ${version} did.`);
+    toasts.say('done', `Version ${made.version} of ${name} has the source of version ${version}.`);
     onClose();
     onDone(made.version);
   };
@@ -32,7 +32,7 @@ export function RollbackDialog({ artifact, newest, open, onClose, onDone }: Roll
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" icon="history" busy={back.busy} onClick={() => void onBack()}>
             Roll back
           </Button>
@@ -40,12 +40,12 @@ export function RollbackDialog({ artifact, newest, open, onClose, onDone }: Roll
       }
     >
       <p className="text-ink-soft">
-        A new version {newest + 1} is written that says what version {version} says. It is in force at once,
-        also in runs that are under way; version {newest} stays in the list.
+        Version {newest + 1} is created with the source of version {version}. It applies at once, also to runs
+        in progress. Version {newest} stays in the list.
       </p>
       {back.error === undefined ? null : (
         <div className="mt-3">
-          <ErrorState title="It was not rolled back." error={back.error} />
+          <ErrorState title="The artifact was not rolled back." error={back.error} />
         </div>
       )}
     </Dialog>

@@ -30,9 +30,7 @@ export function TestOutcome({ outcome }: { readonly outcome: ArtifactTestResult 
         </section>
       )}
       {!ok || same ? null : meant === undefined ? (
-        <p className="text-small text-wait">
-          That stands for no decision: where one is asked for, the fallback would count.
-        </p>
+        <p className="text-small text-wait">This is not a decision, so a workflow would use its fallback.</p>
       ) : (
         <section>
           <h3 className="mb-1 text-small font-semibold text-ink-faint">That stands for</h3>

@@ -19,7 +19,7 @@ export const MemoryResults = ({ view: { found, around, note }, onAsk }: MemoryRe
       </p>
     )}
     {found.length + around.length === 0 ? (
-      <EmptyState icon="memory" title="The graph has nothing about it.">
+      <EmptyState icon="memory" title="Nothing found.">
         Other words may do; or the folder has not been looked at yet, which happens when the agent first runs
         or by “telltale memory index”.
       </EmptyState>

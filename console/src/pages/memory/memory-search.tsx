@@ -70,12 +70,12 @@ export function MemorySearch({ agent, onAnswer }: { readonly agent: string; read
           kind="primary"
           icon="search"
           busy={call.busy}
-          blocked={blocked ?? (text.trim() === '' ? 'Write first what to look for.' : undefined)}
+          blocked={blocked ?? (text.trim() === '' ? 'Say what to look for first.' : undefined)}
         >
           Search
         </Button>
       </form>
-      {call.error === undefined ? null : <ErrorState title="The graph gave no answer." error={call.error} />}
+      {call.error === undefined ? null : <ErrorState title="The search failed." error={call.error} />}
       {answer === undefined ? (
         call.busy ? (
           <Loading label="Asking the graph" rows={5} />

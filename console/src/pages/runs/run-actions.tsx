@@ -6,8 +6,8 @@ import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
 import { useNow } from '../../data/use-now.ts';
 import { Button } from '../../ui/button.tsx';
+import { CancelDialog } from '../log/cancel-dialog.tsx';
 import { runPath } from '../workflows/paths.ts';
-import { CancelRunDialog } from './cancel-run-dialog.tsx';
 import { ChangesDialog } from './changes-dialog.tsx';
 import { useRunView } from './run-view.ts';
 import { SignalDialog } from './signal-dialog.tsx';
@@ -80,7 +80,7 @@ export function RunActions() {
           size="small"
           kind="danger"
           icon="stop"
-          blocked={blocked ?? (cancelling === undefined ? undefined : 'It is being cancelled.')}
+          blocked={blocked ?? (cancelling === undefined ? undefined : 'The run is being cancelled.')}
           onClick={() => setAsks('cancel')}
         >
           Cancel
@@ -99,7 +99,10 @@ export function RunActions() {
           onResumed();
         }}
       />
-      <CancelRunDialog open={asks === 'cancel'} onClose={() => setAsks(undefined)} />
+      <CancelDialog kind="run" id={id} open={asks === 'cancel'} onClose={() => setAsks(undefined)}>
+        Running steps are stopped. Completed steps that define how to undo them are undone, the last one
+        first. The log keeps everything.
+      </CancelDialog>
       <SignalDialog open={asks === 'signal'} onClose={() => setAsks(undefined)} />
     </>
   );

@@ -34,7 +34,7 @@ export function RunMoment() {
       <Button
         size="small"
         icon="stepForward"
-        blocked={isLive ? 'This is the run as it is.' : undefined}
+        blocked={isLive ? 'You see the newest event.' : undefined}
         onClick={() => seek(undefined)}
       >
         Now

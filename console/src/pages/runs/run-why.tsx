@@ -11,12 +11,12 @@ export function RunWhy() {
   const isOwn = state.origin.session === undefined && state.origin.parent === undefined;
   const byHand = isOwn && state.origin.trigger === undefined;
   const text = byHand
-    ? 'It was started by hand or by a program.'
+    ? 'A person or a program started it.'
     : chain.kind === 'ready'
       ? whyStory(chain.value).summary
       : chain.kind === 'failed'
-        ? `Why it began could not be read: ${chain.error.message}`
-        : 'Asking why it began…';
+        ? `The reason could not be read:  ${chain.error.message}`
+        : 'Reading why it started…';
   return (
     <div className="flex flex-wrap items-start gap-x-2 gap-y-1.5 text-body">
       <Icon name="why" className="mt-0.5 text-accent" />

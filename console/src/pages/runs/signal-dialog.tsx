@@ -46,8 +46,8 @@ export function SignalDialog({ open, onClose }: { readonly open: boolean; readon
     >
       <div className="flex flex-col gap-4">
         <p className="text-ink-soft">
-          The run waits for {state.waiting?.for ?? 'something'}. A signal that no step waits for yet is kept
-          for the one that will.
+          The run is waiting for {state.waiting?.for ?? 'something'}. A signal that arrives early is kept
+          until a step waits for it.
         </p>
         <Field label="Event" error={send.error?.message}>
           {(tie) => (
@@ -62,7 +62,7 @@ export function SignalDialog({ open, onClose }: { readonly open: boolean; readon
         <TextArea
           label="Data"
           optional
-          hint="A JSON object that comes with it."
+          hint="A JSON object, sent with the event."
           error={typeof data === 'string' ? data : undefined}
           rows={4}
           value={json}

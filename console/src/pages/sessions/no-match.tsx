@@ -25,8 +25,8 @@ export const NoMatch = ({ onClear, more, busy, onMore }: NoMatchProps) => (
       }
     >
       {more
-        ? 'Only the sessions that were read so far are searched; there are older ones.'
-        : 'New ones that match will appear here by themselves.'}
+        ? 'Only the newest sessions were searched. There are older ones.'
+        : 'New sessions that match appear here.'}
     </EmptyState>
   </div>
 );

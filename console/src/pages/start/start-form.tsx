@@ -45,7 +45,7 @@ export function StartForm({ agent }: { readonly agent: string }) {
   const variables = typed ?? declaredVariables(details.value.manifest);
   const unusable = details.value.usable ? undefined : 'The manifest of this agent has errors.';
   const { examples, models, model: ownModel } = details.value;
-  const missing = input.trim() === '' ? 'Write first what the agent should do.' : undefined;
+  const missing = input.trim() === '' ? 'Say what the agent should do first.' : undefined;
   const submit = async (event?: FormEvent) => {
     event?.preventDefault();
     if (role !== undefined || unusable !== undefined || missing !== undefined) return;

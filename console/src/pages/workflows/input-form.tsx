@@ -41,7 +41,7 @@ function OneField({ field, value, problem, onValue }: OneFieldProps) {
     return (
       <TextArea
         label={name}
-        hint={`${hint} JSON, or a text as it is.`.trim()}
+        hint={`${hint} JSON or plain text.`.trim()}
         error={problem}
         optional={!required}
         rows={3}

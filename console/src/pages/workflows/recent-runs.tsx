@@ -37,7 +37,7 @@ export function RecentRuns({ list, title = 'Recent runs', named = false, agent }
       {list.kind === 'loading' ? (
         <Loading label="Reading the runs" rows={3} />
       ) : rows.length === 0 && list.kind === 'ready' && !list.more ? (
-        <p className="p-4 text-ink-soft">No run yet. Runs appear here by themselves.</p>
+        <p className="p-4 text-ink-soft">No runs yet.</p>
       ) : (
         <RunTable runs={rows.slice(0, shown)} named={named} />
       )}

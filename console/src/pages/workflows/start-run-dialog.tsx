@@ -48,9 +48,9 @@ export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps)
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" icon="play" busy={start.busy} onClick={() => void submit()}>
-            Run it
+            Run
           </Button>
         </>
       }
@@ -63,8 +63,8 @@ export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps)
         }}
       >
         <p className="text-ink-soft">
-          It runs on its own, in the name of {agent}: no session is behind it, so what it reads of one
-          (“agent.metadata”) is not there.
+          The workflow runs with the tools and permissions of {agent}, but without a session. Values that it
+          reads from a session, such as “agent.metadata”, are missing.
         </p>
         {read !== undefined && fields !== undefined ? (
           <InputForm
@@ -76,7 +76,7 @@ export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps)
         ) : (
           <TextArea
             label="Input"
-            hint="A JSON object, as the workflow's schema asks for it."
+            hint="A JSON object that fits the workflow’s schema."
             error={isTried && typeof object === 'string' ? object : undefined}
             rows={8}
             value={json}
@@ -87,7 +87,7 @@ export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps)
         )}
         {/* Enter in a field submits only where a button of the form does. */}
         <button type="submit" className="sr-only" tabIndex={-1} aria-hidden="true">
-          Run it
+          Run
         </button>
         {start.error === undefined ? null : (
           <ErrorState title="The run was not started." error={start.error} />

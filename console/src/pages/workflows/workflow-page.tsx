@@ -72,7 +72,7 @@ export function WorkflowPage({ agent, name }: { readonly agent: string; readonly
       fill={isWide}
       actions={
         <Button kind="primary" icon="play" blocked={blocked} onClick={() => setStarting(true)}>
-          Run it
+          Run
         </Button>
       }
     >

@@ -88,8 +88,8 @@ const byAgent = (workflows: readonly WorkflowInfo[]) => {
 const NoWorkflows = () => (
   <EmptyState icon="workflows" title="No agent here has workflows.">
     <p className="mb-2">
-      A workflow is a procedure of its own: steps or states, set off by what an agent declares, by time, by a
-      call, or by hand. An agent has those that it imports.
+      A workflow is a procedure of steps or states. An agent’s declaration, a schedule, a call or a person
+      starts it. An agent has the workflows that its manifest imports:
     </p>
     <Code text={'import:\n  workflows: [./workflows/release.yml]'} className="text-left" />
   </EmptyState>

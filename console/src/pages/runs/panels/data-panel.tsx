@@ -24,7 +24,7 @@ export function DataPanel() {
       )}
       <Part title="Variables">
         {variables.size === 0 ? (
-          <p className="text-small text-ink-faint">It has none.</p>
+          <p className="text-small text-ink-faint">None.</p>
         ) : (
           <JsonView value={Object.fromEntries(variables)} label="Variables" />
         )}
@@ -52,7 +52,7 @@ export function DataPanel() {
                 <span className="text-ink-soft">{prompt}</span>
                 {note === undefined ? null : <span className="block text-ink-soft">“{note}”</span>}
                 {voided === undefined ? null : (
-                  <span className="block text-wait">It counts no longer: {voided.join(', ')}</span>
+                  <span className="block text-wait">No longer valid: {voided.join(', ')}</span>
                 )}
               </li>
             ))}

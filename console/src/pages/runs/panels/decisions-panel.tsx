@@ -17,7 +17,7 @@ export function DecisionsPanel() {
   if (decisions.length === 0)
     return (
       <EmptyState icon="artifacts" title="No decisions yet.">
-        Tests of conditions, answers of artifacts and of hooks are listed here, each with what it led to.
+        Conditions, artifacts and hooks decide. Each decision appears here with its result.
       </EmptyState>
     );
   return (

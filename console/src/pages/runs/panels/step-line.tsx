@@ -24,7 +24,8 @@ export function StepLine({ story, isOpen: opened }: { readonly story: StepStory;
   const { isLive, state } = useRunView();
   const [isOpen, setOpen] = useState(opened);
   const { step, depth, endedAt, notes } = story;
-  const look = MARK_LOOKS[STEP_MARKS[step.status]];
+  const isWaiting = step.status === 'running' && state.status === 'waiting';
+  const look = MARK_LOOKS[isWaiting ? 'waiting' : STEP_MARKS[step.status]];
   const goesOn = isLive && endedAt === undefined && state.status === 'running';
   return (
     <li>

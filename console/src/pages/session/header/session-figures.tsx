@@ -61,6 +61,6 @@ interface FigureProps {
 const Figure = ({ label, seen = false, children }: FigureProps) => (
   <div className="flex items-center gap-1.5">
     <dt className={seen ? 'text-ink-faint' : 'sr-only'}>{label}</dt>
-    <dd className="font-medium text-ink tabular-nums">{children}</dd>
+    <dd className="flex items-center font-medium text-ink tabular-nums">{children}</dd>
   </div>
 );

@@ -32,7 +32,7 @@ export function WorkflowsPanel() {
   if (rows.length === 0 && others.length === 0)
     return (
       <EmptyState icon="workflows" title="No workflow has been triggered.">
-        Workflows with triggers on what this agent declares appear here. See{' '}
+        A workflow appears here when this agent’s declarations trigger it. See{' '}
         <Link href="/workflows" className="text-accent underline">
           all workflows
         </Link>

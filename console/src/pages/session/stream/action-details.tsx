@@ -13,7 +13,7 @@ export function ActionDetails({ row }: { readonly row: ActionRow }) {
     <div className="mt-1.5 flex flex-col gap-1.5 pl-5">
       <JsonView value={input} label="Parameters" />
       {end?.output === undefined ? null : <JsonView value={end.output} label="Result" />}
-      {end?.error === undefined ? null : <ErrorState title="It failed." error={end.error} />}
+      {end?.error === undefined ? null : <ErrorState title="The action failed." error={end.error} />}
       {end?.reason === undefined ? null : <p className="text-small text-ink-soft">{end.reason}</p>}
       {row.child === undefined ? null : (
         <Link

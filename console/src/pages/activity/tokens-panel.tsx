@@ -34,8 +34,8 @@ export function TokensPanel() {
         failure="The tokens could not be read."
         empty={
           <EmptyState icon="key" title="No tokens yet." actions={create}>
-            You need no token on this machine. Create one for each other machine or program that uses this
-            server.
+            The link that the server printed signs you in. Create a token for each other person or program
+            that uses this server.
           </EmptyState>
         }
         idOf={({ name }) => name}

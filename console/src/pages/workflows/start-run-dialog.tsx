@@ -6,9 +6,9 @@ import { useCall } from '../../data/use-call.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
+import { Field } from '../../ui/field.tsx';
 import { TextArea } from '../../ui/text-area.tsx';
-import { inputFields, readInput, readObject } from './input-fields.ts';
-import { InputForm } from './input-form.tsx';
+import { type InputField, inputFields, readInput, readObject } from './input-fields.ts';
 import { runPath } from './paths.ts';
 
 export interface StartRunDialogProps {
@@ -94,5 +94,79 @@ export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps)
         )}
       </form>
     </Dialog>
+  );
+}
+
+interface InputFormProps {
+  readonly fields: readonly InputField[];
+  readonly typed: Readonly<Record<string, string>>;
+  readonly problems: Readonly<Record<string, string>>;
+  readonly onChange: (typed: Readonly<Record<string, string>>) => void;
+}
+
+/** A field for each thing that a workflow wants to be given. */
+const InputForm = ({ fields, typed, problems, onChange }: InputFormProps) => (
+  <>
+    {fields.map((field) => (
+      <OneField
+        key={field.name}
+        field={field}
+        value={typed[field.name] ?? ''}
+        problem={problems[field.name]}
+        onValue={(value) => onChange({ ...typed, [field.name]: value })}
+      />
+    ))}
+  </>
+);
+
+interface OneFieldProps {
+  readonly field: InputField;
+  readonly value: string;
+  readonly problem: string | undefined;
+  readonly onValue: (value: string) => void;
+}
+
+function OneField({ field, value, problem, onValue }: OneFieldProps) {
+  const { name, kind, required, description, options = [], fallback } = field;
+  const hint = [description, fallback === undefined ? undefined : `${fallback} if nothing is given.`]
+    .filter(Boolean)
+    .join(' ');
+  const told = hint === '' ? {} : { hint };
+  if (kind === 'json')
+    return (
+      <TextArea
+        label={name}
+        hint={`${hint} JSON or plain text.`.trim()}
+        error={problem}
+        optional={!required}
+        rows={3}
+        value={value}
+        onText={onValue}
+        className="font-mono text-small"
+      />
+    );
+  return (
+    <Field label={name} {...told} error={problem} optional={!required}>
+      {(tie) =>
+        kind === 'choice' || kind === 'flag' ? (
+          <select {...tie} value={value} onChange={(event) => onValue(event.target.value)}>
+            <option value="">–</option>
+            {(kind === 'flag' ? ['true', 'false'] : options).map((option) => (
+              <option key={option} value={option}>
+                {option}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <input
+            {...tie}
+            type="text"
+            inputMode={kind === 'number' ? 'decimal' : 'text'}
+            value={value}
+            onChange={(event) => onValue(event.target.value)}
+          />
+        )
+      }
+    </Field>
   );
 }

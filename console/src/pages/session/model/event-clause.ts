@@ -6,8 +6,6 @@ import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error
 import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
-import { childClause } from './child-clause.ts';
-import { messageClause, startClause } from './message-clause.ts';
 import { isInterruption } from './note-turn.ts';
 
 /** What happened, as a sentence. */
@@ -173,3 +171,36 @@ function changesClause(changes: EventOf<'metadata.changed'>['changes']): string 
   const told = all.slice(0, 3).map(([field, { to }]) => `${field} changed to ${brief(to, 40)}`);
   return `${told.join(', ')}${all.length > told.length ? ` and ${all.length - told.length} more` : ''}`;
 }
+
+type ChildEvent = Extract<SessionEvent, { readonly type: `child.${string}` }>;
+
+/** What happened in a sub-agent, told on its parent's log. */
+function childClause(event: ChildEvent, clauseOf: (event: SessionEvent) => string): string {
+  if (event.type === 'child.usage') return `${event.action} used ${tokensOf(event)}`;
+  const { type, event: said, child, action, ...head } = event;
+  const own = { ...head, ...said, type: type.slice('child.'.length), ...child } as SessionEvent;
+  return `in sub-agent ${action}: ${clauseOf(own)}`;
+}
+
+const tokensOf = ({ usage }: EventOf<'child.usage'>): string =>
+  `${((usage?.input ?? 0) + (usage?.output ?? 0)).toLocaleString('en')} tokens`;
+
+const MESSAGE: Readonly<Record<EventOf<'message.received'>['from'], string>> = {
+  user: 'you said',
+  steer: 'somebody steered:',
+  parent: 'the calling agent said',
+  workflow: 'a workflow said',
+  runtime: 'the runtime told the model',
+  verifier: 'the verifier said',
+};
+
+/** How a session began. */
+function startClause({ input, parent, forked, agent }: EventOf<'session.started'>): string {
+  if (forked !== undefined)
+    return `the session was forked from ${forked.session} at event ${forked.seq}: ${quoted(input)}`;
+  const who = parent === undefined ? 'your message' : `the task of ${parent.agents.at(-1) ?? parent.session}`;
+  return `${agent} began with ${who} ${quoted(input)}`;
+}
+
+const messageClause = ({ from, text }: EventOf<'message.received'>): string =>
+  `${MESSAGE[from]} ${quoted(text)}`;

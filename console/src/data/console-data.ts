@@ -1,3 +1,4 @@
+import type { ReviewInfo } from '../../../telltale/src/client/api.ts';
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
 import type { SessionEvent } from '../../../telltale/src/events/event.ts';
 import type { RunEvent } from '../../../telltale/src/events/run-event.ts';
@@ -34,8 +35,8 @@ export interface ConsoleData {
 export interface DataEdges {
   readonly client: TelltaleClient;
   readonly clock?: () => number;
-  /** Whether the page that is open shows what a session or run asks. */
-  readonly isInView?: (stream: string) => boolean;
+  /** Whether the page that is open shows a review. */
+  readonly isInView?: (review: ReviewInfo) => boolean;
 }
 
 export function createConsoleData({
@@ -53,10 +54,12 @@ export function createConsoleData({
   const runs = createRunLists(client, settled);
   const toasts = createToasts();
   const reviews = createReviewInbox(client, (asked) => {
-    const { review, session } = asked;
-    // Its own page and the inbox show it already, and a toast would cover the buttons.
-    if (!isInView(session))
-      toasts.say('info', `Waiting for you: ${visibleText(questionOf(asked).title)}`, `/reviews/${review}`);
+    // A toast would cover the buttons of what is on the page already.
+    if (!isInView(asked))
+      toasts.say('info', `Waiting for you: ${visibleText(questionOf(asked).title)}`, pathOf(asked));
+  });
+  reviews.subscribe(() => {
+    for (const review of reviews.get().answered) toasts.takeBack(pathOf(review));
   });
   const agents = createAgentList(client);
 
@@ -105,3 +108,5 @@ export function createConsoleData({
     },
   };
 }
+
+const pathOf = ({ review }: Pick<ReviewInfo, 'review'>): string => `/reviews/${review}`;

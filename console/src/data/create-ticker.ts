@@ -11,7 +11,11 @@ export function createTicker(clock: () => number): Readable<number> {
     get: time.get,
     subscribe(changed) {
       const end = time.subscribe(changed);
-      if (watchers++ === 0) timer = setInterval(() => time.set(clock()), TICK_MS);
+      if (watchers++ === 0) {
+        // The time stood still while nobody looked.
+        time.set(clock());
+        timer = setInterval(() => time.set(clock()), TICK_MS);
+      }
       return () => {
         end();
         if (--watchers === 0) clearInterval(timer);

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useMemo, useSyncExternalStore } from 'react';
+import type { ReviewInfo } from '../../../telltale/src/client/api.ts';
 import type { ClientOptions, TelltaleClient } from '../../../telltale/src/client/client.ts';
 import { createConsoleData } from './console-data.ts';
 import type { TokenVault } from './token-vault.ts';
@@ -33,5 +34,6 @@ export function DataProvider({ makeClient, vault, children }: DataProviderProps)
   );
 }
 
-const isInView = (stream: string): boolean =>
-  /^#\/reviews\b/.test(location.hash) || location.hash.includes(stream);
+const isInView = ({ session, above = [] }: ReviewInfo): boolean =>
+  /^#\/reviews\b/.test(location.hash) ||
+  [session, ...above].some((stream) => location.hash.includes(encodeURIComponent(stream)));

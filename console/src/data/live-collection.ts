@@ -34,7 +34,7 @@ export interface LiveCollection<Row, Event> {
 
 const tooManyHeld = () =>
   new RuntimeError('too_many_events', `More than ${MAX_HELD} events came while the list was read.`, {
-    hint: 'Try again: what came since is not lost, the list is read anew.',
+    hint: 'Try again. Nothing is lost.',
     retryable: true,
   });
 

@@ -12,6 +12,8 @@ export interface Toast {
 export interface Toasts extends Readable<readonly Toast[]> {
   readonly say: (kind: Toast['kind'], text: string, path?: string) => void;
   readonly dismiss: (id: number) => void;
+  /** Takes back what leads there, since it is over. */
+  readonly takeBack: (path: string) => void;
 }
 
 const MAX_TOASTS = 4;
@@ -25,6 +27,7 @@ export function createToasts(): Toasts {
   const dismiss = (id: number) => toasts.set(toasts.get().filter((toast) => toast.id !== id));
   return {
     ...{ get: toasts.get, subscribe: toasts.subscribe, dismiss },
+    takeBack: (path) => toasts.set(toasts.get().filter((toast) => toast.path !== path)),
     say(kind, text, path) {
       const id = ++last;
       toasts.set(

@@ -9,7 +9,7 @@ export function useBlocked(needed: Role): string | undefined {
   const state = useReadable(who);
   const { kind } = useReadable(connection);
   if (kind === 'lost') return 'The server cannot be reached.';
-  if (state.kind !== 'known') return 'It is not known yet what you may do here.';
+  if (state.kind !== 'known') return 'The server has not said yet what you may do.';
   const { name, role } = state.who;
   return allows(role, needed)
     ? undefined

@@ -34,7 +34,7 @@ export function ConnectionNote() {
       ) : null}
       {token === undefined ? null : (
         <button type="button" className="text-accent hover:underline" onClick={() => signIn(undefined)}>
-          Forget token
+          Sign out
         </button>
       )}
     </div>

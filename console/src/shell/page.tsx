@@ -1,7 +1,9 @@
 import { type ReactNode, useContext, useEffect, useRef } from 'react';
+import { useReadable } from '../data/readable.ts';
+import { useData } from '../data/use-data.ts';
 import { cx } from '../ui/class-names.ts';
 import { ArrivalContext } from './arrival.ts';
-import { useTitle } from './use-title.ts';
+import { titleOf } from './title-of.ts';
 
 export interface PageProps {
   readonly title: string;
@@ -49,4 +51,12 @@ export function Page(props: PageProps) {
       {children}
     </div>
   );
+}
+
+function useTitle(page: string): void {
+  const { open } = useReadable(useData().reviews);
+  const waiting = open.length;
+  useEffect(() => {
+    document.title = titleOf(page, waiting);
+  }, [page, waiting]);
 }

@@ -1,18 +1,29 @@
-import { useRef, useState } from 'react';
+import { Component, type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
+import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/runtime-error.ts';
 import { useReadable } from '../data/readable.ts';
+import { tokenIn } from '../data/token-vault.ts';
 import { useData } from '../data/use-data.ts';
-import { OfflineBanner } from '../ui/offline-banner.tsx';
+import { useSignIn } from '../data/use-sign-in.ts';
+import { Button } from '../ui/button.tsx';
+import { cx } from '../ui/class-names.ts';
+import { Code } from '../ui/code.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { ErrorState } from '../ui/error-state.tsx';
+import { Field } from '../ui/field.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Kbd } from '../ui/kbd.tsx';
 import { ToastRegion } from '../ui/toast-region.tsx';
 import { ArrivalContext } from './arrival.ts';
-import { BottomBar } from './bottom-bar.tsx';
-import { ErrorBoundary } from './error-boundary.tsx';
-import { homeOf } from './nav-items.ts';
+import { ConnectionNote } from './connection-note.tsx';
+import { Logo } from './logo.tsx';
+import { MissingCode, OfflineBanner } from './lost-server.tsx';
+import { homeOf, NAV_ITEMS } from './nav-items.ts';
+import { NavLink } from './nav-link.tsx';
 import { Routes } from './routes.tsx';
-import { ShortcutsHelp } from './shortcuts-help.tsx';
-import { Sidebar } from './sidebar.tsx';
-import { TokenPrompt } from './token-prompt.tsx';
-import { useShortcuts } from './use-shortcuts.ts';
+import { LISTED_SHORTCUTS, readKey, SEQUENCE_MS } from './shortcuts.ts';
+import { type NavProps, Sidebar } from './sidebar.tsx';
+import { useKeys } from './use-keys.ts';
 
 /** What stands around every page. */
 export function Shell() {
@@ -53,5 +64,191 @@ export function Shell() {
       <ToastRegion />
       <ShortcutsHelp open={help} onClose={() => setHelp(false)} />
     </ArrivalContext>
+  );
+}
+
+const ShortcutsHelp = ({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) => (
+  <Dialog title="Keyboard shortcuts" open={open} onClose={onClose} wide>
+    <div className="grid gap-x-8 gap-y-5 sm:grid-cols-2">
+      {LISTED_SHORTCUTS.map(({ where, keys }) => (
+        <section key={where} aria-label={where}>
+          <h3 className="mb-1.5 text-small font-semibold text-ink-faint">{where}</h3>
+          <dl className="flex flex-col gap-1.5">
+            {keys.map((one) => (
+              <div key={one.does} className="flex items-center justify-between gap-4">
+                <dt>{one.does}</dt>
+                <dd className="flex gap-1">
+                  {one.keys.map((key) => (
+                    <Kbd key={key}>{key}</Kbd>
+                  ))}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </div>
+  </Dialog>
+);
+
+/** The keys that work on every page. */
+function useShortcuts(showHelp: () => void): void {
+  const [, navigate] = useLocation();
+  const before = useRef<{ key: string; at: number } | undefined>(undefined);
+  const onKey = (key: string) => {
+    const open = before.current;
+    const first = open !== undefined && performance.now() - open.at < SEQUENCE_MS ? open.key : undefined;
+    before.current = undefined;
+    const meaning = readKey(key, first);
+    // The second key of a sequence is nobody else's, whatever it means: `g r` rejects no review.
+    if (meaning === undefined) return first !== undefined;
+    if (meaning === 'begins') before.current = { key, at: performance.now() };
+    else if (meaning.kind === 'go') navigate(meaning.path);
+    else if (meaning.kind === 'help') showHelp();
+    else document.querySelector<HTMLElement>('[data-search]')?.focus();
+    return true;
+  };
+  useKeys(onKey, { first: true });
+}
+
+interface ErrorBoundaryProps {
+  /** Where we are: another place begins without the error of the one before. */
+  readonly at: string;
+  readonly children: ReactNode;
+}
+
+interface Caught {
+  readonly at: string;
+  readonly error?: ErrorJson | undefined;
+}
+
+/** What Chrome, Firefox, Safari and Vite say when a page's script or style cannot be fetched. They do not fetch it again. */
+const MISSING_CODE = /dynamically imported module|module script failed|preload CSS/i;
+
+/** A page that breaks, or whose code cannot be fetched, leaves the others alone. React has no other form for it than a class. */
+class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
+  override state: Caught = { at: this.props.at };
+
+  static getDerivedStateFromProps({ at }: ErrorBoundaryProps, state: Caught): Caught | null {
+    return at === state.at ? null : { at, error: undefined };
+  }
+
+  static getDerivedStateFromError(thrown: unknown): { readonly error: ErrorJson } {
+    return { error: toRuntimeError(thrown).toJSON() };
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state;
+    if (error === undefined) return this.props.children;
+    return (
+      <div className="p-6">
+        {MISSING_CODE.test(error.message) ? (
+          <MissingCode error={error} />
+        ) : (
+          <ErrorState
+            title="This page stopped working."
+            error={error}
+            onRetry={() => this.setState({ error: undefined })}
+          />
+        )}
+      </div>
+    );
+  }
+}
+
+/** In place of the pages while the server wants a token. */
+function TokenPrompt({ error }: { readonly error: ErrorJson }) {
+  const { token, signIn } = useSignIn();
+  const [text, setText] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim() !== '') signIn(tokenIn(text));
+  };
+  return (
+    <main className="flex min-h-full items-center justify-center p-4">
+      <form
+        onSubmit={submit}
+        className="flex w-full max-w-md flex-col gap-4 rounded-xl border border-line bg-surface p-6"
+      >
+        <div className="flex items-center gap-2 text-title font-semibold">
+          <Logo />
+          <h1>Telltale</h1>
+        </div>
+        <p className="text-ink-soft">
+          To sign in, open the link that <code>telltale dev</code> or <code>telltale serve</code> printed, or
+          paste it here.
+        </p>
+        <Field
+          label="Link or token"
+          error={token === undefined ? undefined : `${error.message} ${error.hint ?? ''}`}
+          hint="This tab keeps it until you close the tab."
+        >
+          {(tie) => (
+            <input
+              {...tie}
+              type="password"
+              autoComplete="off"
+              spellCheck={false}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )}
+        </Field>
+        <Button kind="primary" type="submit" icon="key">
+          Sign in
+        </Button>
+        <div className="text-small text-ink-faint">
+          <p className="mb-1">To print the link again, run this on the server’s machine, in its folder:</p>
+          <Code text="telltale token link" />
+        </div>
+      </form>
+    </main>
+  );
+}
+
+/** The pages on a narrow screen: the four that people use on the way, and the others behind "More". */
+function BottomBar({ home, waiting }: Omit<NavProps, 'onHelp'>) {
+  const [more, setMore] = useState(false);
+  const rest = NAV_ITEMS.filter(({ main }) => !main);
+  const isInRest = rest.some(({ path }) => path === home);
+  return (
+    <nav
+      aria-label="Pages"
+      className="flex shrink-0 gap-1 border-t border-line bg-surface px-2 pt-1 pb-[max(0.25rem,env(safe-area-inset-bottom))] md:hidden"
+    >
+      {NAV_ITEMS.filter(({ main }) => main).map((item) => (
+        <NavLink
+          key={item.path}
+          narrow
+          item={item}
+          active={home === item.path}
+          count={item.path === '/reviews' ? waiting : 0}
+        />
+      ))}
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        onClick={() => setMore(true)}
+        className={cx(
+          'flex flex-1 flex-col items-center justify-center gap-0.5 rounded-md py-1.5 text-micro font-medium',
+          isInRest ? 'bg-accent-soft text-accent' : 'text-ink-soft hover:bg-hover',
+        )}
+      >
+        <Icon name="chevronDown" size={18} className="rotate-180" />
+        More
+      </button>
+      <Dialog title="More" open={more} onClose={() => setMore(false)}>
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: the links inside do the work; following one closes the list. */}
+        {/* biome-ignore lint/a11y/useKeyWithClickEvents: Enter on a link is a click, too. */}
+        <div className="flex flex-col gap-1" onClick={() => setMore(false)}>
+          {rest.map((item) => (
+            <NavLink key={item.path} item={item} active={home === item.path} count={0} />
+          ))}
+        </div>
+        <div className="mt-3 border-t border-line pt-3">
+          <ConnectionNote />
+        </div>
+      </Dialog>
+    </nav>
   );
 }

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useId } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId } from 'react';
 import { cx } from './class-names.ts';
 
 export interface Tab<Id extends string> {
@@ -24,6 +24,12 @@ export interface TabsProps<Id extends string> {
 export function Tabs<Id extends string>(props: TabsProps<Id>) {
   const { label, tabs, active, onChange, children, className, panelClassName } = props;
   const base = useId();
+  useEffect(() => {
+    // On a narrow screen the tabs scroll, and the active one may be chosen from elsewhere.
+    document
+      .getElementById(`${base}-${active}`)
+      ?.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' });
+  }, [base, active]);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     const at = tabs.findIndex(({ id }) => id === active);
     const to = targetOf(event.key, at, tabs.length);

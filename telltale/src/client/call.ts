@@ -131,7 +131,7 @@ const badName = () =>
 
 const unreachable = (base: string, cause: unknown) =>
   new RuntimeError('server_unreachable', `The server at ${base} cannot be reached.`, {
-    hint: 'Check whether a server runs there: telltale serve',
+    hint: 'Check that the server is running: telltale serve',
     retryable: true,
     cause,
   });

@@ -13,6 +13,8 @@ export interface OpenReview extends Pick<Covered, 'uncovered'> {
   readonly workflow?: string;
   /** The session that a run belongs to, the run that called it, or who called the sub-agent. */
   readonly parent?: string;
+  /** The sessions and runs above it, the closest first: who called or triggered it. Only where there are any. */
+  readonly above?: readonly string[];
   /** The action of a session, or the step of a run. */
   readonly action: string;
   readonly target: string;

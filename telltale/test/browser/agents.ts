@@ -96,6 +96,51 @@ steps:
 `,
 };
 
+/** Triggers a workflow that calls another, whose second one asks, and calls a sub-agent whose tool has to be approved. */
+export const NESTED: Readonly<Record<string, string>> = {
+  ...agent('nested', {
+    turns: [
+      `<metadata>{"status": "CODING"}</metadata>
+<action type="agent" id="help">{"name": "asker", "parameters": {"input": "Help."}}</action>
+<response>Helped: $help</response>`,
+    ],
+  }),
+  'nested.agent.yml': (agent('nested', { turns: [] })['nested.agent.yml'] ?? '').replace(
+    'import: {',
+    'import: { agents: [./asker.agent.yml],',
+  ),
+  'nested.outer.flow.yml': `kind: Workflow
+name: outer
+triggers: [{ type: metadata_match, conditions: { status: CODING } }]
+steps: [{ name: first, type: workflow, target: middle }]
+`,
+  'nested.middle.flow.yml':
+    'kind: Workflow\nname: middle\nsteps: [{ name: next, type: workflow, target: inner }]\n',
+  'nested.inner.flow.yml':
+    'kind: Workflow\nname: inner\nsteps: [{ name: allow, type: approval, prompt: May the inner one go on? }]\n',
+};
+
+/** Says that its task is done, which its check refuses: a person has to decide. */
+export const DISPUTED: Readonly<Record<string, string>> = {
+  ...agent(
+    'disputed',
+    {
+      turns: [
+        `<action type="internal">{"name": "complete_step", "parameters": {"notes": "I fixed the two failing tests and ran them again, they pass."}}</action>`,
+      ],
+    },
+    'workflow: checked\n',
+  ),
+  'disputed.checked.flow.yml': `kind: Workflow
+name: checked
+steps:
+  - name: fix
+    type: task
+    prompt: Fix the failing tests.
+    verify: { command: [node, -e, "console.error('2 tests failed'); process.exit(1)"], max_retries: 0 }
+`,
+};
+
 /** Takes its time: a person can talk to it, stop it, and have it go on. */
 export const SLOW = agent('slow', {
   tokens_per_second: 40,

@@ -92,7 +92,7 @@ it('a dialog keeps the focus inside, and gives it back', async () => {
     expect(now).toMatchObject({ isInDialog: true, isVisible: true });
     inside.add(now.name);
   }
-  expect([...inside]).toEqual(expect.arrayContaining(['Close', 'Let it go on', 'Cancel the session']));
+  expect([...inside]).toEqual(expect.arrayContaining(['Close', 'Keep it running', 'Cancel the session']));
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'hidden' });
   expect(await focused(page)).toMatchObject({ name: 'Cancel', isVisible: true });

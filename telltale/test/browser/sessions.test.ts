@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { browserPath } from '../servers/needs-browser.ts';
-import { ASKER, GUIDED, openGate, parts, SLOW, TOOLS, WORKER } from './agents.ts';
+import { ASKER, GUIDED, NESTED, openGate, parts, SLOW, TOOLS, WORKER } from './agents.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';
 import { openStage, type Stage } from './open-stage.ts';
 import { readList } from './read-list.ts';
@@ -14,7 +14,16 @@ let stage: Stage;
 beforeAll(async () => {
   if (browserPath !== undefined)
     stage = await openStage({
-      files: { ...TOOLS, ...WORKER, ...ASKER, ...GUIDED, ...SLOW, ...parts('broken'), ...parts('shared') },
+      files: {
+        ...TOOLS,
+        ...WORKER,
+        ...ASKER,
+        ...GUIDED,
+        ...NESTED,
+        ...SLOW,
+        ...parts('broken'),
+        ...parts('shared'),
+      },
     });
 });
 afterAll(async () => {
@@ -103,6 +112,39 @@ describe('reviews', () => {
     await ended(session);
   });
 
+  it('answers on one page what nested workflow runs and sub-agents ask', async () => {
+    const session = await begin('nested', 'Have it done.');
+    const nested = async () => (await stage.client.reviews({ session })).items;
+    await expect
+      .poll(async () => (await nested()).map(({ of }) => of).toSorted())
+      .toEqual(['run', 'session']);
+    const [run] = (await stage.client.runs({ workflow: 'outer', session })).items;
+    const ofRun = (await nested()).find(({ of }) => of === 'run');
+    expect(ofRun?.above).toEqual([`${run?.id}.first`, run?.id, session]);
+    const { page } = await browsing.open(stage.at('/sessions'), { viewport: { width: 390, height: 664 } });
+    await page.getByRole('listitem').getByRole('link', { name: '2 reviews waiting' }).waitFor();
+    await page.getByRole('link', { name: 'Have it done.' }).click();
+    const waiting = page.getByRole('region', { name: 'Waiting for you' });
+    await waiting.getByText('2 reviews waiting for you').waitFor();
+    // The tabs of a telephone are in view, and the questions open by a click.
+    const tabs = await page.getByRole('tablist', { name: 'Session' }).boundingBox();
+    expect((tabs?.y ?? 1_000) + (tabs?.height ?? 0)).toBeLessThan(500);
+    await waiting.getByRole('button', { name: 'Answer' }).click();
+    const inner = waiting.getByRole('article').filter({ hasText: 'May the inner one go on?' });
+    await inner.getByRole('link', { name: 'The workflow inner of nested' }).waitFor();
+    await inner.getByRole('button', { name: 'Approve' }).click();
+    await inner.waitFor({ state: 'detached' });
+
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await waiting.getByText('May asker call the tool deploy?').waitFor();
+    await waiting.getByRole('link', { name: 'asker', exact: true }).waitFor();
+    await waiting.getByRole('button', { name: 'Parameters' }).click();
+    await waiting.getByText('production').waitFor();
+    await waiting.getByRole('button', { name: 'Approve' }).click();
+    await waiting.waitFor({ state: 'detached' });
+    await ended(session);
+  });
+
   it('what was answered elsewhere is shown as answered, and an answer that came second says so', async () => {
     const session = await begin('asker');
     const review = await openReview(session);
@@ -135,7 +177,19 @@ it('a page whose code cannot be fetched says so and leaves the other pages alone
   forgive(/Failed to load resource|dynamically imported module/);
   await page.route(/memory-page/, (route) => route.abort());
   await page.getByRole('link', { name: 'Memory' }).click();
-  await page.getByRole('alert').getByText('Reload the console.').waitFor();
+  const alert = page.getByRole('alert');
+  await alert.getByText('Reload the console.').waitFor();
+  // Without a server it stays in the console, asks again by itself, and reloads once there is an answer.
+  await page.route(/healthz/, (route) => route.abort());
+  await alert.getByRole('button', { name: 'Reload' }).click();
+  await alert.getByText('The server does not answer.').waitFor();
+  await alert.getByRole('button', { name: 'Try again' }).waitFor();
+  await page.unroute(/memory-page/);
+  await page.unroute(/healthz/);
+  await page.getByRole('heading', { name: 'Memory', level: 1 }).waitFor();
+  await page.route(/artifacts-page/, (route) => route.abort());
+  await page.getByRole('link', { name: 'Artifacts' }).click();
+  await alert.getByText('Reload the console.').waitFor();
   await page.getByRole('link', { name: 'Agents' }).click();
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
 
@@ -159,7 +213,7 @@ describe('a session', () => {
 
     await page.getByRole('button', { name: 'Cancel' }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this session?' });
-    await dialog.getByRole('button', { name: 'Let it go on' }).click();
+    await dialog.getByRole('button', { name: 'Keep it running' }).click();
     await dialog.waitFor({ state: 'hidden' });
     expect((await stage.client.session(session)).status).toBe('running');
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -329,7 +383,7 @@ describe('a server that wants a token', () => {
     expect((await guarded.client.sessions()).items.map((each) => each.id)).toEqual([id]);
     expect((await guarded.client.reviews()).items).toHaveLength(1);
 
-    await page.getByRole('button', { name: 'Forget token' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
     await field.fill(await guarded.token('runner', 'run'));
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('runner · run').waitFor();

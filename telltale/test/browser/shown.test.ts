@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { quarantine } from '../../src/store/quarantine.ts';
 import { Scene, step, steps } from '../security/changes-scene.ts';
 import { browserPath } from '../servers/needs-browser.ts';
-import { agent, call } from './agents.ts';
+import { agent, call, DISPUTED } from './agents.ts';
 import { openStage, type Stage } from './open-stage.ts';
 import { tooWide } from './too-wide.ts';
 import { useBrowser } from './use-browser.ts';
@@ -42,6 +42,7 @@ const answer = 42;
 \`\`\`</response>`;
 const FILES = {
   ...agent('writer', { turns: [REPORT] }),
+  ...DISPUTED,
   ...builder,
   'builder.agent.yml': (builder['builder.agent.yml'] ?? '')
     .replace('"./tools/*.yml"', '"builtin:shell"')
@@ -243,11 +244,58 @@ it('the workers of a fleet are shown with their load and what waits', LONG, asyn
   await section.getByText('ant/11').waitFor();
   const text = await section.innerText();
   expect(text).toMatch(
-    /blue: 2 alive, working on 3 of 16\. 4 waiting, the oldest for 12\S* s, 0 quarantined\./,
+    /Fleet blue: 2 workers alive, working on 3 of up to 16 sessions and runs\. 4 waiting for a worker, the oldest for 12\S* s\./,
   );
-  for (const state of ['Alive', 'Draining', 'Dead', 'works on 3 of 8, holds 5'])
+  for (const state of ['Alive', 'Draining', 'Dead', 'working on 3 of up to 8, 5 assigned'])
     expect(text).toContain(state);
   await shoot(page, 'fleet');
+});
+
+it(
+  'an escalation shows what the agent and the check say, on its page and on that of the session',
+  LONG,
+  async () => {
+    const { id } = await stage.client.startSession({ agent: 'disputed', input: 'Fix the tests.' });
+    const { page } = await browsing.open(stage.at(`/sessions/${id}`));
+    const waiting = page.getByRole('region', { name: 'Waiting for you' });
+    await waiting.getByText('I fixed the two failing tests and ran them again, they pass.').waitFor();
+    const again = waiting.getByRole('button', { name: 'Try again' });
+    expect(await again.getAttribute('title')).toBe('Write your instructions first.');
+    await shoot(page, 'escalation-session');
+    await page.getByRole('link', { name: 'All about this review' }).click();
+    const article = page.getByRole('article');
+    await article.getByText('The verifier (command node) says retry:').waitFor();
+    const text = await article.innerText();
+    expect(text).toMatch(
+      /The agent's notes:\s+I fixed .*2 tests failed.*Accept the step\s+The step counts as done/s,
+    );
+    expect(text).not.toContain('pass: it is done');
+    await shoot(page, 'escalation');
+    await article.getByRole('button', { name: 'Accept the step' }).click();
+    await article.getByRole('status').getByText('Answered "pass" by ana').waitFor();
+  },
+);
+
+it('a token is created with a name that fits, shown once, and revoked', LONG, async () => {
+  const { page } = await browsing.open(stage.at('/activity'));
+  await page.getByRole('tab', { name: 'Tokens' }).click();
+  await page.getByRole('button', { name: 'New token' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('two words');
+  await dialog.getByText('Use at most 64 letters').waitFor();
+  await shoot(page, 'token-new');
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('ci');
+  await dialog.getByRole('button', { name: 'Create the token' }).click();
+  await dialog.getByText(/^tt_/).waitFor();
+  // Nothing but the button closes it: the token is not shown again.
+  await page.keyboard.press('Escape');
+  await shoot(page, 'token-created');
+  await dialog.getByRole('button', { name: 'I saved the token' }).click();
+  await page.getByRole('button', { name: 'Revoke ci' }).click();
+  await shoot(page, 'token-revoke');
+  await dialog.getByRole('button', { name: 'Revoke the token' }).click();
+  await page.getByText('No tokens yet.').waitFor();
+  expect((await stage.client.tokens()).items).toEqual([]);
 });
 
 it('the login page says what to do, also with a token that is refused', LONG, async () => {

@@ -104,5 +104,5 @@ it('who has read nothing starts the demo, sees it think and act, steers it, answ
   expect(steps[0]).toContain('keep_changelog');
   expect(steps[1]).toMatch(/because .*status.*WRITING/);
   expect(steps.at(-2)).toContain('Release what is there.');
-  expect(steps.at(-1)).toContain('with a person');
+  expect(steps.at(-1)).toContain('A person or a program started it all');
 });

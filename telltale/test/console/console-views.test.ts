@@ -217,6 +217,21 @@ describe('answers', () => {
     expect(withWords(retry!, 'Mend the tests.')).toEqual({ text: 'Mend the tests.' });
     expect(withWords(fail!, '')).toEqual({ choice: 'fail' });
   });
+
+  test('to pass a disputed turn lets the agent continue, and the question leaves out what the buttons say', () => {
+    const meaning =
+      'pass: the agent goes on. retry: it goes on with your note as its instruction. fail: the step fails.';
+    const what = `The step "fix" needs a decision.\n\nThe step:\nFix it.\n\n${meaning}`;
+    const review = { ...asked, kind: 'escalation' as const, what, options: ['pass', 'retry', 'fail'] };
+    expect(answersOf(review).map(({ label }) => label)).toEqual([
+      'Let it continue',
+      'Try again',
+      'Fail the step',
+    ]);
+    expect(questionOf(review)).toEqual({
+      ...{ title: 'The step "fix" needs a decision.', exact: 'The step:\nFix it.' },
+    });
+  });
 });
 
 describe('the words of reviews', () => {

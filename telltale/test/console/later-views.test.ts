@@ -70,7 +70,7 @@ describe('the trial of an artifact', () => {
     expect(readTest({ ...typed, args: '', context: '' })).toMatchObject({ ok: true, test: { args: [] } });
     const wrong = readTest({ ...typed, args: '[', context: '[]' });
     expect(wrong).toMatchObject({
-      ...{ ok: false, problems: { args: expect.stringContaining('no JSON') } },
+      ...{ ok: false, problems: { args: expect.stringContaining('not JSON') } },
     });
     expect(wrong).toMatchObject({ problems: { context: expect.stringContaining('a JSON object') } });
   });

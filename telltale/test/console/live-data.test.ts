@@ -280,7 +280,7 @@ describe('the connection', () => {
     const data = createConsoleData({
       client: client as unknown as TelltaleClient,
       clock: () => 1_000,
-      isInView: (stream) => stream === 'ses_seen',
+      isInView: ({ session }) => session === 'ses_seen',
     });
     data.start();
     return { data, calls, tell: (told: Parameters<typeof tell>[0]) => tell(told) };
@@ -311,6 +311,10 @@ describe('the connection', () => {
     asks('ses_other', 'rev_other');
     await expect.poll(() => data.reviews.get().open.length).toBe(2);
     expect(data.toasts.get()).toMatchObject([{ path: '/reviews/rev_other' }]);
+    // Once it is answered, there is nothing to go and see.
+    const answer = { type: 'review.resolved', review: 'rev_other', answer: 'approved', by: 'ann' };
+    tell({ kind: 'event', event: event('ses_other', 4, answer) });
+    expect(data.toasts.get()).toEqual([]);
   });
 
   test('a list is read also where no events come', async () => {

@@ -483,10 +483,10 @@ describe('the input of a run', () => {
     });
     expect(readInput(fields, { post: 'plain words', count: 'two' })).toEqual({
       ...{ input: { post: 'plain words' } },
-      problems: { goal: 'It is needed.', count: 'It is to be a number.' },
+      problems: { goal: 'This is required.', count: 'Enter a number.' },
     });
     expect(readObject('')).toEqual({});
     expect(readObject('[1]')).toContain('a JSON object');
-    expect(readObject('{')).toContain('no JSON');
+    expect(readObject('{')).toContain('not JSON');
   });
 });

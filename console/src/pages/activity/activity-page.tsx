@@ -32,14 +32,14 @@ export function ActivityPage() {
         onChange={setView}
       >
         {view === 'audit' ? (
-          <ForAdmins what="Who did what is for administrators to see.">
+          <ForAdmins what="Only administrators see who did what.">
             <AuditPanel />
           </ForAdmins>
         ) : null}
         {view === 'notifications' ? <NotificationsPanel /> : null}
         {view === 'workers' ? <WorkersPanel /> : null}
         {view === 'tokens' ? (
-          <ForAdmins what="Tokens are for administrators to see.">
+          <ForAdmins what="Only administrators see tokens.">
             <TokensPanel />
           </ForAdmins>
         ) : null}
@@ -56,7 +56,8 @@ function ForAdmins({ what, children }: { readonly what: string; readonly childre
   if (allows(role, 'admin')) return children;
   return (
     <EmptyState icon="key" title={what}>
-      Your token “{name}” has the role “{role}”. Whoever runs the server can make one with the role “admin”.
+      Your token “{name}” has the role “{role}”. Ask whoever runs the server for a token with the role
+      “admin”.
     </EmptyState>
   );
 }

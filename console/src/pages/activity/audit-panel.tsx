@@ -2,7 +2,6 @@ import { Link } from 'wouter';
 import type { AuditEntry } from '../../../../telltale/src/client/api.ts';
 import { identityText } from '../../../../telltale/src/kernel/identity.ts';
 import { usePaged } from '../../data/use-paged.ts';
-import { cx } from '../../ui/class-names.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
@@ -23,8 +22,7 @@ export function AuditPanel() {
       failure="Who did what could not be read."
       empty={
         <EmptyState icon="activity" title="No activity yet.">
-          Whatever is started, answered, cancelled or changed through this server is listed here: who, what,
-          when.
+          Everything that somebody starts, answers, cancels or changes through this server appears here.
         </EmptyState>
       }
       idOf={({ n }) => String(n)}
@@ -56,9 +54,7 @@ function AuditRow({ entry }: { readonly entry: AuditEntry }) {
         </Link>
       )}
       <span className="ml-auto flex items-center gap-3 text-small text-ink-faint">
-        <span className={cx(isRefused && 'font-medium text-fail')}>
-          {isRefused ? `refused, ${status}` : status}
-        </span>
+        {isRefused ? <span className="font-medium text-fail">refused, {status}</span> : null}
         <span>{role}</span>
         <RelativeTime at={at} className="min-w-16 text-right" />
       </span>

@@ -37,7 +37,8 @@ export function PagedList<Item>({ list, label, failure, empty, idOf, row, foot }
       )}
       {list.kind === 'ready' ? (
         <div className="flex flex-wrap items-center gap-2 border-t border-line px-3 py-1.5 text-small text-ink-faint">
-          {foot ?? <span>{plural(list.items.length, 'entry', 'entries')}</span>}
+          {foot ??
+            (list.items.length === 0 ? null : <span>{plural(list.items.length, 'entry', 'entries')}</span>)}
           <span className="flex-1" />
           <Button size="small" kind="quiet" icon="refresh" busy={list.reading} onClick={list.reload}>
             Refresh

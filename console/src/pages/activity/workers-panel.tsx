@@ -7,6 +7,7 @@ import { useReadable } from '../../data/readable.ts';
 import { useData } from '../../data/use-data.ts';
 import { useLoaded } from '../../data/use-loaded.ts';
 import { formatDuration } from '../../format/format-duration.ts';
+import { plural } from '../../format/format-number.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -60,11 +61,11 @@ export function WorkersPanel() {
       {fleet === undefined ? (
         quarantined.length === 0 ? (
           <EmptyState icon="activity" title="This server works alone.">
-            Its store belongs to one machine, so there are no other workers. Nothing is quarantined.
+            Its store is a file on this machine, so no other workers can join. Nothing is quarantined.
           </EmptyState>
         ) : (
           <p className="px-3 py-2 text-small text-ink-soft">
-            This server works alone: its store belongs to one machine.
+            This server works alone. Its store is a file on this machine.
           </p>
         )
       ) : (
@@ -114,11 +115,20 @@ function FleetView({ fleet: { fleet, workers, queue } }: { readonly fleet: Fleet
   return (
     <section aria-label="Workers">
       <p className="px-3 py-2 text-body">
-        <strong className="font-semibold">{fleet}</strong>: {alive.length} alive, working on{' '}
-        {sum(({ working }) => working)} of {sum(({ capacity }) => capacity)}. {queue.waiting} waiting
-        {queue.waiting === 0 ? '' : `, the oldest for ${formatDuration(queue.lagMs)}`}, {queue.laidAside}{' '}
-        quarantined.
+        Fleet <strong className="font-semibold">{fleet}</strong>:{' '}
+        {workers.length === 0
+          ? ''
+          : `${plural(alive.length, 'worker')} alive, working on ${sum(({ working }) => working)} of up to ${sum(({ capacity }) => capacity)} sessions and runs. `}
+        {queue.waiting === 0
+          ? 'Nothing waits for a worker.'
+          : `${queue.waiting} waiting for a worker, the oldest for ${formatDuration(queue.lagMs)}.`}
+        {queue.laidAside === 0 ? '' : ` ${queue.laidAside} quarantined.`}
       </p>
+      {workers.length > 0 ? null : (
+        <EmptyState icon="activity" title="No worker has joined.">
+          Start one with <code>telltale worker</code> on any machine that reaches the store.
+        </EmptyState>
+      )}
       <ul aria-label="Workers" className="divide-y divide-line border-t border-line">
         {workers.map((worker) => (
           <li
@@ -134,7 +144,7 @@ function FleetView({ fleet: { fleet, workers, queue } }: { readonly fleet: Fleet
             </span>
             <span className="text-small text-ink-soft">{worker.role}</span>
             <span className="text-small text-ink-soft">
-              works on {worker.working} of {worker.capacity}, holds {worker.holds}
+              working on {worker.working} of up to {worker.capacity}, {worker.holds} assigned
             </span>
             {worker.url === undefined ? null : (
               <span className="min-w-0 font-mono text-small break-all text-ink-soft">{worker.url}</span>

@@ -1,11 +1,11 @@
 import { useState } from 'react';
-import type { AgentDetails } from '../../../../telltale/src/client/api.ts';
+import type { AgentDetails, ManifestProblem } from '../../../../telltale/src/client/api.ts';
 import { plural } from '../../format/format-number.ts';
+import { Button } from '../../ui/button.tsx';
 import { cx } from '../../ui/class-names.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { ProblemNote } from './problem-note.tsx';
+import { languageOf, useSourceLines } from '../../ui/source-code.tsx';
 import { problemsElsewhere, problemsOf } from './problems-of.ts';
-import { SourceView } from './source-view.tsx';
 
 /** The files of an agent as they are on the disk now; what is wrong stands where it is wrong. */
 export function AgentFiles({ agent }: { readonly agent: AgentDetails }) {
@@ -57,7 +57,7 @@ export function AgentFiles({ agent }: { readonly agent: AgentDetails }) {
           </div>
         )}
         {shown === undefined ? (
-          <p className="p-4 text-ink-soft">It was made in code: there are no files to show.</p>
+          <p className="p-4 text-ink-soft">This agent is defined in code, so there are no files to show.</p>
         ) : (
           <SourceView key={shown.path} file={shown} problems={problemsOf(shown, problems)} />
         )}
@@ -67,3 +67,88 @@ export function AgentFiles({ agent }: { readonly agent: AgentDetails }) {
 }
 
 const nameOf = (path: string): string => path.split('/').slice(-2).join('/');
+
+/** Lines that are shown before somebody asks for more; as many as the last problem needs, at least. */
+const FIRST_LINES = 600;
+const MORE_LINES = 2_000;
+
+interface SourceViewProps {
+  readonly file: { readonly path: string; readonly text: string };
+  readonly problems: ReadonlyMap<number, readonly ManifestProblem[]>;
+}
+
+function SourceView({ file, problems }: SourceViewProps) {
+  const lines = useSourceLines(file.text.replace(/\n$/, ''), languageOf(file.path));
+  const [wanted, setWanted] = useState(FIRST_LINES);
+  const shown = Math.max(wanted, ...problems.keys());
+  return (
+    <section
+      aria-label={file.path}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled to by keyboard, too.
+      tabIndex={0}
+      className="overflow-x-auto py-2 font-mono text-small -outline-offset-2"
+    >
+      {lines.slice(0, shown).map((line, at) => {
+        const found = problems.get(at + 1);
+        const worst = found?.some(({ severity }) => severity === 'error') ? 'error' : 'warning';
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its number.
+          <div key={at}>
+            <div
+              className={cx(
+                'flex min-w-max border-l-2 pr-4',
+                found === undefined
+                  ? 'border-transparent'
+                  : worst === 'error'
+                    ? 'border-fail bg-fail-soft'
+                    : 'border-wait bg-wait-soft',
+              )}
+            >
+              <span aria-hidden="true" className="w-12 shrink-0 pr-3 text-right text-ink-faint select-none">
+                {at + 1}
+              </span>
+              <span className="whitespace-pre">{line === '' ? ' ' : line}</span>
+            </div>
+            {found?.map((problem) => (
+              <div key={`${problem.column}:${problem.code}`} className="border-l-2 border-fail pl-9">
+                <pre aria-hidden="true" className="h-3 pl-3 leading-3 text-fail">
+                  {`${' '.repeat(Math.max(0, problem.column - 1))}^`}
+                </pre>
+                <ProblemNote problem={problem} />
+              </div>
+            ))}
+          </div>
+        );
+      })}
+      {shown < lines.length ? (
+        <Button size="small" kind="quiet" onClick={() => setWanted(shown + MORE_LINES)}>
+          {`Show ${lines.length - shown} more lines`}
+        </Button>
+      ) : null}
+    </section>
+  );
+}
+
+interface ProblemNoteProps {
+  readonly problem: ManifestProblem;
+  /** Says in which file and line, where that is not seen. */
+  readonly placed?: boolean;
+}
+
+function ProblemNote({ problem, placed = false }: ProblemNoteProps) {
+  const { severity, message, hint, code, file, line, column } = problem;
+  const ink = severity === 'error' ? 'text-fail' : 'text-wait';
+  return (
+    <div className="flex gap-2 px-3 py-1 font-sans text-body">
+      <Icon name={severity === 'error' ? 'cross' : 'alert'} size={14} className={cx('mt-1', ink)} />
+      <p className="min-w-0 break-words">
+        <span className={cx('font-medium', ink)}>{message}</span>{' '}
+        {hint === undefined ? null : <span className="text-ink-soft">{hint} </span>}
+        <code className="text-small text-ink-faint">
+          {code}
+          {placed ? ` ${file}:${line}:${column}` : ''}
+        </code>
+      </p>
+    </div>
+  );
+}

@@ -16,7 +16,7 @@ export function AgentsPage() {
       <p className="text-ink-soft">
         {caller.kind === 'known' && caller.who.dev
           ? 'Manifests reload when they change. If an edit has errors, the last good version stays in use.'
-          : 'The agents this server was started with. Changed manifests count after a reload.'}
+          : 'The agents that this server was started with. Reload the manifests after you change them.'}
       </p>
       <AgentChoices onStart={(agent) => navigate(`/start/${encodeURIComponent(agent)}`)} />
     </Page>

@@ -9,7 +9,7 @@ export function ReloadAgents({ onDone }: { readonly onDone?: () => void }) {
   const reload = useCall(async () => {
     try {
       await agents.reload();
-      toasts.say('done', 'The manifests were read again.');
+      toasts.say('done', 'The manifests were reloaded.');
     } catch (thrown) {
       toasts.say('failed', thrown instanceof Error ? thrown.message : String(thrown));
       throw thrown;

@@ -1,13 +1,16 @@
 import { type FormEvent, useState } from 'react';
-import type { ArtifactInfo, TestArtifact } from '../../../../telltale/src/client/api.ts';
+import type { ArtifactInfo, ArtifactTestResult, TestArtifact } from '../../../../telltale/src/client/api.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useCall } from '../../data/use-call.ts';
+import { formatDuration } from '../../format/format-duration.ts';
 import { Button } from '../../ui/button.tsx';
+import { cx } from '../../ui/class-names.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Field } from '../../ui/field.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { JsonView } from '../../ui/json-view.tsx';
 import { TextArea } from '../../ui/text-area.tsx';
 import { DEFAULT_CONTEXT, readTest, type TypedTest } from './test-input.ts';
-import { TestOutcome } from './test-outcome.tsx';
 
 export interface ArtifactTestProps {
   readonly artifact: Pick<ArtifactInfo, 'name' | 'version' | 'methods'>;
@@ -50,7 +53,7 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
         </Field>
         <TextArea
           label="Arguments"
-          hint="A JSON list; a single value stands for a list of one."
+          hint="A JSON list. A single value counts as a list of one."
           error={problems.args}
           rows={3}
           value={typed.args}
@@ -60,7 +63,7 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
         />
         <TextArea
           label="Context"
-          hint="What every decision is given as its last argument."
+          hint="Every decision gets it as its last argument."
           error={problems.context}
           rows={11}
           value={typed.context}
@@ -68,7 +71,7 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
           onSubmit={() => void submit()}
           className="font-mono text-small"
         />
-        <Field label="Seed" optional hint="Of its chance: the same seed gives the same answer.">
+        <Field label="Seed" optional hint="The same seed gives the same random choices.">
           {(tie) => (
             <input
               {...tie}
@@ -86,20 +89,59 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
           busy={ask.busy}
           blocked={blocked ?? (read.ok ? undefined : 'Fix the marked fields first.')}
         >
-          Ask it
+          Test
         </Button>
       </form>
       <div aria-live="polite">
         {ask.error !== undefined ? (
           <ErrorState title="The artifact could not be called." error={ask.error} />
         ) : outcome === undefined ? (
-          <p className="text-ink-soft">
-            What it answers appears here. Nothing is kept, and nothing is on any log.
-          </p>
+          <p className="text-ink-soft">The answer appears here. A test leaves nothing on the log.</p>
         ) : (
           <TestOutcome outcome={outcome} />
         )}
       </div>
+    </div>
+  );
+}
+
+/** What an artifact said, what that stands for, and what it was shown. */
+function TestOutcome({ outcome }: { readonly outcome: ArtifactTestResult }) {
+  const { ok, value, meant, reason, message, ms, context } = outcome;
+  const same = JSON.stringify(value) === JSON.stringify(meant);
+  return (
+    <div className="flex flex-col gap-3">
+      <div className={cx('flex gap-2.5 rounded-md px-3 py-2', ok ? 'bg-done-soft' : 'bg-wait-soft')}>
+        <Icon name={ok ? 'check' : 'alert'} className={cx('mt-0.5', ok ? 'text-done' : 'text-wait')} />
+        <div className="min-w-0">
+          <p className="font-semibold break-words">
+            {ok ? 'It decided' : `It did not decide (${reason ?? 'failed'})`}, in {formatDuration(ms)}
+          </p>
+          {ok ? null : (
+            <p className="break-words">
+              {message} In a run, the fallback of the place that asks would count.
+            </p>
+          )}
+        </div>
+      </div>
+      {value === undefined ? null : (
+        <section>
+          <h3 className="mb-1 text-small font-semibold text-ink-faint">It said</h3>
+          <JsonView value={value} label="What it said" />
+        </section>
+      )}
+      {!ok || same ? null : meant === undefined ? (
+        <p className="text-small text-wait">This is not a decision, so a workflow would use its fallback.</p>
+      ) : (
+        <section>
+          <h3 className="mb-1 text-small font-semibold text-ink-faint">That stands for</h3>
+          <JsonView value={meant} label="What that stands for" />
+        </section>
+      )}
+      <details className="text-small">
+        <summary className="font-semibold text-ink-faint">The context that it was shown</summary>
+        <JsonView value={context} label="Context" className="mt-1" />
+      </details>
     </div>
   );
 }

@@ -37,8 +37,8 @@ export function ArtifactsPage() {
       }
     >
       <p className="max-w-3xl text-ink-soft">
-        An artifact is a decision as code: workflows and triggers ask it, people and agents rewrite it while
-        they run, and every version stays.
+        An artifact is a decision written as code. Workflows and triggers call it. People and agents can
+        change it at any time, and every version is kept.
       </p>
       {list.error === undefined ? null : (
         <ErrorState title="The artifacts could not be read." error={list.error} onRetry={list.reload} />
@@ -51,9 +51,9 @@ export function ArtifactsPage() {
             <SearchField label="Search artifacts" value={search} onChange={setSearch} />
           </div>
           {own.length === 0 && words.length === 0 ? (
-            <EmptyState icon="artifacts" title="Nobody has written an artifact here yet.">
-              Agents bring them in their manifests (“import: artifacts”), or write them while they work, where
-              their permissions say so. Below are those that are built in.
+            <EmptyState icon="artifacts" title="No artifacts of your own yet.">
+              An agent’s manifest can import artifacts (“import: artifacts”), and an agent with the permission
+              can write them. The built-in ones are below.
             </EmptyState>
           ) : null}
           {found.length === 0 ? <EmptyState icon="filter" title="No artifact matches." /> : null}

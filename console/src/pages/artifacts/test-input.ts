@@ -28,7 +28,7 @@ export function readTest({ method, args, context, seed }: TypedTest): ReadTest {
     ...(shown.ok
       ? isJsonObject(shown.value)
         ? {}
-        : { context: 'It is to be a JSON object: { … }.' }
+        : { context: 'Enter a JSON object: { … }.' }
       : { context: shown.problem }),
   };
   if (!list.ok || !shown.ok || !isJsonObject(shown.value)) return { ok: false, problems };
@@ -49,7 +49,7 @@ function parse(text: string): Parsed {
   } catch (thrown) {
     return {
       ok: false,
-      problem: `It is no JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}.`,
+      problem: `This is not JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}.`,
     };
   }
 }

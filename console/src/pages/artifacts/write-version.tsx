@@ -48,7 +48,7 @@ export function WriteVersion({ newest, onWritten }: WriteVersionProps) {
           onText={setSource}
           className="font-mono text-small"
         />
-        <Field label="Methods" hint="The functions that may be asked, with commas in between.">
+        <Field label="Methods" hint="The functions that others may call, separated by commas.">
           {(tie) => <input {...tie} value={methods} onChange={(event) => setMethods(event.target.value)} />}
         </Field>
         {write.error === undefined ? null : (

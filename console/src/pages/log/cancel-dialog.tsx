@@ -25,7 +25,7 @@ export function CancelDialog({ kind, id, open, onClose, children }: CancelDialog
   });
   const onCancel = async () => {
     if ((await cancel.run(reason.trim())) === undefined) return;
-    toasts.say('info', `The ${kind} is being cancelled: what runs is stopped first.`);
+    toasts.say('info', `The ${kind} is being cancelled. What is running is stopped first.`);
     onClose();
   };
   return (
@@ -35,7 +35,7 @@ export function CancelDialog({ kind, id, open, onClose, children }: CancelDialog
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Let it go on</Button>
+          <Button onClick={onClose}>Keep it running</Button>
           <Button kind="danger" icon="stop" busy={cancel.busy} onClick={() => void onCancel()}>
             Cancel the {kind}
           </Button>

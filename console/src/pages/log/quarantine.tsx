@@ -108,8 +108,8 @@ export function QuarantineNotice(props: QuarantineNoticeProps) {
         </p>
         <p className="text-small text-ink-soft">
           {release === 'retry'
-            ? 'No worker can go on with it. Fix the cause, then retry.'
-            : 'Nothing starts it by itself, and messages are kept. Read its log before you resume it.'}{' '}
+            ? 'No worker can continue it. Fix the cause, then retry.'
+            : 'It does not start again by itself. Messages to it are kept. Read its log before you resume it.'}{' '}
           Since <RelativeTime at={at} />.
         </p>
       </div>

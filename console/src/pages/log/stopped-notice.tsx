@@ -15,11 +15,11 @@ export const StoppedNotice = ({ kind, message, onRetry }: StoppedNoticeProps) =>
   >
     <Icon name="offline" size={14} className="text-wait" />
     <p className="min-w-0 flex-1">
-      <strong className="font-semibold">No more events arrive.</strong> What you see is the {kind} as it was;
-      nothing is lost. {message}
+      <strong className="font-semibold">No more events arrive.</strong> You see the {kind} as it was. Nothing
+      is lost. {message}
     </p>
     <Button size="small" icon="refresh" onClick={onRetry}>
-      Try again now
+      Try again
     </Button>
   </div>
 );

@@ -75,6 +75,14 @@ const SETTLED: Readonly<Record<string, PossibleAnswer>> = {
   },
 };
 
+/** How the text of an escalation explains `pass` where a turn is judged, and not the whole step. */
+const PASS_TURN = 'pass: the agent goes on.';
+
+const CONTINUE_TURN: PossibleAnswer = {
+  ...{ ...YES, label: 'Let it continue', answer: { choice: 'pass' } },
+  effect: 'The agent continues with the step.',
+};
+
 /** The same yes, for what the review offers to be covered until the session ends. */
 const forSession = (covers: string): PossibleAnswer => ({
   ...{ label: 'Always for this session', kind: 'plain', icon: 'check' },
@@ -88,6 +96,7 @@ export function answersOf(review: Answerable): readonly PossibleAnswer[] {
   const [yes, no] = consequences(review);
   return options.flatMap((choice, at): PossibleAnswer | readonly PossibleAnswer[] => {
     const settled = kind === 'escalation' ? SETTLED[choice] : undefined;
+    if (choice === 'pass' && settled !== undefined && review.what.includes(PASS_TURN)) return CONTINUE_TURN;
     if (settled !== undefined) return settled;
     if (choice === 'approve') {
       const once: PossibleAnswer = { ...YES, effect: yes, answer: { answer: 'approved' } };

@@ -26,11 +26,14 @@ export interface ReviewQuestion {
 /** `tool deploy`, of `tool "deploy"`. */
 const nameOf = (target: string): string => target.replace(/^(\w+) "([^"]*)"$/, '$1 $2');
 
+/** What an escalation's options mean, as its text ends for the command line. Here the buttons say it. */
+const SETTLING = /\n\n(?:pass|retry): .* fail: the step fails\.\s*$/;
+
 /** The question as a person would ask it. A workflow's question is in its author's own words. */
 export function questionOf(review: Asked): ReviewQuestion {
   const { kind, what, target, because, agent, workflow } = review;
   const [first = '', ...others] = what.trim().split('\n');
-  const rest = others.join('\n').trim();
+  const rest = (kind === 'escalation' ? others.join('\n').replace(SETTLING, '') : others.join('\n')).trim();
   const more = rest === '' ? {} : { exact: rest };
   if (kind !== 'permission') return { title: first, ...more };
   const who = workflow ?? agent;
@@ -95,7 +98,13 @@ export const resolutionWords = ({ answer, choice }: Pick<Resolution, 'answer' | 
 
 /** Where the one who asks is: the page of its session or run. */
 export const askerPath = ({ of, session }: Pick<ReviewInfo, 'of' | 'session'>): string =>
-  of === 'run' ? `/runs/${session}` : `/sessions/${session}`;
+  of === 'run' ? `/runs/${encodeURIComponent(session)}` : `/sessions/${encodeURIComponent(session)}`;
+
+/** Whether a review belongs on the page of a session or run: that one asks, or a run or sub-agent below it. */
+export const isAskedIn = (
+  { session, above = [] }: Pick<ReviewInfo, 'session' | 'above'>,
+  stream: string,
+): boolean => session === stream || above.includes(stream);
 
 /** Codes that say that an answer came too late: no failure, but news. */
 const LATE: ReadonlySet<string> = new Set(['review_answered', 'review_withdrawn']);

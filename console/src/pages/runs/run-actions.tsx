@@ -1,16 +1,20 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { RunState } from '../../../../telltale/src/events/run-state.ts';
+import type { JsonObject } from '../../../../telltale/src/kernel/json.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
 import { useNow } from '../../data/use-now.ts';
 import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/field.tsx';
+import { TextArea } from '../../ui/text-area.tsx';
+import { CancelDialog } from '../log/cancel-dialog.tsx';
+import { readObject } from '../workflows/input-fields.ts';
 import { runPath } from '../workflows/paths.ts';
-import { CancelRunDialog } from './cancel-run-dialog.tsx';
 import { ChangesDialog } from './changes-dialog.tsx';
 import { useRunView } from './run-view.ts';
-import { SignalDialog } from './signal-dialog.tsx';
 
 /** A run that should go on and says nothing for so long may have nobody who works on it. */
 const QUIET_MS = 30_000;
@@ -80,7 +84,7 @@ export function RunActions() {
           size="small"
           kind="danger"
           icon="stop"
-          blocked={blocked ?? (cancelling === undefined ? undefined : 'It is being cancelled.')}
+          blocked={blocked ?? (cancelling === undefined ? undefined : 'The run is being cancelled.')}
           onClick={() => setAsks('cancel')}
         >
           Cancel
@@ -99,8 +103,77 @@ export function RunActions() {
           onResumed();
         }}
       />
-      <CancelRunDialog open={asks === 'cancel'} onClose={() => setAsks(undefined)} />
+      <CancelDialog kind="run" id={id} open={asks === 'cancel'} onClose={() => setAsks(undefined)}>
+        Running steps are stopped. Completed steps that define how to undo them are undone, the last one
+        first. The log keeps everything.
+      </CancelDialog>
       <SignalDialog open={asks === 'signal'} onClose={() => setAsks(undefined)} />
     </>
+  );
+}
+
+/** Gives a run the event that one of its steps waits for. */
+function SignalDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
+  const { id, state } = useRunView();
+  const { toasts } = useData();
+  const [event, setEvent] = useState('');
+  const [json, setJson] = useState('');
+  const send = useCall((client, options, name: string, data: JsonObject) =>
+    client.signalRun(id, name, data, options).then(() => true),
+  );
+  const data = readObject(json);
+  const onSend = async () => {
+    if (event.trim() === '' || typeof data === 'string') return;
+    if ((await send.run(event.trim(), data)) === undefined) return;
+    toasts.say('done', `The signal ${event.trim()} was sent.`);
+    onClose();
+  };
+  return (
+    <Dialog
+      title="Send a signal"
+      open={open}
+      onClose={onClose}
+      footer={
+        <Button
+          kind="primary"
+          icon="bolt"
+          busy={send.busy}
+          blocked={
+            event.trim() === '' ? 'Name the event first.' : typeof data === 'string' ? data : undefined
+          }
+          onClick={() => void onSend()}
+        >
+          Send
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        <p className="text-ink-soft">
+          The run is waiting for {state.waiting?.for ?? 'something'}. A signal that arrives early is kept
+          until a step waits for it.
+        </p>
+        <Field label="Event" error={send.error?.message}>
+          {(tie) => (
+            <input
+              {...tie}
+              value={event}
+              autoComplete="off"
+              onChange={(change) => setEvent(change.target.value)}
+            />
+          )}
+        </Field>
+        <TextArea
+          label="Data"
+          optional
+          hint="A JSON object, sent with the event."
+          error={typeof data === 'string' ? data : undefined}
+          rows={4}
+          value={json}
+          onText={setJson}
+          onSubmit={() => void onSend()}
+          className="font-mono text-small"
+        />
+      </div>
+    </Dialog>
   );
 }

@@ -37,7 +37,7 @@ export function RunGraph({ chosen, onChoose, className }: RunGraphProps) {
   );
   if (graph !== undefined) {
     const missing = missingSteps(graph, state);
-    const changed = `The workflow has changed since this run started. The graph shows it as it is now, without ${missing.join(', ')}.`;
+    const changed = `The workflow has changed since this run started. The graph shows the current version, without ${missing.join(', ')}.`;
     return (
       <GraphPanel
         {...{ graph, position, chosen, className }}

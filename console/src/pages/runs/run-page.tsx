@@ -4,7 +4,7 @@ import { useHashQuery } from '../../shell/hash-location.ts';
 import { Page } from '../../shell/page.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Loading } from '../../ui/loading.tsx';
-import { useMedia } from '../session/use-media.ts';
+import { useMedia } from '../../ui/use-media.ts';
 import { workflowPath } from '../workflows/paths.ts';
 import { RunActions } from './run-actions.tsx';
 import { RunBody } from './run-body.tsx';

@@ -1,10 +1,10 @@
-import { useDeferredValue, useEffect, useState } from 'react';
-import { SessionDetails } from './session-details.tsx';
-import type { TabId } from './session-panels.tsx';
-import { SessionTabs } from './session-tabs.tsx';
+import { memo, useDeferredValue, useEffect, useState } from 'react';
+import { cx } from '../../ui/class-names.ts';
+import { Tabs } from '../../ui/tabs.tsx';
+import { useMedia } from '../../ui/use-media.ts';
+import { type PanelId, PanelOf, type TabId, usePanelTabs } from './session-panels.tsx';
 import { SessionViewContext, useSessionView } from './session-view.ts';
 import { StreamPanel } from './stream/stream-panel.tsx';
-import { useMedia } from './use-media.ts';
 import { WaterfallPanel } from './waterfall/waterfall-panel.tsx';
 
 /** Side by side where there is room; else one thing at a time. */
@@ -33,5 +33,61 @@ export function SessionBody() {
         <StreamPanel className="min-h-0" />
       </SessionViewContext>
     </div>
+  );
+}
+
+interface SessionDetailsProps {
+  readonly active: PanelId;
+  readonly onChange: (id: PanelId) => void;
+}
+
+/** What can be looked at beside conversation and waterfall, one at a time. */
+const SessionDetails = memo(function SessionDetails({ active, onChange }: SessionDetailsProps) {
+  return (
+    <section
+      aria-label="Details"
+      className="flex min-h-0 flex-[3_1_0] flex-col rounded-lg border border-line bg-surface"
+    >
+      <Tabs
+        label="Details"
+        tabs={usePanelTabs()}
+        active={active}
+        onChange={onChange}
+        className="min-h-0 flex-1"
+        panelClassName={cx(active !== 'events' && 'overflow-y-auto')}
+      >
+        <PanelOf id={active} />
+      </Tabs>
+    </section>
+  );
+});
+
+interface SessionTabsProps {
+  readonly active: TabId;
+  readonly onChange: (id: TabId) => void;
+}
+
+/** The page on a narrow screen. */
+function SessionTabs({ active, onChange }: SessionTabsProps) {
+  const panels = usePanelTabs();
+  const tabs: readonly { readonly id: TabId; readonly label: string; readonly count?: number }[] = [
+    { id: 'stream', label: 'Conversation' },
+    { id: 'waterfall', label: 'Waterfall' },
+    ...panels,
+  ];
+  const isWhole = active === 'stream' || active === 'waterfall' || active === 'events';
+  return (
+    <Tabs
+      label="Session"
+      tabs={tabs}
+      active={active}
+      onChange={onChange}
+      className="min-h-[26rem] flex-1"
+      panelClassName={cx('flex flex-col pt-2', !isWhole && 'overflow-y-auto')}
+    >
+      {active === 'stream' ? <StreamPanel className="min-h-0 flex-1" /> : null}
+      {active === 'waterfall' ? <WaterfallPanel className="min-h-0 flex-1" /> : null}
+      {active === 'stream' || active === 'waterfall' ? null : <PanelOf id={active} />}
+    </Tabs>
   );
 }

@@ -2,7 +2,6 @@ import { useCallback, useEffect, useState } from 'react';
 import { hashQuery, replaceHashQuery, useFollowedQuery } from '../../shell/hash-location.ts';
 import type { Moment } from './model/action-phases.ts';
 import type { SessionModel } from './model/session-model.ts';
-import { useClock } from './use-clock.ts';
 
 /** Nothing was heard for so long: nobody can say that it still goes on, and bars do not grow any more. */
 export const SILENT_AFTER_MS = 10 * 60_000;
@@ -43,4 +42,21 @@ export function useMoment(model: SessionModel): MomentState {
     ? { seq: last, at: isMoving && isHeard ? Math.max(end, now) : end }
     : { seq: at, at: model.events[at - 1]?.at ?? end };
   return { moment, isLive, seek };
+}
+
+/** How often bars that still grow are drawn: smooth to the eye, and a few percent of a core. */
+const TICK_MS = 120;
+
+/** The time, often enough to see something grow; it stands still while nothing does. */
+function useClock(isRunning: boolean): number {
+  const [now, setNow] = useState(0);
+  useEffect(() => {
+    if (!isRunning) return;
+    setNow(Date.now());
+    const timer = setInterval(() => {
+      if (!document.hidden) setNow(Date.now());
+    }, TICK_MS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  return now;
 }

@@ -1,14 +1,23 @@
 import { memo } from 'react';
 import { Link } from 'wouter';
+import type { SessionSummary } from '../../../../telltale/src/events/session-summary.ts';
+import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
+import { useReadable } from '../../data/readable.ts';
+import { useData } from '../../data/use-data.ts';
+import { useNow } from '../../data/use-now.ts';
+import { plural } from '../../format/format-number.ts';
 import { cx } from '../../ui/class-names.ts';
 import { Cost } from '../../ui/cost.tsx';
+import { Icon } from '../../ui/icon.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
+import { StateChip } from '../../ui/state-chip.tsx';
+import { StateStrip } from '../../ui/state-strip.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { Tokens } from '../../ui/tokens.tsx';
+import { isAskedIn } from '../reviews/review-words.ts';
 import { SESSION_GRID } from './session-columns.ts';
 import type { SessionRow } from './session-rows.ts';
-import { SessionState } from './session-state.tsx';
-import { SessionWaits } from './session-waits.tsx';
+import { statusField } from './status-field.ts';
 
 export interface SessionLineProps {
   readonly row: SessionRow;
@@ -41,7 +50,7 @@ export const SessionLine = memo(({ row, at, of, top, measure }: SessionLineProps
       </div>
       <div className="min-w-0" style={{ paddingLeft: depth * 20 }}>
         <Link
-          href={`/sessions/${session.id}`}
+          href={`/sessions/${encodeURIComponent(session.id)}`}
           className="block truncate font-medium -outline-offset-1 after:absolute after:inset-0"
         >
           {session.title.trim() || 'No input'}
@@ -83,3 +92,62 @@ export const SessionLine = memo(({ row, at, of, top, measure }: SessionLineProps
     </li>
   );
 });
+
+/** What the agent says it is doing, and what it said before, over the session's time. */
+function SessionState({ session }: { readonly session: SessionSummary }) {
+  const now = useNow();
+  const declared = statusField(session);
+  if (declared === undefined) return <span className="hidden text-small text-ink-faint lg:inline">–</span>;
+  const { field, spans } = declared;
+  const to = session.status === 'running' ? Math.max(now, session.updatedAt) : session.updatedAt;
+  return (
+    <div className="flex flex-col gap-1.5">
+      <StateChip field={field} value={spans.at(-1)?.value ?? null} />
+      <StateStrip field={field} spans={spans} from={session.startedAt} to={to} />
+    </div>
+  );
+}
+
+/** What waits for a person, what goes on beside it, or how it ended. */
+function SessionWaits({ session }: { readonly session: SessionSummary }) {
+  const { runs, error, status } = session;
+  const { open } = useReadable(useData().reviews);
+  // A session also waits for what its workflow runs and sub-agents ask.
+  const asked = open.filter((review) => isAskedIn(review, session.id)).map(({ review }) => review);
+  const reviews = [...new Set([...session.reviews, ...asked])];
+  const [review] = reviews;
+  // Its log ends with it: what runs it set off came to later, they say themselves.
+  const goesOn = status === 'running' || status === 'waiting';
+  return (
+    <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-0.5 text-small">
+      {review === undefined ? null : (
+        <Link
+          href={`/reviews/${review}`}
+          className="relative z-10 mt-1 inline-flex items-center gap-1 font-medium text-wait hover:underline lg:mt-0"
+        >
+          <Icon name="person" size={14} />
+          {reviews.length === 1 ? 'Waiting for you' : `${reviews.length} reviews waiting`}
+        </Link>
+      )}
+      {runs.length === 0 || !goesOn ? null : (
+        <span className="mt-1 inline-flex items-center gap-1 text-ink-soft lg:mt-0">
+          <Icon name="workflows" size={14} />
+          {plural(runs.length, 'workflow')}
+        </span>
+      )}
+      {error !== undefined && (status === 'failed' || status === 'stalled') ? (
+        <code className="truncate text-ink-soft" title={error.message}>
+          {error.code}
+        </code>
+      ) : null}
+      {session.quarantine === undefined ? null : (
+        <span className="w-full truncate text-fail" title={visibleText(session.quarantine.why)}>
+          {visibleText(session.quarantine.why)}
+        </span>
+      )}
+      {status === 'waiting' && reviews.length === 0 && session.chat === true ? (
+        <span className="text-ink-faint">for a message</span>
+      ) : null}
+    </div>
+  );
+}

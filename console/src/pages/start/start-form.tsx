@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
+import type { AgentInfo } from '../../../../telltale/src/client/api.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useLoaded } from '../../data/use-loaded.ts';
@@ -9,7 +10,7 @@ import { Kbd } from '../../ui/kbd.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { ModelField } from '../../ui/model-field.tsx';
 import { TextArea } from '../../ui/text-area.tsx';
-import { StartAgent } from './start-agent.tsx';
+import { AgentFacts } from '../agents/agent-facts.tsx';
 import { declaredVariables, readVariables, type StartVariable } from './start-variables.ts';
 import { VariableFields } from './variable-fields.tsx';
 
@@ -45,12 +46,12 @@ export function StartForm({ agent }: { readonly agent: string }) {
   const variables = typed ?? declaredVariables(details.value.manifest);
   const unusable = details.value.usable ? undefined : 'The manifest of this agent has errors.';
   const { examples, models, model: ownModel } = details.value;
-  const missing = input.trim() === '' ? 'Write first what the agent should do.' : undefined;
+  const missing = input.trim() === '' ? 'Say what the agent should do first.' : undefined;
   const submit = async (event?: FormEvent) => {
     event?.preventDefault();
     if (role !== undefined || unusable !== undefined || missing !== undefined) return;
     const session = await start.run(readVariables(variables));
-    if (session !== undefined) navigate(`/sessions/${session.id}`);
+    if (session !== undefined) navigate(`/sessions/${encodeURIComponent(session.id)}`);
   };
   return (
     <form
@@ -121,3 +122,21 @@ export function StartForm({ agent }: { readonly agent: string }) {
     </form>
   );
 }
+
+/** Which agent the form starts, and the way to another one. */
+const StartAgent = ({ agent }: { readonly agent: AgentInfo }) => (
+  <div className="flex flex-wrap items-start justify-between gap-3 border-b border-line pb-4">
+    <div className="min-w-0 flex-1 basis-60">
+      <p className="text-ink-soft">{agent.description ?? 'No description.'}</p>
+      <AgentFacts agent={agent} />
+    </div>
+    <div className="flex shrink-0 gap-3 text-small font-medium text-accent">
+      <Link href={`/agents/${encodeURIComponent(agent.name)}`} className="hover:underline">
+        Manifest
+      </Link>
+      <Link href="/start" className="hover:underline">
+        Another agent
+      </Link>
+    </div>
+  </div>
+);

@@ -63,11 +63,11 @@ export function readInput(fields: readonly InputField[], typed: Readonly<Record<
     if (kind === 'flag') {
       if (text !== '') input[name] = text === 'true';
     } else if (text.trim() === '') {
-      if (required && fallback === undefined) problems[name] = 'It is needed.';
+      if (required && fallback === undefined) problems[name] = 'This is required.';
     } else if (kind === 'number') {
       const value = Number(text);
       if (Number.isFinite(value)) input[name] = value;
-      else problems[name] = 'It is to be a number.';
+      else problems[name] = 'Enter a number.';
     } else input[name] = kind === 'json' ? jsonOrText(text) : text;
   }
   return { input, problems };
@@ -86,8 +86,8 @@ export function readObject(text: string): JsonObject | string {
   if (text.trim() === '') return {};
   try {
     const value = JSON.parse(text) as Json;
-    return isJsonObject(value) ? value : 'It is to be a JSON object: { … }.';
+    return isJsonObject(value) ? value : 'Enter a JSON object: { … }.';
   } catch (thrown) {
-    return `It is no JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}.`;
+    return `This is not JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}.`;
   }
 }

@@ -6,9 +6,9 @@ import { useCall } from '../../data/use-call.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
+import { Field } from '../../ui/field.tsx';
 import { TextArea } from '../../ui/text-area.tsx';
-import { inputFields, readInput, readObject } from './input-fields.ts';
-import { InputForm } from './input-form.tsx';
+import { type InputField, inputFields, readInput, readObject } from './input-fields.ts';
 import { runPath } from './paths.ts';
 
 export interface StartRunDialogProps {
@@ -48,9 +48,9 @@ export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps)
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" icon="play" busy={start.busy} onClick={() => void submit()}>
-            Run it
+            Run
           </Button>
         </>
       }
@@ -63,8 +63,8 @@ export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps)
         }}
       >
         <p className="text-ink-soft">
-          It runs on its own, in the name of {agent}: no session is behind it, so what it reads of one
-          (“agent.metadata”) is not there.
+          The workflow runs with the tools and permissions of {agent}, but without a session. Values that it
+          reads from a session, such as “agent.metadata”, are missing.
         </p>
         {read !== undefined && fields !== undefined ? (
           <InputForm
@@ -76,7 +76,7 @@ export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps)
         ) : (
           <TextArea
             label="Input"
-            hint="A JSON object, as the workflow's schema asks for it."
+            hint="A JSON object that fits the workflow’s schema."
             error={isTried && typeof object === 'string' ? object : undefined}
             rows={8}
             value={json}
@@ -87,12 +87,86 @@ export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps)
         )}
         {/* Enter in a field submits only where a button of the form does. */}
         <button type="submit" className="sr-only" tabIndex={-1} aria-hidden="true">
-          Run it
+          Run
         </button>
         {start.error === undefined ? null : (
           <ErrorState title="The run was not started." error={start.error} />
         )}
       </form>
     </Dialog>
+  );
+}
+
+interface InputFormProps {
+  readonly fields: readonly InputField[];
+  readonly typed: Readonly<Record<string, string>>;
+  readonly problems: Readonly<Record<string, string>>;
+  readonly onChange: (typed: Readonly<Record<string, string>>) => void;
+}
+
+/** A field for each thing that a workflow wants to be given. */
+const InputForm = ({ fields, typed, problems, onChange }: InputFormProps) => (
+  <>
+    {fields.map((field) => (
+      <OneField
+        key={field.name}
+        field={field}
+        value={typed[field.name] ?? ''}
+        problem={problems[field.name]}
+        onValue={(value) => onChange({ ...typed, [field.name]: value })}
+      />
+    ))}
+  </>
+);
+
+interface OneFieldProps {
+  readonly field: InputField;
+  readonly value: string;
+  readonly problem: string | undefined;
+  readonly onValue: (value: string) => void;
+}
+
+function OneField({ field, value, problem, onValue }: OneFieldProps) {
+  const { name, kind, required, description, options = [], fallback } = field;
+  const hint = [description, fallback === undefined ? undefined : `${fallback} if nothing is given.`]
+    .filter(Boolean)
+    .join(' ');
+  const told = hint === '' ? {} : { hint };
+  if (kind === 'json')
+    return (
+      <TextArea
+        label={name}
+        hint={`${hint} JSON or plain text.`.trim()}
+        error={problem}
+        optional={!required}
+        rows={3}
+        value={value}
+        onText={onValue}
+        className="font-mono text-small"
+      />
+    );
+  return (
+    <Field label={name} {...told} error={problem} optional={!required}>
+      {(tie) =>
+        kind === 'choice' || kind === 'flag' ? (
+          <select {...tie} value={value} onChange={(event) => onValue(event.target.value)}>
+            <option value="">–</option>
+            {(kind === 'flag' ? ['true', 'false'] : options).map((option) => (
+              <option key={option} value={option}>
+                {option}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <input
+            {...tie}
+            type="text"
+            inputMode={kind === 'number' ? 'decimal' : 'text'}
+            value={value}
+            onChange={(event) => onValue(event.target.value)}
+          />
+        )
+      }
+    </Field>
   );
 }

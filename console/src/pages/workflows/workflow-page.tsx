@@ -1,5 +1,7 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
+import type { ApiGraph } from '../../../../telltale/src/client/api.ts';
+import type { RunSummary } from '../../../../telltale/src/events/run-summary.ts';
 import { useLiveList } from '../../data/live-lists.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useData } from '../../data/use-data.ts';
@@ -8,9 +10,13 @@ import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Loading } from '../../ui/loading.tsx';
-import { useMedia } from '../session/use-media.ts';
+import { RelativeTime } from '../../ui/relative-time.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { useMedia } from '../../ui/use-media.ts';
+import { useRunModel } from '../runs/use-run-model.ts';
+import { runPosition } from './graph/run-position.ts';
 import { GraphPanel } from './graph-panel.tsx';
-import { LiveGraph } from './live-graph.tsx';
+import { runPath } from './paths.ts';
 import { RecentRuns } from './recent-runs.tsx';
 import { StartRunDialog } from './start-run-dialog.tsx';
 import { TriggerList } from './trigger-list.tsx';
@@ -72,7 +78,7 @@ export function WorkflowPage({ agent, name }: { readonly agent: string; readonly
       fill={isWide}
       actions={
         <Button kind="primary" icon="play" blocked={blocked} onClick={() => setStarting(true)}>
-          Run it
+          Run
         </Button>
       }
     >
@@ -92,5 +98,33 @@ export function WorkflowPage({ agent, name }: { readonly agent: string; readonly
       </div>
       <StartRunDialog workflow={workflow} open={isStarting} onClose={() => setStarting(false)} />
     </Page>
+  );
+}
+
+interface LiveGraphProps {
+  readonly graph: ApiGraph;
+  readonly run: RunSummary;
+  readonly className?: string;
+}
+
+/** The graph with the position of a run, as it goes. */
+function LiveGraph({ graph, run, className }: LiveGraphProps) {
+  const { model, version } = useRunModel(run.id);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that the state, which stays one, is another.
+  const position = useMemo(() => runPosition(graph, model.stateAt()), [graph, model, version]);
+  return (
+    <GraphPanel
+      graph={graph}
+      position={position}
+      {...(className === undefined ? {} : { className })}
+      actions={
+        <span className="flex min-w-0 items-center gap-2 text-small text-ink-faint">
+          <StatusBadge status={run.status} />
+          <Link href={runPath(run.id)} className="truncate text-accent hover:underline">
+            the run that began <RelativeTime at={run.startedAt} />
+          </Link>
+        </span>
+      }
+    />
   );
 }

@@ -1,18 +1,24 @@
 import { Link } from 'wouter';
 import type { WorkflowInfo } from '../../../../telltale/src/client/api.ts';
+import type { RunSummary } from '../../../../telltale/src/events/run-summary.ts';
 import { useLiveList } from '../../data/live-lists.ts';
 import { useData } from '../../data/use-data.ts';
 import { useKept } from '../../data/use-kept.ts';
+import { formatDateTime } from '../../format/format-time.ts';
 import { Page } from '../../shell/page.tsx';
 import { Code } from '../../ui/code.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { RelativeTime } from '../../ui/relative-time.tsx';
 import { SearchField } from '../../ui/search-field.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { STATUS_LOOKS } from '../../ui/status-look.ts';
+import { runPath, workflowPath } from './paths.ts';
 import { RecentRuns } from './recent-runs.tsx';
+import { TriggerList } from './trigger-list.tsx';
 import { useWorkflows } from './use-workflows.ts';
-import { WorkflowLine } from './workflow-line.tsx';
 
 const ALL = {};
 
@@ -88,9 +94,55 @@ const byAgent = (workflows: readonly WorkflowInfo[]) => {
 const NoWorkflows = () => (
   <EmptyState icon="workflows" title="No agent here has workflows.">
     <p className="mb-2">
-      A workflow is a procedure of its own: steps or states, set off by what an agent declares, by time, by a
-      call, or by hand. An agent has those that it imports.
+      A workflow is a procedure of steps or states. An agent’s declaration, a schedule, a call or a person
+      starts it. An agent has the workflows that its manifest imports:
     </p>
     <Code text={'import:\n  workflows: [./workflows/release.yml]'} className="text-left" />
   </EmptyState>
 );
+
+interface WorkflowLineProps {
+  readonly workflow: WorkflowInfo;
+  /** Its own, newest first. */
+  readonly runs: readonly RunSummary[];
+}
+
+const WorkflowLine = ({ workflow, runs }: WorkflowLineProps) => (
+  <li className="flex flex-wrap items-start gap-x-6 gap-y-2 px-4 py-3">
+    <div className="min-w-0 flex-1 basis-72">
+      <Link href={workflowPath(workflow.agent, workflow.name)} className="font-semibold hover:underline">
+        {workflow.name}
+      </Link>
+      <p className="mb-1 max-w-3xl text-ink-soft">{workflow.description ?? 'No description.'}</p>
+      <TriggerList triggers={workflow.triggers} />
+    </div>
+    <RunDots runs={runs} />
+  </li>
+);
+
+/** Runs that are shown of each workflow. */
+const SHOWN = 6;
+
+/** The last runs of a workflow, newest first: a mark each, and when the last one began. */
+function RunDots({ runs }: { readonly runs: readonly RunSummary[] }) {
+  const [last] = runs;
+  if (last === undefined) return <p className="text-small text-ink-faint">has not run yet</p>;
+  return (
+    <div className="flex items-center gap-2 text-small text-ink-faint">
+      <ul aria-label="Last runs" className="flex gap-1">
+        {runs.slice(0, SHOWN).map(({ id, status, startedAt }) => (
+          <li key={id} className="flex">
+            <Link
+              href={runPath(id)}
+              aria-label={`${STATUS_LOOKS[status].label}, ${formatDateTime(startedAt)}`}
+              className="rounded-full"
+            >
+              <StatusBadge status={status} bare />
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <RelativeTime at={last.startedAt} />
+    </div>
+  );
+}

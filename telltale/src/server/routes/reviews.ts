@@ -24,10 +24,9 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void
       summary: 'Open reviews, oldest first',
       query: z.object({
         ...pageQuery,
-        session: z
-          .string()
-          .optional()
-          .openapi({ description: 'Only those of this session or run, and of what it called or set off.' }),
+        session: z.string().optional().openapi({
+          description: 'Only those of this session or run, and of all sessions and runs below it.',
+        }),
       }),
     },
     ({ query: { session, ...asked } }) =>

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { Store } from '../../store/store.ts';
 import { readEvents, readSession } from '../read-session.ts';
 import { reviewUnknown } from './review-errors.ts';
-import { closedIn, findReview, listReviews, runReview, sessionReview } from './review-table.ts';
+import { closedIn, findReview, listReviews, runReview, sessionReview, withAbove } from './review-table.ts';
 
 /** All that is known of a review, open or not, from the log that it is on. */
 export interface ReviewDetails extends OpenReview, Covered {
@@ -54,7 +54,7 @@ export async function readReview(store: Store, review: string): Promise<ReviewDe
       review,
       (await listReviews(store)).map((each) => each.review),
     );
-  return found;
+  return withAbove(store, found);
 }
 
 async function ofSession(store: Store, session: string, id: string): Promise<ReviewDetails | undefined> {

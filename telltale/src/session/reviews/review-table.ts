@@ -80,7 +80,7 @@ export const closeRow = (review: string, session: string): readonly TableWrite[]
 export interface ReviewFilter {
   readonly kind?: ReviewKind;
   readonly assignee?: string;
-  /** A session or a run: its own reviews, and those of whom it called or set off. */
+  /** A session or a run: its own reviews, and those of all sessions and runs below it. */
   readonly session?: string;
   /** 1,000 by default, which is also the most. */
   readonly limit?: number;
@@ -91,28 +91,61 @@ const MAX_LISTED = 1_000;
 /** Reviews that are looked at for a list. */
 const MAX_READ = 100_000;
 
+/** Sessions and runs that are looked for above one another; nobody nests them deeper. */
+const MAX_ABOVE = 64;
+
 type Tables = Pick<Store, 'tables'>;
 
 /** What waits for a person, over all sessions of the store, oldest first. */
 export async function listReviews(
-  { tables }: Tables,
+  store: Pick<Store, 'tables' | 'info'>,
   filter: ReviewFilter = {},
 ): Promise<readonly OpenReview[]> {
+  const { tables } = store;
   const limit = Math.min(filter.limit ?? MAX_LISTED, MAX_LISTED);
   const found: OpenReview[] = [];
+  const parents = new Map<string, Promise<string | undefined>>();
   for await (const keys of pages({ tables }, OPEN)) {
-    const rows = await Promise.all(keys.map(async (key) => readRow(key, await tables.get(OPEN, key))));
-    for (const row of rows) if (row !== undefined && isMeant(row, filter)) found.push(row); // else answered meanwhile
+    const rows = await Promise.all(
+      keys.map(async (key) => {
+        const row = readRow(key, await tables.get(OPEN, key));
+        // Undefined where it was answered meanwhile.
+        return row === undefined || !isMeant(row, filter) ? undefined : withAbove(store, row, parents);
+      }),
+    );
+    for (const row of rows) if (row !== undefined && isBelow(row, filter.session)) found.push(row);
     if (found.length >= limit) break;
   }
   return found.slice(0, limit);
 }
 
-const isMeant = ({ kind, assignee, session, parent }: OpenReview, filter: ReviewFilter): boolean =>
+const isMeant = ({ kind, assignee }: OpenReview, filter: ReviewFilter): boolean =>
   (filter.kind === undefined || filter.kind === kind) &&
-  (filter.assignee === undefined || filter.assignee === assignee) &&
-  (filter.session === undefined ||
-    [session, parent].some((id) => id === filter.session || id?.startsWith(`${filter.session}.`) === true));
+  (filter.assignee === undefined || filter.assignee === assignee);
+
+const isBelow = ({ session, above = [] }: OpenReview, stream: string | undefined): boolean =>
+  stream === undefined || session === stream || above.includes(stream);
+
+/** A review with the sessions and runs above it. `parents` keeps what was read, for reviews with the same ancestors. */
+export async function withAbove<Known extends OpenReview>(
+  store: Pick<Store, 'info'>,
+  review: Known,
+  parents = new Map<string, Promise<string | undefined>>(),
+): Promise<Known> {
+  const above: string[] = [];
+  const parentOf = (stream: string) => {
+    const known = parents.get(stream) ?? store.info(stream).then((info) => info?.parent);
+    parents.set(stream, known);
+    return known;
+  };
+  for (
+    let parent = review.parent;
+    parent !== undefined && above.length < MAX_ABOVE;
+    parent = await parentOf(parent)
+  )
+    above.push(parent);
+  return above.length === 0 ? review : { ...review, above };
+}
 
 export const findReview = async ({ tables }: Tables, review: string): Promise<OpenReview | undefined> =>
   readRow(review, await tables.get(OPEN, review));

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { RunEvent } from '../../../../../telltale/src/events/run-event.ts';
+import type { RunEvent, RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
 import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
 import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
@@ -8,10 +8,10 @@ import { cx } from '../../../ui/class-names.ts';
 import { Cost } from '../../../ui/cost.tsx';
 import { Icon } from '../../../ui/icon.tsx';
 import type { IconName } from '../../../ui/icon-shapes.ts';
+import { brief } from '../../session/model/brief-value.ts';
 import { runEventClause } from '../../session/model/run-event-clause.ts';
 import { LongText } from '../../session/stream/long-text.tsx';
 import { sessionPath } from '../../workflows/paths.ts';
-import { PlanView } from './plan-view.tsx';
 
 const VERDICTS = {
   pass: ['check', 'text-done', 'Passed'],
@@ -134,3 +134,22 @@ function Told({ event }: { readonly event: RunEvent }) {
     }
   }
 }
+
+/** What a model plans to do, in order. */
+const PlanView = ({ event }: { readonly event: RunEventOf<'plan.made'> }) => (
+  <>
+    <strong className="font-semibold">{event.nth > 1 ? `Plan ${event.nth}` : 'A plan'}</strong>
+    {event.problem === undefined ? null : (
+      <span className="text-fail"> that cannot be executed: {event.problem}</span>
+    )}
+    <ol className="mt-1 list-decimal pl-5 text-ink-soft">
+      {event.plan.map(({ action, parameters, expect }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: actions of a plan are known by their place.
+        <li key={at} className="break-words">
+          <code className="font-medium text-ink">{action}</code> <code>{brief(parameters, 120)}</code>
+          {expect === undefined ? null : <span className="block text-ink-faint">expects {expect}</span>}
+        </li>
+      ))}
+    </ol>
+  </>
+);

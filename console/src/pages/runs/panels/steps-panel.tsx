@@ -26,8 +26,8 @@ export function StepsPanel({ chosen, onChoose }: StepsPanelProps) {
     return (
       <EmptyState icon="workflows" title="No step has started.">
         {state.visited.length === 0
-          ? 'As soon as one does, it is here with what it was given and what came out.'
-          : 'The states that it was in have no steps.'}
+          ? 'Each step appears here with its input and its output.'
+          : 'The states of this run have no steps.'}
       </EmptyState>
     );
   return (
@@ -40,7 +40,7 @@ export function StepsPanel({ chosen, onChoose }: StepsPanelProps) {
           </Button>
         </p>
       )}
-      {own.length === 0 ? <p className="p-4 text-ink-soft">The run has not reached it.</p> : null}
+      {own.length === 0 ? <p className="p-4 text-ink-soft">The run has not reached this step.</p> : null}
       <ol aria-label="Steps" className="divide-y divide-line">
         {own.slice(0, shown).map((story) => (
           <StepLine

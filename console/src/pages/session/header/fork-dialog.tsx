@@ -98,8 +98,8 @@ function OpenForkDialog({ from, onClose }: ForkDialogProps) {
     >
       <div className="flex flex-col gap-4">
         <p className="text-ink-soft">
-          A fork is a new session. Its log begins as this one’s did, up to the event you choose, and it
-          continues from there with your changes. This session stays as it is.
+          A fork is a new session. It shares this session’s log up to the event you choose and continues from
+          there with your changes. This session stays as it is.
         </p>
         <div className="grid gap-3 sm:grid-cols-[minmax(0,1fr)_8rem]">
           <Field label="Fork from">
@@ -145,7 +145,7 @@ function OpenForkDialog({ from, onClose }: ForkDialogProps) {
           hint={
             said === undefined
               ? 'The agent reads it in its next turn.'
-              : 'The fork has your text in place of this message.'
+              : 'Your text replaces this message in the fork.'
           }
           {...(said === undefined ? { optional: true } : {})}
           rows={3}

@@ -5,10 +5,10 @@ import { useCall } from '../../../data/use-call.ts';
 import { useData } from '../../../data/use-data.ts';
 import { useNow } from '../../../data/use-now.ts';
 import { Button } from '../../../ui/button.tsx';
+import { CancelDialog } from '../../log/cancel-dialog.tsx';
 import { usualFork } from '../model/fork-points.ts';
 import { useSessionView } from '../session-view.ts';
 import { SILENT_AFTER_MS } from '../use-moment.ts';
-import { CancelSessionDialog } from './cancel-session-dialog.tsx';
 import { ForkDialog } from './fork-dialog.tsx';
 
 const RESUMABLE: ReadonlySet<SessionStatus> = new Set(['failed', 'stalled', 'cancelled']);
@@ -57,7 +57,10 @@ export function SessionActions({ status }: { readonly status: SessionStatus }) {
         </Button>
       ) : null}
       <ForkDialog open={forkFrom !== undefined} from={forkFrom ?? 1} onClose={() => setForkFrom(undefined)} />
-      <CancelSessionDialog open={isAsking} onClose={() => setAsking(false)} />
+      <CancelDialog kind="session" id={id} open={isAsking} onClose={() => setAsking(false)}>
+        Running actions and sub-agents are stopped. What they did stays done, and the log keeps it. You can
+        resume a cancelled session.
+      </CancelDialog>
     </>
   );
 }

@@ -1,11 +1,11 @@
 import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import { TURN_CUT_SHORT } from '../../../../../telltale/src/events/fold-turns.ts';
+import { faultForPeople, stuckForPeople } from '../../../../../telltale/src/events/for-people.ts';
 import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
 import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
 import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
-import { childClause } from './child-clause.ts';
-import { messageClause, startClause } from './message-clause.ts';
 import { isInterruption } from './note-turn.ts';
 
 /** What happened, as a sentence. */
@@ -26,11 +26,11 @@ export function eventClause(event: SessionEvent): string {
     case 'session.cancelled':
       return `the session was cancelled by ${identityText(event.by)}: ${event.reason}`;
     case 'session.resumed':
-      return `the session was resumed by ${identityText(event.by)}`;
+      return SELF.has(event.by)
+        ? 'the session continued'
+        : `the session was resumed by ${identityText(event.by)}`;
     case 'session.waiting':
-      return event.for === 'message'
-        ? 'the session is waiting for the next message'
-        : `the session paused until ${event.for.startsWith('review ') ? 'a person answers' : `${event.for} comes`}`;
+      return waitClause(event.for);
     case 'turn.started':
       return `turn ${event.turn} began`;
     case 'turn.completed':
@@ -38,6 +38,8 @@ export function eventClause(event: SessionEvent): string {
     case 'turn.failed': {
       const next =
         (event.retry_in ?? 0) === 0 ? '' : `, tried again in ${formatDuration(event.retry_in ?? 0)}`;
+      if (event.error.code === TURN_CUT_SHORT)
+        return `turn ${event.turn} was interrupted, and the next turn continues it`;
       const how = isInterruption(event.error) ? 'was interrupted' : 'failed';
       return `turn ${event.turn} ${how}: ${errorClause(event.error)}${next}`;
     }
@@ -52,7 +54,9 @@ export function eventClause(event: SessionEvent): string {
     case 'message.received':
       return messageClause(event);
     case 'audit':
-      return `${identityText(event.who)}: ${event.what}`;
+      return WAITS_BELOW.test(event.what)
+        ? `${identityText(event.who)} is waiting for a person’s answer`
+        : `${identityText(event.who)}: ${event.what}`;
     case 'review.requested':
       return visibleText(
         `approval was requested for ${event.target} (action ${event.action}): ${brief(event.what)}`,
@@ -88,7 +92,7 @@ export function eventClause(event: SessionEvent): string {
     case 'variable.changed':
       return `variable ${event.name} changed to ${brief(event.to)} (by ${identityText(event.by)})`;
     case 'fault':
-      return `the runtime noted a soft error, ${event.code}: ${event.message}`;
+      return faultForPeople(event).replace(/^The/, 'the');
     case 'if.decided':
       return `the test ${quoted(event.test)} ${event.held ? 'held' : 'did not hold'}${noteOf(event.problem)}`;
     case 'budget.charged':
@@ -122,7 +126,7 @@ export function eventClause(event: SessionEvent): string {
     case 'task.claimed':
       return `the agent said that the step was done: ${quoted(event.notes)}`;
     case 'task.stuck':
-      return `the agent did not come further: ${brief(event.why)}`;
+      return `the agent is stuck: ${brief(stuckForPeople(event.why))}`;
     case 'task.turn':
       return 'the turn was put to the verifier';
     case 'task.answered':
@@ -144,6 +148,19 @@ export function eventClause(event: SessionEvent): string {
   }
 }
 
+/** Who resumes a session without anybody asking for it. */
+const SELF: ReadonlySet<string> = new Set(['runtime', 'parent']);
+
+/** What a session notes when its sub-agent waits. The text names ids and a command, for the command line. */
+const WAITS_BELOW = / waits for a person \(review /;
+
+function waitClause(what: string): string {
+  if (what === 'message') return 'the session is waiting for the next message';
+  if (/(^|: )review /.test(what)) return 'the session paused until a person answers';
+  if (what.startsWith('agent ')) return 'the session paused until its sub-agent continues';
+  return `the session paused until ${what} comes`;
+}
+
 const noteOf = (note: string | undefined): string => (note === undefined ? '' : `: ${brief(note)}`);
 
 const errorClause = ({ message }: ErrorJson): string => message.replace(/\.$/, '');
@@ -154,3 +171,36 @@ function changesClause(changes: EventOf<'metadata.changed'>['changes']): string 
   const told = all.slice(0, 3).map(([field, { to }]) => `${field} changed to ${brief(to, 40)}`);
   return `${told.join(', ')}${all.length > told.length ? ` and ${all.length - told.length} more` : ''}`;
 }
+
+type ChildEvent = Extract<SessionEvent, { readonly type: `child.${string}` }>;
+
+/** What happened in a sub-agent, told on its parent's log. */
+function childClause(event: ChildEvent, clauseOf: (event: SessionEvent) => string): string {
+  if (event.type === 'child.usage') return `${event.action} used ${tokensOf(event)}`;
+  const { type, event: said, child, action, ...head } = event;
+  const own = { ...head, ...said, type: type.slice('child.'.length), ...child } as SessionEvent;
+  return `in sub-agent ${action}: ${clauseOf(own)}`;
+}
+
+const tokensOf = ({ usage }: EventOf<'child.usage'>): string =>
+  `${((usage?.input ?? 0) + (usage?.output ?? 0)).toLocaleString('en')} tokens`;
+
+const MESSAGE: Readonly<Record<EventOf<'message.received'>['from'], string>> = {
+  user: 'you said',
+  steer: 'somebody steered:',
+  parent: 'the calling agent said',
+  workflow: 'a workflow said',
+  runtime: 'the runtime told the model',
+  verifier: 'the verifier said',
+};
+
+/** How a session began. */
+function startClause({ input, parent, forked, agent }: EventOf<'session.started'>): string {
+  if (forked !== undefined)
+    return `the session was forked from ${forked.session} at event ${forked.seq}: ${quoted(input)}`;
+  const who = parent === undefined ? 'your message' : `the task of ${parent.agents.at(-1) ?? parent.session}`;
+  return `${agent} began with ${who} ${quoted(input)}`;
+}
+
+const messageClause = ({ from, text }: EventOf<'message.received'>): string =>
+  `${MESSAGE[from]} ${quoted(text)}`;

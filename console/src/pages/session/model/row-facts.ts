@@ -105,7 +105,7 @@ function phaseLine(phase: Phase, { attempts }: ActionRow): [string, string] {
 function runFacts(row: RunRow, { moment, start }: FactSources): RowFacts {
   const end = row.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;
   const lines: [string, string][] = [
-    ['Set off', since(row.at, start)],
+    ['Triggered', since(row.at, start)],
     ['Took', `${formatDuration((end?.at ?? moment.at) - row.at)}${end === undefined ? ' so far' : ''}`],
     ['Trigger', row.trigger],
   ];

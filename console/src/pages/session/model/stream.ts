@@ -1,7 +1,8 @@
 import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import { describeEvent } from './event-clause.ts';
 import type { LiveSpeech } from './live-speech.ts';
-import { itemOf } from './stream-item-of.ts';
-import type { StreamItem } from './stream-items.ts';
+import { isInterruption } from './note-turn.ts';
+import type { NoteTone, StreamItem } from './stream-items.ts';
 import type { Waterfall } from './waterfall.ts';
 
 /** The conversation of a session, of all the log there is. */
@@ -84,4 +85,93 @@ export function withLive(
   }
   if (response.trim() !== '') all.push({ kind: 'response', seq: 0, at, turn, text: response, final: 'open' });
   return all;
+}
+
+/** What an event adds to the conversation; nothing, where it only changes what is told already. */
+function itemOf(event: SessionEvent, waterfall: Waterfall): StreamItem | undefined {
+  const { seq, at, turn } = event;
+  const place = { seq, at, turn };
+  const note = (tone: NoteTone): StreamItem => ({ ...place, kind: 'note', tone, text: describeEvent(event) });
+  switch (event.type) {
+    case 'session.started':
+      return {
+        ...{ ...place, kind: 'message', text: event.input },
+        from: event.parent === undefined || event.led === true ? 'user' : 'parent',
+      };
+    case 'message.received':
+      return { ...place, kind: 'message', from: event.from, text: event.text };
+    case 'turn.started': {
+      const row = waterfall.turns.at(-1);
+      return row === undefined ? undefined : { ...place, kind: 'turn', row };
+    }
+    case 'thought':
+      return { ...place, kind: 'thought', depth: event.depth, text: event.text };
+    case 'text':
+      return event.text.trim() === '' ? undefined : { ...place, kind: 'text', text: event.text };
+    case 'response':
+      return { ...place, kind: 'response', text: event.text, final: event.final };
+    case 'action.declared': {
+      const row = waterfall.action(event.action.id);
+      const depth = event.action.in === undefined ? 0 : 1;
+      return row === undefined ? undefined : { ...place, kind: 'action', row, depth };
+    }
+    case 'metadata.changed':
+      return Object.keys(event.changes).length === 0
+        ? undefined
+        : { ...place, kind: 'metadata', changes: event.changes, by: event.by };
+    case 'metadata.rejected':
+      return { ...place, kind: 'rejected', errors: event.errors };
+    case 'fault':
+      return { ...place, kind: 'fault', code: event.code, message: event.message };
+    case 'trigger.fired': {
+      const row = waterfall.run(event.run);
+      return row === undefined ? undefined : { ...place, kind: 'run', row };
+    }
+    case 'workflow.completed':
+    case 'workflow.failed':
+    case 'workflow.cancelled': {
+      const row = waterfall.run(event.run);
+      return row === undefined ? undefined : { ...place, kind: 'run-end', row, told: event.told === true };
+    }
+    case 'review.requested': {
+      const { review, action, what, target } = event;
+      return { ...place, kind: 'review', review, action, what, target };
+    }
+    case 'session.completed':
+      return { ...place, kind: 'end', tone: 'done', text: 'The session is complete.' };
+    case 'session.failed':
+      return { ...place, kind: 'end', tone: 'fail', text: 'The session failed.', error: event.error };
+    case 'session.stalled':
+      return { ...place, kind: 'end', tone: 'fail', text: 'The session stalled.', error: event.error };
+    case 'session.cancelled':
+      return { ...place, kind: 'end', tone: 'plain', text: describeEvent(event) };
+    case 'turn.failed':
+      if (isInterruption(event.error)) return note('plain');
+      return { ...place, kind: 'note', tone: 'fail', text: describeEvent(event), error: event.error };
+    case 'session.waiting':
+      return note('wait');
+    case 'feed.failed':
+    case 'trigger.suppressed':
+    case 'review.voided':
+    case 'task.stuck':
+      return note('warn');
+    case 'hook.ran':
+      return event.outcome === 'passed' ? undefined : note('warn');
+    case 'invoke':
+      return note(event.fallback === undefined ? 'plain' : 'warn');
+    case 'session.resumed':
+    case 'prompt.compacted':
+    case 'artifact.written':
+    case 'review.resolved':
+    case 'task.given':
+    case 'task.answered':
+    case 'audit':
+    case 'feed.added':
+    case 'feed.removed':
+      return note('plain');
+    case 'if.decided':
+      return event.problem === undefined ? undefined : note('warn');
+    default:
+      return undefined;
+  }
 }

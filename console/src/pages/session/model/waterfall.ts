@@ -1,7 +1,7 @@
+import type { DeclaredAction } from '../../../../../telltale/src/events/action.ts';
 import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { Json } from '../../../../../telltale/src/kernel/json.ts';
 import { createIdleGaps, type Gap } from './idle-gaps.ts';
-import { needsOf } from './needs-of.ts';
-import { closeReview, endAction, followChild, reopenAction, startAttempt } from './note-action.ts';
 import { endTurn, tagOf } from './note-turn.ts';
 import type { ActionRow, RunRow, TurnRow, WaterfallRow } from './waterfall-rows.ts';
 
@@ -143,4 +143,126 @@ function endRun(
   if (event.type === 'workflow.completed') row.end = { seq, at, status: 'completed', output: event.output };
   else if (event.type === 'workflow.failed') row.end = { seq, at, status: 'failed', error: event.error };
   else row.end = { seq, at, status: 'cancelled', reason: event.reason };
+}
+
+/** A `$name` in parameters, `$$` aside: an output key or an action's id. */
+const REFERENCE = /(?<!\$)\$\{?([A-Za-z_][\w-]*)/g;
+/** Parameters are looked through so deep, and each text so far. */
+const MAX_DEPTH = 8;
+const MAX_TEXT = 10_000;
+
+/** The actions that one has to wait for. `actionNamed`: the one that a `$name` stands for, if any does. */
+function needsOf(
+  { depends_on: dependsOn = [], parameters }: DeclaredAction,
+  actionNamed: (name: string) => string | undefined,
+): readonly string[] {
+  const needs = new Set(dependsOn);
+  const look = (value: Json, depth: number): void => {
+    if (typeof value === 'string') {
+      if (!value.includes('$')) return;
+      for (const [, name = ''] of value.slice(0, MAX_TEXT).matchAll(REFERENCE)) {
+        const id = actionNamed(name);
+        if (id !== undefined) needs.add(id);
+      }
+    } else if (value !== null && typeof value === 'object' && depth < MAX_DEPTH)
+      for (const each of Object.values(value)) look(each, depth + 1);
+  };
+  look(parameters, 0);
+  return [...needs];
+}
+
+type ActionEnding = EventOf<
+  | 'action.retrying'
+  | 'action.completed'
+  | 'action.failed'
+  | 'action.skipped'
+  | 'action.cancelled'
+  | 'action.interrupted'
+  | 'action.compensated'
+>;
+
+function startAttempt(row: ActionRow | undefined, event: EventOf<'action.started'>): void {
+  const { seq, at, attempt, input } = event;
+  row?.attempts.push({ seq, at, attempt, input });
+}
+
+function endAction(row: ActionRow | undefined, event: ActionEnding): void {
+  if (row === undefined) return;
+  const { seq, at } = event;
+  if (event.type === 'action.compensated') {
+    row.undone = { seq, at, by: event.by };
+    return;
+  }
+  const last = row.attempts.at(-1);
+  if (last !== undefined && last.end === undefined)
+    last.end = {
+      ...{ seq, at },
+      ...('error' in event ? { error: event.error } : {}),
+      ...(event.type === 'action.retrying' ? { pauseMs: event.delay_ms } : {}),
+    };
+  switch (event.type) {
+    case 'action.retrying':
+      return;
+    case 'action.completed':
+      row.end = { seq, at, status: 'completed', ms: event.ms, output: event.output };
+      return;
+    case 'action.failed':
+      row.end = { seq, at, status: 'failed', ms: event.ms, error: event.error };
+      return;
+    case 'action.skipped':
+      row.end = { seq, at, status: 'skipped', reason: skipText(event) };
+      return;
+    case 'action.cancelled':
+      row.end = { seq, at, status: 'cancelled', reason: event.reason };
+      return;
+    case 'action.interrupted':
+      row.end = { seq, at, status: 'interrupted', reason: 'The process ended while it ran.' };
+  }
+}
+
+const SKIPPED: Readonly<Record<EventOf<'action.skipped'>['reason'], string>> = {
+  if: 'its "if" does not hold',
+  dependency: 'what it depends on did not succeed',
+  unknown_dependency: 'it depends on an action that does not exist',
+  deadlock: 'it would have waited for itself',
+  turn_failed: 'the turn that asked for it failed',
+};
+
+const skipText = ({ reason, because }: EventOf<'action.skipped'>): string =>
+  `Skipped: ${SKIPPED[reason]}${because === undefined ? '' : ` (${because})`}.`;
+
+/** Of a process that ended nobody knows how far what ran had come: it is drawn up to when the next one took over. */
+function reopenAction(rows: readonly WaterfallRow[], event: EventOf<'session.resumed'>): void {
+  const { seq, at } = event;
+  for (const row of rows) {
+    if (row.kind !== 'action' || row.end !== undefined) continue;
+    const last = row.attempts.at(-1);
+    if (last !== undefined && last.end === undefined) last.end = { seq, at };
+  }
+}
+
+function closeReview(actions: Iterable<ActionRow>, event: EventOf<'review.resolved'>): void {
+  const { seq, at, answer, by } = event;
+  for (const { reviews } of actions)
+    for (const asked of reviews)
+      if (asked.review === event.review && asked.end === undefined) asked.end = { seq, at, answer, by };
+}
+
+const CHILD_MARKS = {
+  'child.turn.completed': 'turn',
+  'child.turn.failed': 'turn',
+  'child.action.completed': 'action',
+  'child.action.failed': 'action',
+  'child.metadata.changed': 'metadata',
+  'child.response': 'response',
+} as const;
+
+function followChild(actions: ReadonlyMap<string, ActionRow>, event: SessionEvent): void {
+  if (!('child' in event)) return;
+  const row = actions.get(event.action);
+  if (row === undefined) return;
+  row.child = event.child.session;
+  const { seq, at, type } = event;
+  if (type in CHILD_MARKS)
+    row.childMarks.push({ seq, at, what: CHILD_MARKS[type as keyof typeof CHILD_MARKS] });
 }

@@ -47,7 +47,7 @@ export function whyStory({ events, lost }: WhyChain): WhyStory {
   });
   const origin =
     lost === undefined
-      ? 'It all began outside of every log: with a person or a program.'
+      ? 'A person or a program started it all.'
       : `Before that, event ${lost.seq} of ${lost.stream}, which is in this store no more.`;
   return { summary: summaryOf(links), links, origin };
 }

@@ -13,7 +13,7 @@ export function LimitsTable() {
     ['Cost', formatCost(totals.cost_usd)],
     ['Actions', actions.size.toLocaleString('en')],
     ['Worked', formatDuration(Math.max(0, moment.at - startedAt - downMs))],
-    ...(downMs > 0 ? [['Nobody worked on it', formatDuration(downMs)] as const] : []),
+    ...(downMs > 0 ? [['Idle', formatDuration(downMs)] as const] : []),
     ...(balance === undefined ? [] : [['Budget left', balance.toLocaleString('en')] as const]),
     ...childTurns.map(({ agent, turns }) => [`Turns of ${agent}`, String(turns)] as const),
   ];

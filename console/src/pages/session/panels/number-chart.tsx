@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { useMedia } from '../../../ui/use-media.ts';
 import type { Change } from '../model/field-history.ts';
 import { useSessionView } from '../session-view.ts';
-import { useMedia } from '../use-media.ts';
 
 export interface NumberChartProps {
   readonly field: string;

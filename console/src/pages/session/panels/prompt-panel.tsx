@@ -116,7 +116,7 @@ function Match({ prompt: { match, note } }: { readonly prompt: SessionPrompt }) 
     return (
       <p className="flex items-center gap-1.5 text-small text-ink-soft">
         <Icon name="check" size={14} className="text-done" />
-        This is what was sent: it has the hash that is on the log.
+        This is what was sent: its hash matches the log.
       </p>
     );
   return (

@@ -19,10 +19,12 @@ export interface NoteItemProps {
   readonly text: string;
   readonly error?: ErrorJson | undefined;
   readonly isEnd?: boolean;
+  /** What the model was told about it. */
+  readonly toModel?: string;
 }
 
 /** Something that happened beside what was said. */
-export function NoteItem({ seq, tone, text, error, isEnd = false }: NoteItemProps) {
+export function NoteItem({ seq, tone, text, error, isEnd = false, toModel }: NoteItemProps) {
   const [icon, ink] = LOOKS[tone];
   return (
     <ItemFrame seq={seq} label="Note">
@@ -30,6 +32,12 @@ export function NoteItem({ seq, tone, text, error, isEnd = false }: NoteItemProp
         <Icon name={icon} size={13} className={cx('mt-0.5', ink)} />
         <div className="min-w-0">
           <p className="line-clamp-6 break-words">{text}</p>
+          {toModel === undefined ? null : (
+            <details>
+              <summary>What the model was told</summary>
+              <p className="break-words whitespace-pre-wrap">{toModel}</p>
+            </details>
+          )}
           {error === undefined || !isEnd ? null : (
             <p className="font-normal break-words text-ink">{error.message}</p>
           )}

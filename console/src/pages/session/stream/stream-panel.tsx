@@ -1,14 +1,25 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useEffect, useRef, useState } from 'react';
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  memo,
+  type RefObject,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
+import { useBlocked } from '../../../data/use-blocked.ts';
+import { useCall } from '../../../data/use-call.ts';
 import { Button } from '../../../ui/button.tsx';
 import { EmptyState } from '../../../ui/empty-state.tsx';
+import { Icon } from '../../../ui/icon.tsx';
 import { Panel } from '../../../ui/panel.tsx';
-import { SteerBox } from '../header/steer-box.tsx';
 import { itemsUntil, withLive } from '../model/stream.ts';
 import { isItemOf, itemKey } from '../model/stream-items.ts';
 import { useSessionView } from '../session-view.ts';
 import { StreamRow } from './stream-row.tsx';
-import { useStickToEnd } from './use-stick-to-end.ts';
 
 /** The conversation as it comes. Follows its end until somebody scrolls away from it. */
 export const StreamPanel = memo(function StreamPanel({ className }: { readonly className?: string }) {
@@ -115,3 +126,136 @@ const ESTIMATES: Readonly<Record<string, number>> = {
     note: 36,
   },
 };
+
+const NEAR_PX = 48;
+
+/** Keeps a scrolled list at its end while it grows, unless somebody has scrolled up. */
+function useStickToEnd(scroller: RefObject<HTMLElement | null>, height: number) {
+  const isStuck = useRef(true);
+  const [isAway, setAway] = useState(false);
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const look = () => {
+      isStuck.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
+      setAway(!isStuck.current);
+    };
+    // Only what a person does counts: rows that turn out taller than was guessed move the end, too.
+    element.addEventListener('wheel', look, { passive: true });
+    element.addEventListener('touchmove', look, { passive: true });
+    element.addEventListener('keyup', look);
+    element.addEventListener('pointerup', look);
+    return () => {
+      for (const type of ['wheel', 'touchmove', 'keyup', 'pointerup'])
+        element.removeEventListener(type, look);
+    };
+  }, [scroller]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what changes the end.
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element !== null && isStuck.current) element.scrollTop = element.scrollHeight;
+  }, [scroller, height]);
+  return {
+    isAway,
+    /** Something above is to be looked at. */
+    leave() {
+      isStuck.current = false;
+      setAway(true);
+    },
+    toEnd() {
+      isStuck.current = true;
+      setAway(false);
+      scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+    },
+  };
+}
+
+interface Pending {
+  readonly text: string;
+  /** The last event that was there when it was sent. */
+  readonly after: number;
+}
+
+/** Talks to the agent: the next message where it is a chat that waits, else a word that it hears before its next turn. */
+function SteerBox() {
+  const { id, model, version } = useSessionView();
+  const state = model.stateAt(model.events.length);
+  const isChat = state.chat === true && state.idle;
+  const isAlive = state.status === 'running' || state.status === 'waiting';
+  const blocked = useBlocked('run');
+  const [text, setText] = useState('');
+  const [pending, setPending] = useState<readonly Pending[]>([]);
+  const send = useCall((client, options, said: string) =>
+    (isChat ? client.say(id, said, options) : client.steer(id, said, options)).then(() => true),
+  );
+  const field = useId();
+  const box = useRef<HTMLTextAreaElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that events have come.
+  useEffect(() => {
+    setPending((before) =>
+      before.length === 0 ? before : before.filter((one) => !isReceived(model.events, one)),
+    );
+  }, [version, model]);
+  const submit = async (event?: FormEvent) => {
+    event?.preventDefault();
+    const said = text.trim();
+    if (said === '' || blocked !== undefined) return;
+    const after = model.events.length;
+    if ((await send.run(said)) === undefined) return;
+    setText('');
+    setPending((before) =>
+      [...before, { text: said, after }].filter((one) => !isReceived(model.events, one)),
+    );
+    box.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void submit();
+  };
+  if (!isAlive) return null;
+  return (
+    <form onSubmit={submit} className="shrink-0 border-t border-line p-2.5">
+      {pending.map((one) => (
+        <p
+          key={`${one.after} ${one.text}`}
+          className="mb-2 flex items-start gap-1.5 text-small text-ink-soft"
+        >
+          <Icon name="clock" size={13} className="mt-0.5 text-wait" />
+          <span className="min-w-0 break-words">
+            <span className="font-medium text-ink">Sent, not read yet:</span> {one.text}
+          </span>
+        </p>
+      ))}
+      {send.error === undefined ? null : (
+        <p role="alert" className="mb-2 text-small text-fail">
+          {send.error.message} {send.error.hint ?? ''}
+        </p>
+      )}
+      <div className="flex items-end gap-2">
+        <label htmlFor={field} className="sr-only">
+          {isChat ? 'Your next message' : 'Steer the agent'}
+        </label>
+        <textarea
+          id={field}
+          ref={box}
+          rows={1}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+          placeholder={isChat ? 'Your next message…' : 'Steer: the agent reads it before its next turn…'}
+          className="block max-h-32 min-h-8 w-full min-w-0 flex-1 resize-none rounded-md border border-line-strong bg-surface px-2.5 py-1.5 text-body field-sizing-content placeholder:text-ink-faint"
+        />
+        <Button type="submit" kind="primary" icon="arrowRight" busy={send.busy} blocked={blocked}>
+          {isChat ? 'Say' : 'Steer'}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+const isReceived = (
+  events: readonly { readonly seq: number; readonly type: string; readonly text?: string }[],
+  { text, after }: Pending,
+): boolean =>
+  events.slice(after).some((event) => event.type === 'message.received' && event.text?.trim() === text);

@@ -1,12 +1,15 @@
+import { type CSSProperties, useEffect, useMemo, useRef, useState } from 'react';
+import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import { BAND_PATTERNS, bandLook } from '../../../format/band-look.ts';
 import { formatClock } from '../../../format/format-time.ts';
 import { useKeys } from '../../../shell/use-keys.ts';
 import { Button } from '../../../ui/button.tsx';
 import { cx } from '../../../ui/class-names.ts';
 import { IconButton } from '../../../ui/icon-button.tsx';
 import { describeEvent } from '../model/event-clause.ts';
+import type { SessionModel } from '../model/session-model.ts';
 import { useSessionView } from '../session-view.ts';
-import { StateTrack } from './state-track.tsx';
-import { usePlayback } from './use-playback.ts';
 
 /** The slider over all events. While it is not at its end, the whole page shows that moment, and this says so. */
 export function TimeBar() {
@@ -82,4 +85,118 @@ export function TimeBar() {
       )}
     </section>
   );
+}
+
+/** Bands that are drawn, at the most: more would be thinner than a pixel or two. */
+const MAX_BANDS = 200;
+
+/** The declared state over the events, behind the slider: where it changes is where one wants to go. */
+function StateTrack() {
+  const { model, version } = useSessionView();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that there are more events.
+  const bands = useMemo(() => bandsOf(model), [model, version]);
+  return (
+    <div
+      aria-hidden="true"
+      className="absolute inset-x-2 top-1/2 flex h-2.5 -translate-y-1/2 overflow-hidden rounded bg-sunken"
+    >
+      {bands.map(({ seq, value, share }) => {
+        const { hue, pattern, none } = bandLook(value);
+        return (
+          <span
+            key={seq}
+            className={cx('shrink-0', none ? 'band-none' : cx('band', BAND_PATTERNS[pattern]))}
+            style={{ '--hue': hue, width: `${share * 100}%` } as CSSProperties}
+          />
+        );
+      })}
+    </div>
+  );
+}
+
+/** The bands of the first state; of those that are too thin to see, the first counts. */
+function bandsOf({ history, events }: SessionModel) {
+  const [field] = history.states;
+  const changes = field === undefined ? [] : (history.fields.get(field) ?? []);
+  const last = Math.max(1, events.length - 1);
+  const seen: { readonly seq: number; readonly value: Json; readonly from: number }[] = [];
+  for (const { seq, to } of changes) {
+    const from = seen.length === 0 ? 1 : seq;
+    if (from - (seen.at(-1)?.from ?? Number.NEGATIVE_INFINITY) >= last / MAX_BANDS)
+      seen.push({ seq, value: to, from });
+  }
+  return seen.map(({ seq, value, from }, at) => ({
+    ...{ seq, value },
+    share: ((seen[at + 1]?.from ?? events.length) - from) / last,
+  }));
+}
+
+/** However long a session took, it is played in about so long; a short one as fast as it was. */
+const PLAYED_IN_MS = 20_000;
+/** A wait is played no longer than this. */
+const LONGEST_WAIT_MS = 600;
+
+interface Playback {
+  readonly isPlaying: boolean;
+  readonly toggle: () => void;
+  readonly stop: () => void;
+}
+
+interface PlaybackOptions {
+  readonly events: readonly SessionEvent[];
+  readonly seq: number;
+  readonly isLive: boolean;
+  readonly seek: (seq: number | undefined) => void;
+}
+
+/** Goes through the log as it was written, without its long waits; from the start where the end is shown. */
+function usePlayback({ events, seq, isLive, seek }: PlaybackOptions): Playback {
+  const [isPlaying, setPlaying] = useState(false);
+  const latest = useRef({ seq, seek });
+  latest.current = { seq, seek };
+  useEffect(() => {
+    if (!isPlaying) return;
+    let shown = latest.current.seq;
+    const rate = Math.max(1, playedMs(events, shown) / PLAYED_IN_MS);
+    let before = performance.now();
+    let owed = 0;
+    let frame = requestAnimationFrame(function step(now) {
+      owed += (now - before) * rate;
+      before = now;
+      const from = shown;
+      while (shown < events.length && owed >= waitBehind(events, shown)) {
+        owed -= waitBehind(events, shown);
+        shown++;
+      }
+      if (shown >= events.length) {
+        setPlaying(false);
+        latest.current.seek(undefined);
+        return;
+      }
+      if (shown !== from) latest.current.seek(shown);
+      frame = requestAnimationFrame(step);
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [isPlaying, events]);
+  return {
+    isPlaying,
+    toggle() {
+      if (!isPlaying && (isLive || seq >= events.length)) {
+        latest.current = { seq: 1, seek };
+        seek(1);
+      }
+      setPlaying(!isPlaying);
+    },
+    stop: () => setPlaying(false),
+  };
+}
+
+/** The time between an event and the next one, as it is played. */
+const waitBehind = (events: readonly SessionEvent[], seq: number): number =>
+  Math.min(LONGEST_WAIT_MS, Math.max(0, (events[seq]?.at ?? 0) - (events[seq - 1]?.at ?? 0)));
+
+function playedMs(events: readonly SessionEvent[], from: number): number {
+  let sum = 0;
+  for (let seq = Math.max(1, from); seq < events.length; seq++) sum += waitBehind(events, seq);
+  return sum;
 }

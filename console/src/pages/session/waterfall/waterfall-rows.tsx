@@ -1,17 +1,18 @@
-import { type RefObject, useEffect, useId, useState } from 'react';
+import { type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { formatDuration } from '../../../format/format-duration.ts';
+import { cx } from '../../../ui/class-names.ts';
+import type { Moment } from '../model/action-phases.ts';
 import { rowFacts } from '../model/row-facts.ts';
+import { GAP_PX, type TimeAxis } from '../model/time-axis.ts';
+import type { Waterfall } from '../model/waterfall.ts';
 import { useSessionView } from '../session-view.ts';
-import { DependencyLines } from './dependency-lines.tsx';
-import { GapMarks } from './gap-marks.tsx';
-import { AXIS_HEIGHT, END_ROOM, isEventOf } from './layout.ts';
-import { PlayHead } from './play-head.tsx';
+import { AXIS_HEIGHT, END_ROOM, isEventOf, ROW_HEIGHT } from './layout.ts';
 import { tagNear } from './tag-marks.tsx';
 import { useAutoPan } from './use-auto-pan.ts';
-import { useFollow } from './use-follow.ts';
 import { useRowKeys } from './use-row-keys.ts';
 import { type ShownRow, useRowWindow } from './use-row-window.ts';
 import type { Zoom } from './use-zoom.ts';
-import { WaterfallAxis } from './waterfall-axis.tsx';
+import { gapText, WaterfallAxis } from './waterfall-axis.tsx';
 import { WaterfallRow } from './waterfall-row.tsx';
 import { WaterfallTip } from './waterfall-tip.tsx';
 
@@ -133,4 +134,121 @@ function placeOf(
   const { left, top } = element.getBoundingClientRect();
   const y = top + AXIS_HEIGHT + row.top + row.height - element.scrollTop;
   return { index: row.index, x: left + gutter, y, place: Number.NaN };
+}
+
+/** The moment that the page shows: behind it nothing has happened yet. */
+function PlayHead({ x, height }: { readonly x: number; readonly height: number }) {
+  const { isLive, model } = useSessionView();
+  const isOver = isLive && model.stateAt(model.events.length).status !== 'running';
+  if (isOver) return null;
+  return (
+    <span
+      aria-hidden="true"
+      className={cx(
+        'pointer-events-none absolute top-0 z-[6] w-px',
+        isLive ? 'bg-accent/50' : 'bg-ink shadow-[0_0_0_1px_var(--surface)]',
+      )}
+      style={{ left: x, height }}
+    />
+  );
+}
+
+interface GapMarksProps {
+  readonly axis: TimeAxis;
+  readonly gutter: number;
+  readonly height: number;
+  /** What of the axis is in view. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Where time was cut out of the axis: a torn strip over the whole height. */
+const GapMarks = ({ axis, gutter, height, from, to }: GapMarksProps) =>
+  axis.gaps
+    .filter(({ x }) => x + GAP_PX >= from && x <= to)
+    .map((gap) => (
+      <div
+        key={gap.seq}
+        aria-hidden="true"
+        title={gapText(gap)}
+        className="pointer-events-none absolute top-0 z-[5] flex justify-center wf-gap"
+        style={{ left: gutter + gap.x, width: GAP_PX, height }}
+      >
+        <span className="sticky top-9 mt-2 h-fit rounded bg-surface py-1 text-micro text-ink-faint tabular-nums [writing-mode:vertical-rl]">
+          {formatDuration(gap.to - gap.from)}
+        </span>
+      </div>
+    ));
+
+/** So near to its end somebody counts as looking at it. */
+const NEAR_PX = 60;
+
+/**
+ * Whether the end of a list is to be in view as it grows or shrinks: until somebody scrolls away from it. `isMoving`: the
+ * end is where things happen, so it is gone to at once.
+ */
+function useFollow(scroller: RefObject<HTMLElement | null>, count: number, isMoving: boolean): boolean {
+  const isAtEnd = useRef(isMoving);
+  const before = useRef(count);
+  const isPinned = isAtEnd.current || count < before.current;
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    let top = element.scrollTop;
+    const onScroll = () => {
+      // Where all of it is in view, who goes sideways has not gone to its end.
+      if (element.scrollTop === top) return;
+      top = element.scrollTop;
+      isAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - NEAR_PX;
+    };
+    element.addEventListener('scroll', onScroll, { passive: true });
+    return () => element.removeEventListener('scroll', onScroll);
+  }, [scroller]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the end moves with the number of rows.
+  useLayoutEffect(() => {
+    before.current = count;
+    const element = scroller.current;
+    if (!isPinned || element === null) return;
+    isAtEnd.current = true;
+    element.scrollTop = element.scrollHeight;
+  }, [scroller, count]);
+  return isPinned;
+}
+
+interface DependencyLinesProps {
+  readonly waterfall: Waterfall;
+  readonly axis: TimeAxis;
+  readonly gutter: number;
+  readonly moment: Moment;
+  readonly height: number;
+  readonly shown: readonly ShownRow[];
+}
+
+/** From the end of an action down to what waited for it; only between rows that are in view. */
+function DependencyLines({ waterfall, axis, gutter, moment, height, shown }: DependencyLinesProps) {
+  const tops = new Map<string, number>();
+  let path = '';
+  for (const { index, top: start } of shown) {
+    const row = waterfall.rows[index];
+    if (row?.kind !== 'action') continue;
+    tops.set(row.action.id, start);
+    const began = row.attempts[0];
+    for (const id of row.needs) {
+      const top = tops.get(id);
+      const end = waterfall.action(id)?.end;
+      if (top === undefined || end === undefined || end.seq > moment.seq || end.at < row.at) continue;
+      const x = gutter + axis.x(end.at);
+      const to = began === undefined || began.seq > moment.seq ? x : gutter + axis.x(began.at);
+      path += `M${x.toFixed(1)} ${top + ROW_HEIGHT - 7}V${start + ROW_HEIGHT / 2}H${to.toFixed(1)}`;
+    }
+  }
+  return path === '' ? null : (
+    <svg
+      aria-hidden="true"
+      className="pointer-events-none absolute top-0 left-0 z-[4] w-full overflow-visible"
+      style={{ height }}
+    >
+      <path d={path} fill="none" stroke="var(--ink-faint)" strokeWidth={1} />
+    </svg>
+  );
 }

@@ -1,6 +1,7 @@
+import type { ActionStatus } from '../../../../../telltale/src/events/action.ts';
+import { cx } from '../../../ui/class-names.ts';
 import type { RowFacts } from '../model/row-facts.ts';
 import type { Tag } from '../model/waterfall-rows.ts';
-import { StatusWord } from './status-word.tsx';
 
 export interface WaterfallTipProps {
   readonly facts: RowFacts;
@@ -46,3 +47,20 @@ export function WaterfallTip({ facts, tag, x, y }: WaterfallTipProps) {
     </div>
   );
 }
+
+const INKS: Readonly<Record<ActionStatus, string>> = {
+  waiting: 'text-wait',
+  running: 'text-accent',
+  completed: 'text-done',
+  failed: 'text-fail',
+  skipped: 'text-off',
+  cancelled: 'text-off',
+  interrupted: 'text-stall',
+  compensated: 'text-off',
+};
+
+const WORDS: Partial<Record<ActionStatus, string>> = { compensated: 'undone', interrupted: 'interrupted' };
+
+const StatusWord = ({ status }: { readonly status: ActionStatus }) => (
+  <span className={cx('ml-auto shrink-0 font-medium', INKS[status])}>{WORDS[status] ?? status}</span>
+);

@@ -1,5 +1,5 @@
-import { type Item, layersOf, placeAcross, placeDown } from './place-items.ts';
-import { rankBoxes } from './rank-boxes.ts';
+import { type Neighbours, orderLayers } from './order-layers.ts';
+import { poolApart } from './pool-apart.ts';
 
 export interface Size {
   readonly width: number;
@@ -101,4 +101,123 @@ export function layoutLevel(boxes: readonly Box[], links: readonly LevelLink[]):
     }),
     ...{ width: right - left, height },
   };
+}
+interface RankLink {
+  readonly from: string;
+  readonly to: string;
+}
+
+interface Ranking {
+  readonly ranks: ReadonlyMap<string, number>;
+  /** The links, by their place in the list, that lead back up: they are laid out the other way round. */
+  readonly reversed: ReadonlySet<number>;
+}
+
+/** Ranks that a link spans at least: the one in between has room for what is written on it. */
+const SPAN = 2;
+
+/** Each box below all that lead to it, by the longest way; links that would close a circle are turned round. */
+function rankBoxes(ids: readonly string[], links: readonly RankLink[]): Ranking {
+  const out = new Map<string, number[]>(ids.map((id) => [id, []]));
+  links.forEach(({ from }, at) => void out.get(from)?.push(at));
+  const reversed = new Set<number>();
+  const state = new Map<string, 'open' | 'done'>();
+  const order: string[] = [];
+  for (const id of ids) {
+    if (state.has(id)) continue;
+    // By hand, since a chain may be longer than the stack is deep.
+    const path = [{ id, next: 0 }];
+    state.set(id, 'open');
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const at = out.get(top.id)?.[top.next++];
+      const link = at === undefined ? undefined : links[at];
+      if (at === undefined || link === undefined) {
+        state.set(top.id, 'done');
+        order.push(top.id);
+        path.pop();
+      } else if (state.get(link.to) === 'open') reversed.add(at);
+      else if (!state.has(link.to)) {
+        state.set(link.to, 'open');
+        path.push({ id: link.to, next: 0 });
+      }
+    }
+  }
+  const ranks = new Map<string, number>(ids.map((id) => [id, 0]));
+  const lower = (id: string, rank: number) => {
+    if ((ranks.get(id) ?? 0) < rank) ranks.set(id, rank);
+  };
+  const incoming = new Map<string, string[]>(ids.map((id) => [id, []]));
+  links.forEach(({ from, to }, at) => {
+    if (reversed.has(at)) incoming.get(from)?.push(to);
+    else incoming.get(to)?.push(from);
+  });
+  for (const id of order.toReversed())
+    for (const before of incoming.get(id) ?? []) lower(id, (ranks.get(before) ?? 0) + SPAN);
+  return { ranks, reversed };
+}
+
+/** A box, or a bend of a link in a layer that it only passes through. */
+interface Item {
+  readonly width: number;
+  readonly height: number;
+  readonly rank: number;
+  readonly bend: boolean;
+}
+
+type Layers = readonly (readonly number[])[];
+
+const GAP_X = 28;
+const GAP_Y = 15;
+const PASSES = 10;
+
+/** The items by rank, each layer in the order in which few links cross. */
+function layersOf(items: readonly Item[], around: readonly Neighbours[]): Layers {
+  const layers: number[][] = [];
+  items.forEach(({ rank }, at) => {
+    layers[rank] ??= [];
+    layers[rank].push(at);
+  });
+  return orderLayers(
+    Array.from(layers, (layer) => layer ?? []),
+    around,
+  );
+}
+
+/** The middle of each item: near to what it is joined to, and apart from its neighbours. */
+function placeAcross(
+  layers: Layers,
+  items: readonly Item[],
+  around: readonly Neighbours[],
+): readonly number[] {
+  const xs = items.map(() => 0);
+  for (let pass = 0; pass < PASSES; pass++) {
+    const side = pass % 2 === 0 ? 'up' : 'down';
+    for (const layer of pass % 2 === 0 ? layers : layers.toReversed()) {
+      const wishes = layer.map((item) => {
+        const others = around[item]?.[side] ?? [];
+        const { width = 0, bend = false } = items[item] ?? {};
+        const sum = others.reduce((total, other) => total + (xs[other] ?? 0), 0);
+        // What hangs on nothing stays; long links are drawn straight rather than boxes in the middle of them.
+        const at = others.length === 0 ? (xs[item] ?? 0) : sum / others.length;
+        return { at, width, weight: bend ? 3 : 1 + others.length };
+      });
+      poolApart(wishes, GAP_X).forEach((x, place) => {
+        const item = layer[place];
+        if (item !== undefined) xs[item] = x;
+      });
+    }
+  }
+  return xs;
+}
+
+/** Where each layer begins, how tall it is, and how tall all of them are. */
+function placeDown(layers: Layers, items: readonly Item[]) {
+  const heights = layers.map((layer) => Math.max(0, ...layer.map((item) => items[item]?.height ?? 0)));
+  const tops: number[] = [];
+  let y = 0;
+  heights.forEach((tall) => {
+    tops.push(y);
+    y += tall + GAP_Y;
+  });
+  return { tops, heights, height: Math.max(0, y - GAP_Y) };
 }

@@ -1,17 +1,30 @@
-import { ReactFlow } from '@xyflow/react';
-import { useMemo } from 'react';
+import {
+  BaseEdge,
+  EdgeLabelRenderer,
+  type EdgeProps,
+  getViewportForBounds,
+  type NodeProps,
+  Panel,
+  ReactFlow,
+  useReactFlow,
+  useStore,
+} from '@xyflow/react';
+import { useCallback, useEffect, useMemo } from 'react';
 import type { ApiGraph } from '../../../../../telltale/src/client/api.ts';
 import { plural } from '../../../format/format-number.ts';
+import { cx } from '../../../ui/class-names.ts';
 import { EmptyState } from '../../../ui/empty-state.tsx';
+import { Icon } from '../../../ui/icon.tsx';
+import { IconButton } from '../../../ui/icon-button.tsx';
 import { drawnGraph, MAX_NODES } from './drawn-graph.ts';
-import { GraphControls } from './graph-controls.tsx';
-import { GraphEdge } from './graph-edge.tsx';
-import { GraphMarkers } from './graph-markers.tsx';
+import { firstView, MIN_ZOOM, PADDING } from './first-view.ts';
 import { GraphNode } from './graph-node.tsx';
-import { GroupBox } from './group-box.tsx';
 import { type GraphLayout, layoutGraph } from './layout-graph.ts';
+import type { Size } from './layout-level.ts';
+import { MARK_LOOKS } from './mark-looks.ts';
 import type { RunPosition } from './run-position.ts';
-import { type GraphNodeInfo, toFlow } from './to-flow.ts';
+import { labelText } from './text-size.ts';
+import { type DrawnEdge, type DrawnGroup, type GraphNodeInfo, toFlow } from './to-flow.ts';
 import '@xyflow/react/dist/base.css';
 import './workflow-graph.css';
 
@@ -78,5 +91,124 @@ export function WorkflowGraph({ graph: whole, position, chosen, onChoose }: Work
         <p className="absolute bottom-2 left-3 text-small text-ink-faint">{note}</p>
       )}
     </div>
+  );
+}
+const ARROWS = [
+  ['plain', 'var(--line-strong)'],
+  ['error', 'var(--fail)'],
+  ['taken', 'var(--done)'],
+] as const;
+
+/** The heads of the arrows, by what an edge says. */
+const GraphMarkers = () => (
+  <svg aria-hidden="true" className="absolute size-0">
+    <defs>
+      {ARROWS.map(([name, colour]) => (
+        <marker
+          key={name}
+          id={`arrow-${name}`}
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth="8"
+          markerHeight="8"
+          markerUnits="userSpaceOnUse"
+          orient="auto-start-reverse"
+        >
+          <path d="M0 0.5 7.5 4 0 7.5z" fill={colour} />
+        </marker>
+      ))}
+    </defs>
+  </svg>
+);
+
+/** A step that has steps inside: they stand in it. */
+function GroupBox({ data: { name, type, mark } }: NodeProps<DrawnGroup>) {
+  const look = mark === undefined ? undefined : MARK_LOOKS[mark.status];
+  return (
+    <div
+      className={cx(
+        'size-full rounded-lg border border-dashed bg-sunken/60 px-3 py-1.5',
+        look === undefined ? 'border-line-strong' : look.border,
+      )}
+    >
+      <p className="flex items-center gap-1.5 text-small text-ink-soft">
+        <span className="truncate font-semibold text-ink">{name}</span>
+        <span>{type}</span>
+        {look === undefined ? null : (
+          <span className={cx('ml-auto', look.ink)}>
+            <Icon name={look.icon} size={14} className={mark?.status === 'running' ? 'animate-turn' : ''} />
+            <span className="sr-only">{look.label}</span>
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}
+
+const DASHES: Readonly<Record<NonNullable<DrawnEdge['data']>['kind'], string | undefined>> = {
+  next: undefined,
+  back: undefined,
+  error: '6 4',
+  open: '2 4',
+};
+
+/** A way from box to box: dashed where something failed, dotted where an artifact may choose it, bold where a run went. */
+function GraphEdge({ data }: EdgeProps<DrawnEdge>) {
+  if (data === undefined) return null;
+  const { path, kind, isTaken, text, label } = data;
+  const stroke = isTaken ? 'var(--done)' : kind === 'error' ? 'var(--fail)' : 'var(--line-strong)';
+  return (
+    <>
+      <BaseEdge
+        path={path}
+        interactionWidth={0}
+        markerEnd={`url(#arrow-${isTaken ? 'taken' : kind === 'error' ? 'error' : 'plain'})`}
+        style={{ stroke, strokeWidth: isTaken ? 2.25 : 1.25, strokeDasharray: DASHES[kind] }}
+      />
+      {text === undefined || label === undefined ? null : (
+        <EdgeLabelRenderer>
+          <div
+            title={text}
+            className={cx(
+              'pointer-events-auto absolute rounded bg-canvas px-1 text-micro whitespace-nowrap',
+              isTaken ? 'font-medium text-done' : 'text-ink-soft',
+            )}
+            style={{ transform: `translate(-50%, -50%) translate(${label.x}px, ${label.y}px)` }}
+          >
+            {labelText(text)}
+          </div>
+        </EdgeLabelRenderer>
+      )}
+    </>
+  );
+}
+
+interface GraphControlsProps extends Size {
+  /** What is of most interest now: in view, where not all of it is. */
+  readonly focus: { readonly x: number; readonly y: number } | undefined;
+}
+
+/** Nearer, further, all of it: edges and their labels, too. What is of interest stays in view when room or run change. */
+function GraphControls({ width, height, focus }: GraphControlsProps) {
+  const { zoomIn, zoomOut, setViewport } = useReactFlow();
+  const across = useStore((state) => state.width);
+  const down = useStore((state) => state.height);
+  const showAll = useCallback(() => {
+    if (across === 0 || down === 0) return;
+    const bounds = { x: 0, y: 0, width, height };
+    void setViewport(getViewportForBounds(bounds, across, down, MIN_ZOOM, 1, PADDING));
+  }, [across, down, width, height, setViewport]);
+  const { x, y } = focus ?? { x: width / 2, y: 0 };
+  useEffect(() => {
+    if (across === 0 || down === 0) return;
+    void setViewport(firstView({ width, height }, { width: across, height: down }, { x, y }));
+  }, [across, down, width, height, x, y, setViewport]);
+  return (
+    <Panel position="top-right" className="m-2! flex rounded-md border border-line bg-surface">
+      <IconButton icon="plus" label="Zoom in" onClick={() => void zoomIn()} />
+      <IconButton icon="minus" label="Zoom out" onClick={() => void zoomOut()} />
+      <IconButton icon="fit" label="Show all of it" onClick={showAll} />
+    </Panel>
   );
 }

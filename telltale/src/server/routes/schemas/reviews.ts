@@ -10,6 +10,9 @@ const infoShape: Shape<ReviewInfo> = {
   agent: text,
   workflow: text.optional(),
   parent: text.optional(),
+  above: z.array(text).optional().openapi({
+    description: 'The sessions and runs above it, the closest first: who called or triggered it.',
+  }),
   action: text,
   target: text,
   what: text,

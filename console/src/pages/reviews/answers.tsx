@@ -1,7 +1,29 @@
-import type { AnswerReview } from '../../../../telltale/src/client/api.ts';
+import type { AnswerReview, ReviewInfo } from '../../../../telltale/src/client/api.ts';
+import { toRuntimeError } from '../../../../telltale/src/kernel/runtime-error.ts';
 import { visibleText } from '../../../../telltale/src/kernel/visible-text.ts';
+import { type Call, useCall } from '../../data/use-call.ts';
+import { useData } from '../../data/use-data.ts';
 import { Button } from '../../ui/button.tsx';
 import { type PossibleAnswer, withWords } from './answers-of.ts';
+import { cameLate, resolutionWords } from './review-words.ts';
+
+/** Answers a review. `onLate` is called where the answer is not on the log yet, or another one counts. */
+export function useAnswer(review: ReviewInfo, onLate: () => void): Call<[AnswerReview], void> {
+  const { reviews, toasts } = useData();
+  return useCall(async (client, options, answer: AnswerReview) => {
+    try {
+      const details = await client.answerReview(review.review, answer, options);
+      reviews.answered(details);
+      toasts.say('done', `${resolutionWords({ answer: 'Answered', ...details })}: ${review.target}`);
+      if (details.answer === undefined) onLate();
+    } catch (thrown) {
+      const { code, message } = toRuntimeError(thrown);
+      if (!cameLate(code)) throw thrown;
+      toasts.say('info', `Your answer came second, so it does not count. ${message}`);
+      onLate();
+    }
+  });
+}
 
 export interface AnswerButtonsProps {
   readonly answers: readonly PossibleAnswer[];

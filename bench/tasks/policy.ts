@@ -1,5 +1,6 @@
 import { type Argument, ASKED, type Call, type Read, type Reference, type Task } from './catalog.ts';
 import { type Conversation, nativeId, type OfferedTool, valueAt } from './wire.ts';
+import { writeActions } from './write-actions.ts';
 
 /** What the simulated model says in one turn: text, then native calls. */
 export interface Speech {
@@ -13,8 +14,9 @@ export type Manner = 'native' | 'tags' | 'tools';
 /**
  * The model of every system. It knows the task's graph and sees nothing but the request: it makes every call whose
  * arguments it can write down now, all of them at once, and answers as soon as it can. In `tags` and `tools` it may
- * also make a call whose arguments are results that are still to come, since these two have references for them. That
- * is the only difference, and it never goes around a thought: what a model has to read first it has to be shown.
+ * also make a call whose arguments are results that are still to come, since these two have references for them; in
+ * `tags` it writes calls that differ in one text as one `<foreach>`. There is no other difference, and no way around a
+ * thought: what a model has to read first it has to be shown.
  */
 export function speak(seen: Conversation, manner: Manner): Speech {
   const task = taskOf(seen.opening);
@@ -147,14 +149,13 @@ function say(
     ]),
   );
   if (manner === 'tags') {
-    const actions = written.map(({ call, input }) => {
-      const kind = call.tool === 'researcher' ? ' type="agent"' : '';
-      const after = waits(call).length === 0 ? '' : ` depends_on="${waits(call).join(' ')}"`;
-      const id = referenced.has(call.id) || isEarly ? ` id="${call.id}"` : '';
-      return `<action${kind} name="${call.tool}"${id}${after}>${JSON.stringify(input)}</action>\n`;
-    });
+    const needsId = (id: string) => isEarly || referenced.has(id);
+    const actions = writeActions(
+      written.map((each) => ({ ...each, waits: waits(each.call) })),
+      needsId,
+    );
     return {
-      text: `${plan === '' ? '' : `${plan}\n`}${actions.join('')}${answer === undefined ? '' : `<response final="true">${answer}</response>`}`,
+      text: `${plan === '' ? '' : `${plan}\n`}${actions}${answer === undefined ? '' : `<response>${answer}</response>`}`,
       calls: [],
     };
   }

@@ -19,7 +19,7 @@ interface ChatMessage {
   readonly tool_call_id?: string;
 }
 
-/** A call in tags without an id of the model's own. */
+/** A call in tags without an id of the model's own, be it one that a `<foreach>` makes. */
 export interface UnnamedCall {
   readonly id: string;
   readonly tool: string;
@@ -49,26 +49,22 @@ export function readConversation({ messages, tools = [] }: ChatRequest): Convers
   const results = new Map<string, string>();
   const unnamed: UnnamedCall[] = [];
   let opening: string | undefined;
+  let withoutId = 0;
   for (const message of messages) {
     const text = textOf(message);
     if (message.role === 'user') opening ??= text;
     if (message.role === 'assistant') {
       for (const { id } of message.tool_calls ?? []) made.add(id.replace(/^call_/, ''));
-      for (const [, attributes = '', body = ''] of text.matchAll(/<action([^>]*)>([\s\S]*?)<\/action>/g)) {
-        const id = attribute(attributes, 'id');
-        if (id !== undefined) made.add(id);
-        else
-          unnamed.push({
-            id: `a${unnamed.length + 1}`,
-            tool: attribute(attributes, 'name') ?? '',
-            input: (parsed(body) ?? {}) as UnnamedCall['input'],
-          });
+      for (const written of actionsIn(text)) {
+        const id = attribute(written.attributes, 'id') ?? `a${++withoutId}`;
+        if (attribute(written.attributes, 'id') !== undefined && written.loop === undefined) made.add(id);
+        else unnamed.push(...callsOf(id, written));
       }
     } else if (message.role !== 'system' && message.role !== 'developer') {
       const blocks = [...text.matchAll(/<result id="([^"]+)"([^>]*)>([\s\S]*?)<\/result>/g)];
       const call = message.role === 'tool' ? (message.tool_call_id ?? '').replace(/^call_/, '') : undefined;
       for (const [, id = '', attributes = '', body = ''] of blocks)
-        if (/status="(ok|error)"/.test(attributes)) results.set(call ?? id, body.trim());
+        if (!/status="(?!ok|error)/.test(attributes)) results.set(call ?? id, body.trim());
       if (call !== undefined && blocks.length === 0) results.set(call, text);
     }
   }
@@ -80,6 +76,40 @@ export function readConversation({ messages, tools = [] }: ChatRequest): Convers
     inTags: tools.length === 0,
     tools: tools.map((tool) => tool.function),
   };
+}
+
+/** An `<action>` as the model wrote it, and the `<foreach>` around it. */
+interface WrittenAction {
+  readonly attributes: string;
+  readonly body: string;
+  readonly loop: { readonly items: readonly unknown[]; readonly as: string } | undefined;
+}
+
+function actionsIn(text: string): readonly WrittenAction[] {
+  const found: WrittenAction[] = [];
+  let loop: WrittenAction['loop'];
+  const tags = /<foreach in='([^']*)' as="(\w+)">|<\/foreach>|<action([^>]*)>([\s\S]*?)<\/action>/g;
+  for (const [, list, as = '', attributes, body = ''] of text.matchAll(tags)) {
+    if (attributes !== undefined) found.push({ attributes, body, loop });
+    else loop = list === undefined ? undefined : { items: parsed(unescaped(list)) as unknown[], as };
+  }
+  return found;
+}
+
+const unescaped = (text: string): string => text.replaceAll('&apos;', "'").replaceAll('&amp;', '&');
+
+/** What an action without an id of its own does; in a `<foreach>` one call for each item. */
+function callsOf(id: string, { attributes, body, loop }: WrittenAction): readonly UnnamedCall[] {
+  const tool = attribute(attributes, 'name') ?? '';
+  const input = (parsed(body) ?? {}) as UnnamedCall['input'];
+  if (loop === undefined) return [{ id, tool, input }];
+  return loop.items.map((item, index) => ({
+    id: `${id}[${index}]`,
+    tool,
+    input: Object.fromEntries(
+      Object.entries(input).map(([key, value]) => [key, value === `$${loop.as}` ? item : value]),
+    ),
+  }));
 }
 
 const attribute = (text: string, name: string): string | undefined =>

@@ -1,6 +1,6 @@
 import type { ActionState } from '../events/action.ts';
 import type { ActionKind } from '../kernel/action-envelope.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { RESPOND, STEP } from '../protocol/calls/call-names.ts';
 import { RUN_KEY } from '../protocol/calls/read-call.ts';
@@ -115,16 +115,19 @@ function tagsExample(
   const key = sealKey === undefined ? '' : ` key="${sealKey}"`;
   const safe = createEscape(sealKey);
   const type = call.target.kind === 'tool' ? '' : ` type="${call.target.kind}"`;
-  const body = { name: call.target.name, parameters: call.input };
-  const acts = [`<action${type} id="${call.id}"${key}>${safe(JSON.stringify(body))}</action>`];
+  const wraps = isJsonObject(call.input.parameters);
+  const body = wraps ? { parameters: call.input } : call.input;
+  const acts = [
+    `<action${type} name="${call.target.name}" id="${call.id}"${key}>${safe(JSON.stringify(body))}</action>`,
+  ];
   const update = sampleUpdate(agent);
   if (update !== undefined) acts.unshift(`<metadata${key}>${JSON.stringify(update)}</metadata>`);
   const ends =
     led === true
       ? within(protocol.actions_in, [
-          `<action type="internal"${key}>${JSON.stringify({ name: 'complete_step', parameters: { notes: notesOf(call) } })}</action>`,
+          `<action type="internal" name="complete_step"${key}>${JSON.stringify({ notes: notesOf(call) })}</action>`,
         ])
-      : `<response final="true">${output === undefined ? safe(call.answer) : JSON.stringify(sampleInput(output.schema) ?? '…')}</response>`;
+      : `<response>${output === undefined ? safe(call.answer) : JSON.stringify(sampleInput(output.schema) ?? '…')}</response>`;
   return `Example of a turn:\n\n${within(protocol.actions_in, acts)}\n\nThe next message:\n\n${results}\n\nYour next turn:\n\n${ends}`;
 }
 

@@ -182,7 +182,7 @@ function stepsNote({ dialect }: AgentManifest): string {
 }
 
 const COMPLETE: Readonly<Record<AgentManifest['dialect'], string>> = {
-  tags: 'When a step is done, complete it: <action type="internal">{"name": "complete_step", "parameters": {"notes": "…"}}</action>.',
+  tags: 'When a step is done, complete it: <action type="internal" name="complete_step">{"notes": "…"}</action>.',
   tools: 'When a step is done, call "complete_step".',
   step: 'When a step is done, set "is_complete": true with "notes". It counts only if all "tool_calls" of that call succeed.',
 };
@@ -200,7 +200,7 @@ function feedList({ context_feeds: feeds }: AgentManifest): string {
     return [`- ${feed.id}: ${when}`];
   });
   if (lines.length === 0) return '';
-  return `# Context feeds\n\nMessages show their values in <context_feed> blocks, again only when they change. $ID stands for a value, as $id does for a result.\n\n${lines.join('\n')}`;
+  return `# Context feeds\n\n<context_feed> blocks show their values, again only when they change. $ID stands for a value, as $id does for a result.\n\n${lines.join('\n')}`;
 }
 
 const compact = (value: Json) => JSON.stringify(value);

@@ -83,7 +83,7 @@ function renderWithin(ended: readonly ActionState[], style: Style, left: ResultR
   return rendered;
 }
 
-/** The result as the answer to a native call, which names what was called. */
+/** The result as the answer to a native call, which names what was called. One that is `ok` does not say so. */
 export function renderAnswer(state: ActionState, style: Style, room: ResultRoom): string {
   if (room.left <= 0) return unshown([state], style);
   return taken(room, renderResult(state, shareOf(room, style), style, 'answer'));
@@ -103,12 +103,14 @@ function taken(room: ResultRoom, text: string): string {
 
 function renderResult(state: ActionState, max: number, style: Style, as?: 'answer'): string {
   const { name } = state.action;
+  const status = resultStatus(state);
+  const isPlainAnswer = as === 'answer' && status === 'ok';
   const { text, attributes, omitted, escaped } = shownPart(state, max, style);
   const all = {
     id: writtenId(state.action.id),
     ...(as === 'answer' ? {} : { name: style.safe(clip(name, MAX_NAME_SHOWN)) }),
-    status: resultStatus(state),
-    ...(state.ms === undefined ? {} : { ms: Math.round(state.ms) }),
+    ...(isPlainAnswer ? {} : { status }),
+    ...(isPlainAnswer || state.ms === undefined ? {} : { ms: Math.round(state.ms) }),
     ...attributes,
     ...(omitted > 0 ? { truncated: omitted } : {}),
     ...(escaped > 0 ? { escaped } : {}),

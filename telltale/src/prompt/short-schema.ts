@@ -22,7 +22,7 @@ export const shortSchema = (schema: JsonObject): JsonObject => shortened(schema,
 
 function shortened(schema: JsonObject, depth: number): JsonObject {
   const entries = Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
-    if (DROPPED.has(key) || isNeedless(key, value)) return [];
+    if (DROPPED.has(key) || isNeedless(key, value, schema)) return [];
     return [[key, inside(key, value, depth)]];
   });
   return Object.fromEntries(entries);
@@ -39,7 +39,7 @@ function inside(key: string, value: Json, depth: number): Json {
 }
 
 /** What says no more than its absence does, or what only programs write. */
-function isNeedless(key: string, value: Json): boolean {
+function isNeedless(key: string, value: Json, { type }: JsonObject): boolean {
   switch (key) {
     case 'additionalProperties':
       return typeof value === 'boolean';
@@ -58,7 +58,8 @@ function isNeedless(key: string, value: Json): boolean {
     case 'minProperties':
       return value === 0 || (key === 'minLength' && value === 1);
     case 'minimum':
-      return value === Number.MIN_SAFE_INTEGER;
+      // Nobody writes a count or a line below it.
+      return value === Number.MIN_SAFE_INTEGER || (type === 'integer' && (value === 0 || value === 1));
     case 'maximum':
       return value === Number.MAX_SAFE_INTEGER;
     default:

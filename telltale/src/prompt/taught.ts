@@ -1,3 +1,4 @@
+import { isJsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { DescribedTarget } from './described-target.ts';
 
@@ -13,6 +14,8 @@ export interface Taught {
   /** `compensate`. */
   readonly undo: boolean;
   readonly templates: boolean;
+  /** That parameters are wrapped where one of them could be taken for the wrapping. */
+  readonly wraps: boolean;
 }
 
 export const taughtTo = (agent: AgentManifest, targets: readonly DescribedTarget[]): Taught => ({
@@ -20,6 +23,9 @@ export const taughtTo = (agent: AgentManifest, targets: readonly DescribedTarget
   tests: variablesOf(agent) > 0 && targets.length > 0,
   undo: isUndoable(agent) && targets.length > 0,
   templates: Object.keys(agent.action_templates).length > 0,
+  wraps: targets.some(
+    ({ parameters: { properties } }) => isJsonObject(properties) && 'parameters' in properties,
+  ),
 });
 
 const variablesOf = ({ context_variables: { defined, runtime, derived } }: AgentManifest): number =>

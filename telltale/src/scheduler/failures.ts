@@ -34,7 +34,7 @@ const BROKE_OFF = ', as far as the turn went before it broke off';
 
 export const noList = (source: string, found: string) =>
   new RuntimeError('bad_list', `in=${quote(source)} is ${found}, not a list.`, {
-    hint: 'Name a value that is a list, or the list in it: in="$result.items".',
+    hint: 'Name a value that is a list, or the list in it: in="$result.items". Or write it as JSON: in=\'["a", "b"]\'.',
   });
 
 export const listTooLong = (source: string, made: number, limit: number) =>

@@ -39,9 +39,10 @@ export function loopOf({ parameters }: DeclaredAction): Loop {
 /** The list, once `in` was resolved to `value`; `nothing` says why it is none where it was not. */
 export function itemsOf(
   { in: source, actions }: Loop,
-  value: Json,
+  given: Json,
   nothing: () => RuntimeError,
 ): Result<readonly Json[]> {
+  const value = given === source ? (writtenList(source) ?? given) : given;
   if (!Array.isArray(value)) {
     const unresolved = value === source && readWholeReference(source) !== undefined;
     return err(unresolved ? nothing() : noList(source, described(value)));
@@ -51,6 +52,16 @@ export function itemsOf(
   return made > MAX_LOOP_ACTIONS
     ? err(listTooLong(source, made, MAX_LOOP_ACTIONS))
     : ok(value as readonly Json[]);
+}
+
+/** A list that stands in the tag itself, as JSON. */
+function writtenList(source: string): Json | undefined {
+  if (!source.trimStart().startsWith('[')) return undefined;
+  try {
+    return JSON.parse(source) as Json;
+  } catch {
+    return undefined; // told as no list
+  }
 }
 
 function described(value: Json): string {

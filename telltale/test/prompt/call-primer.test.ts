@@ -123,6 +123,8 @@ describe('the tools of a native dialect', () => {
         query: { type: 'string', title: 'Query', minLength: 1, description: 'Words.' },
         title: { type: 'string', description: '' },
         limit: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 10 },
+        size: { type: 'integer', minimum: 2 },
+        price: { type: 'number', minimum: 0 },
         exact: { type: 'boolean', default: false },
         like: { enum: [{ additionalProperties: false }] },
       },
@@ -139,7 +141,9 @@ describe('the tools of a native dialect', () => {
       properties: {
         query: { type: 'string', description: 'Words.' },
         title: { type: 'string' },
-        limit: { type: 'integer', minimum: 1, default: 10 },
+        limit: { type: 'integer', default: 10 },
+        size: { type: 'integer', minimum: 2 },
+        price: { type: 'number', minimum: 0 },
         exact: { type: 'boolean' },
         like: { enum: [{ additionalProperties: false }] },
         _run: { type: 'object' },
@@ -199,7 +203,7 @@ describe('the primer of a native dialect', () => {
   it('tells the protocol as the manifest sets it', () => {
     for (const text of both({})) {
       expect(text).toContain('"sync" (what follows waits for it)');
-      expect(text).toContain('counts only if it names their results, as $id, and they succeed');
+      expect(text).toContain('counts only if it names their results as $id and they succeed');
     }
     // In "tools" the tool says so itself.
     expect(both({})[1]).toContain('read_output shows the rest');

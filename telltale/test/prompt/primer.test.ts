@@ -64,7 +64,7 @@ describe('the example of the primer', () => {
   it('calls a target of the agent with the parameters that it requires, and shows its result as results look', () => {
     const text = primer(agentWith(), withTargets([FETCH]));
     expect(exampleOf(text)[0]).toBe(
-      '<action id="http">{"name":"http_fetch","parameters":{"url":"https://example.com","tries":1,"how":"GET"}}</action>',
+      '<action name="http_fetch" id="http">{"url":"https://example.com","tries":1,"how":"GET"}</action>',
     );
     expect(text).toContain('<result id="http" name="http_fetch" status="ok" ms="12"');
   });
@@ -75,8 +75,8 @@ describe('the example of the primer', () => {
     const writes = named('write', {});
     const reads = named('look_up', { idempotent: true });
     const text = primer(agentWith(), withTargets([asked, writes, reads]));
-    expect(exampleOf(text)[0]).toContain('"look_up"');
-    expect(exampleOf(primer(agentWith(), withTargets([asked, writes])))[0]).toContain('"write"');
+    expect(exampleOf(text)[0]).toContain('name="look_up"');
+    expect(exampleOf(primer(agentWith(), withTargets([asked, writes])))[0]).toContain('name="write"');
   });
 
   it('is left out rather than made of parameters that may be wrong', () => {
@@ -140,10 +140,28 @@ describe('the primer', () => {
     expect(undoing).toContain('"template"');
   });
 
+  it('wraps the parameters of a target that has one of that name, so that they are not read as the wrapping', () => {
+    const job = {
+      ...FETCH,
+      name: 'job',
+      parameters: {
+        type: 'object',
+        properties: { name: { type: 'string' }, parameters: { type: 'object' } },
+        required: ['name', 'parameters'],
+      },
+    };
+    const text = primer(agentWith(), withTargets([job]));
+    expect(text).toContain('If one of them is called "parameters", wrap them all: {"parameters": {…}}.');
+    const parser = createTagParser();
+    const events = [...parser.push(exampleOf(text)[0]), ...parser.end()];
+    expect(events).toMatchObject([{ type: 'action', name: 'job', parameters: { parameters: {} } }]);
+    expect(primer(agentWith(), withTargets([FETCH]))).not.toContain('wrap them all');
+  });
+
   it('says nothing of actions to an agent that has nothing to call', () => {
     const text = primer(agentWith(), { targets: [], internalActions: [] });
     expect(text).not.toMatch(/action|metadata|Example/i);
-    expect(text).toContain('<response final="true">');
+    expect(text).toContain('<response>');
   });
 
   it('tells the protocol as the manifest sets it', () => {
@@ -152,7 +170,7 @@ describe('the primer', () => {
     expect(told({ on_sync: 'buffer' })).toContain('what follows waits for it');
     expect(told({ actions_in: ['outside'] })).toContain('count outside of both, and nowhere else');
     expect(told({ bare_text: 'final' })).toContain('A turn without tags is a final response');
-    expect(told({})).toContain('counts only if it names their results, as $id, and they succeed');
+    expect(told({})).toContain('counts only if it names their results as $id and they succeed');
   });
 
   it('gives the key where tags are sealed, and the schema where the output has one', () => {

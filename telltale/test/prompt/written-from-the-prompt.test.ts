@@ -30,16 +30,16 @@ const TURNS: Readonly<Record<string, readonly string[]>> = {
   tags: [
     `<thought>I read the code first.</thought>
 <metadata>{"status": "READING", "progress": 10}</metadata>
-<action id="code">{"name": "filesystem", "parameters": {"operation": "read", "path": "total.mjs"}}</action>
-<action>{"name": "filesystem", "parameters": {"operation": "glob", "pattern": "*.mjs"}}</action>`,
+<action name="filesystem" id="code">{"operation": "read", "path": "total.mjs"}</action>
+<action name="filesystem">{"operation": "glob", "pattern": "*.mjs"}</action>`,
     `<response final="false">The tax is added twice. I fix it.</response>
 <metadata>{"status": "CODING"}</metadata>
-<action id="log" mode="background">{"name": "shell", "parameters": {"command": "echo started"}}</action>
-<action id="fix">{"name": "filesystem", "parameters": ${JSON.stringify(EDIT)}}</action>
-<action id="test">{"name": "shell", "parameters": {"command": "node check.mjs"}, "depends_on": ["fix"], "timeout": 60}</action>
-<action id="note">{"name": "filesystem", "parameters": ${JSON.stringify(NOTE)}}</action>`,
+<action name="shell" id="log" mode="background">{"command": "echo started"}</action>
+<action name="filesystem" id="fix">${JSON.stringify(EDIT)}</action>
+<action name="shell" id="test" depends_on="fix" timeout="60">{"command": "node check.mjs"}</action>
+<action name="filesystem" id="note">${JSON.stringify(NOTE)}</action>`,
     `<metadata>{"status": null, "files": ["total.mjs"]}</metadata>
-<response final="true">Fixed: total.mjs added the tax twice.</response>`,
+<response>Fixed: total.mjs added the tax twice.</response>`,
   ],
   tools: [
     [

@@ -37,6 +37,19 @@ describe('foreach', () => {
     });
   });
 
+  test('takes a list that stands in the tag as JSON', async () => {
+    const s = stage();
+    loop(s, '["u0", {"url": "$u1"}]', action('page', { parameters: { url: '$item' } }));
+    expect(s.calls.map(({ id, input }) => [id, input])).toEqual([
+      ['page[0]', { url: 'u0' }],
+      ['page[1]', { url: { url: '$u1' } }],
+    ]);
+    await s.complete('page[0]', 1);
+    await s.complete('page[1]', 2);
+    s.declare('both', { parameters: { all: '$page' } });
+    expect(s.call('both').input).toEqual({ all: [1, 2] });
+  });
+
   test('a sibling is the one of the same round, in depends_on and in variables', async () => {
     const s = stage({ outside: { list: ['x', 'y'] } });
     loop(

@@ -80,7 +80,8 @@ function resultBlocks(text: string, turn: number): readonly Result[] {
   return Array.from(text.matchAll(RESULT), ([, attributes = '', body = '']) => ({
     turn,
     id: /\bid="([^"]*)"/.exec(attributes)?.[1],
-    ok: /\bstatus="ok"/.test(attributes),
+    // The answer to a native call says only how it failed.
+    ok: !/\bstatus="(?!ok")/.test(attributes),
     text: body,
   }));
 }

@@ -1,10 +1,10 @@
 import { relative, resolve } from 'node:path';
 import { Argument, Option } from 'commander';
+import type { MadeFile } from '../../importers/made-file.ts';
+import type { ImportedFile } from '../../importers/workrail/import-workrail.ts';
 import { paletteFor } from '../colour.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { MadeFile } from '../import/made-file.ts';
-import type { ImportedFile } from '../import/workrail/import-workrail.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { usage } from '../usage.ts';
@@ -61,8 +61,8 @@ export const registerImport: RegisterCommand = (program, { io, run }) => {
 
 async function importFiles(paths: readonly string[], options: Options, io: Io): Promise<ExitCode> {
   const [{ importWorkrail }, { DEFAULT_MODEL }, { createNodeFiles }, { isModelRef }] = await Promise.all([
-    import('../import/workrail/import-workrail.ts'),
-    import('../import/workrail/agent-of.ts'),
+    import('../../importers/workrail/import-workrail.ts'),
+    import('../../importers/workrail/agent-of.ts'),
     import('../../manifest/files/node-files.ts'),
     import('../../manifest/schema/model-ref.ts'),
   ]);
@@ -94,7 +94,7 @@ async function importFiles(paths: readonly string[], options: Options, io: Io): 
 }
 
 async function printJson(imported: readonly ImportedFile[], options: Options, io: Io): Promise<void> {
-  const { countsOf } = await import('../import/workrail/report.ts');
+  const { countsOf } = await import('../../importers/workrail/report.ts');
   const files = imported.map(({ file, diagnostics, made }) => ({
     file,
     ok: made !== undefined,
@@ -118,7 +118,7 @@ async function printText(
   options: Options,
   io: Io,
 ): Promise<void> {
-  const { importText } = await import('../import/workrail/print-import.ts');
+  const { importText } = await import('../import/print-import.ts');
   // Of a dry run the manifests are what is asked for: the report does not stand among them.
   const output = options.dryRun === true ? io.stderr : io.stdout;
   if (options.dryRun === true)

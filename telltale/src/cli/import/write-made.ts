@@ -1,6 +1,6 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { MadeFile } from '../../importers/made-file.ts';
+import type { MadeFile } from '../../importers/importer.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { usage } from '../usage.ts';
 

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
+import { createNames, identifierOf } from '../names.ts';
 import { CHECKS_SOURCE, KNOWN_KEYWORDS } from './checks-source.ts';
-import { createNames, identifierOf } from './names.ts';
 import type { Condition } from './shape-condition.ts';
 import type { Criteria, Criterion, Rule } from './shape-criteria.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Place } from '../report.ts';
 import { type Around, type Conversion, celOf } from './conversion.ts';
-import type { Place } from './report.ts';
 import type { Condition } from './shape-condition.ts';
 import type { ParallelStep, TaskStep } from './shape-step.ts';
 import { allOf } from './to-cel.ts';

@@ -1,9 +1,9 @@
 import { parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { IssuePath } from '../../manifest/issue.ts';
+import type { Names } from '../names.ts';
+import type { Place, Report } from '../report.ts';
 import type { Checks } from './checks.ts';
-import type { Names } from './names.ts';
-import type { Place, Report } from './report.ts';
 import type { WorkrailWorkflow } from './shape.ts';
 import type { Condition } from './shape-condition.ts';
 import type { FunctionDefinition } from './shape-step.ts';

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import { nameOf } from '../names.ts';
+import type { Place } from '../report.ts';
 import type { Around, Conversion } from './conversion.ts';
 import { runCondition } from './convert-task.ts';
 import { countedRounds } from './counted-rounds.ts';
 import { forEachItem } from './for-each-item.ts';
 import type { Convert, LoopInHand, PlacedBody } from './loop-body.ts';
-import { nameOf } from './names.ts';
-import type { Place } from './report.ts';
 import type { LoopStep } from './shape-step.ts';
 import { plainText } from './to-template.ts';
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import { nameOf } from '../names.ts';
+import type { Place } from '../report.ts';
 import { confirmed } from './confirm.ts';
 import { type Around, type Conversion, celOf, templateOf } from './conversion.ts';
 import { runCondition } from './convert-task.ts';
 import { followUps } from './follow-ups.ts';
-import { nameOf } from './names.ts';
-import type { Place } from './report.ts';
 import type { ParallelStep } from './shape-step.ts';
 import { allOf } from './to-cel.ts';
 import { plainText } from './to-template.ts';

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import { nameOf } from '../names.ts';
+import type { Place } from '../report.ts';
 import { confirmed } from './confirm.ts';
 import { type Around, type Conversion, celOf, templateOf } from './conversion.ts';
 import { followUps } from './follow-ups.ts';
 import { namedVariables } from './named-variables.ts';
-import { nameOf } from './names.ts';
 import { outputOf } from './output.ts';
 import { blocksText, bullets, functionsText, section, sections } from './prompt-text.ts';
-import type { Place } from './report.ts';
 import type { FunctionDefinition, TaskStep } from './shape-step.ts';
 import { allOf } from './to-cel.ts';
 import { plainText } from './to-template.ts';

@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import { createNames } from '../names.ts';
+import { createReport, type Entry } from '../report.ts';
 import { createChecks } from './checks.ts';
 import type { Around, Conversion, ConvertOptions } from './conversion.ts';
 import { convertLoop } from './convert-loop.ts';
@@ -8,10 +10,8 @@ import { expandTemplate } from './expand-template.ts';
 import { featuresOf, guidanceOf } from './guidance.ts';
 import { isArtifactLoop, type PlacedBody } from './loop-body.ts';
 import { namedVariables } from './named-variables.ts';
-import { createNames } from './names.ts';
 import { noteRest, noteUnknown, noteUnsaid } from './note-rest.ts';
 import type { WorkrailFile } from './read-workrail.ts';
-import { createReport, type Entry } from './report.ts';
 import type { WorkrailWorkflow } from './shape.ts';
 import type { BodyStep, LoopStep } from './shape-step.ts';
 import { plainText } from './to-template.ts';

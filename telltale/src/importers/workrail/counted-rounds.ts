@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Place } from '../report.ts';
 import { LOOP_CONTROL } from './contracts.ts';
 import { type Conversion, celOf, type LoopName } from './conversion.ts';
 import { countStep, isArtifactLoop, type LoopInHand, type PlacedBody, setsDecision } from './loop-body.ts';
-import type { Place } from './report.ts';
 import type { Condition } from './shape-condition.ts';
 import type { LoopStep } from './shape-step.ts';
 import { allOf } from './to-cel.ts';

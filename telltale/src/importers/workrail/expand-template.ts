@@ -1,6 +1,6 @@
+import type { Place } from '../report.ts';
 import type { Conversion } from './conversion.ts';
 import type { PlacedBody } from './loop-body.ts';
-import type { Place } from './report.ts';
 import type { WorkrailWorkflow } from './shape.ts';
 import type { BodyStep, TaskStep } from './shape-step.ts';
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Place } from '../report.ts';
 import { type Around, type Conversion, templateOf } from './conversion.ts';
 import { outputOf } from './output.ts';
 import { bullets, sections } from './prompt-text.ts';
-import type { Place } from './report.ts';
 import type { ParallelStep, TaskStep } from './shape-step.ts';
 import { plainText } from './to-template.ts';
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Place } from '../report.ts';
 import { LOOP_CONTROL } from './contracts.ts';
 import type { Around, Conversion } from './conversion.ts';
-import type { Place } from './report.ts';
 import type { BodyStep, LoopStep } from './shape-step.ts';
 
 /** A step of a body, and where it stands. */

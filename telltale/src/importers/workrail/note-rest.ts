@@ -1,7 +1,7 @@
 import type { Json } from '../../kernel/json.ts';
 import type { IssuePath } from '../../manifest/issue.ts';
+import type { Entry } from '../report.ts';
 import type { Conversion } from './conversion.ts';
-import type { Entry } from './report.ts';
 import type { WorkrailWorkflow } from './shape.ts';
 import { stepsOf } from './steps-of.ts';
 

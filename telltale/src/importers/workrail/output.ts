@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Place } from '../report.ts';
 import { contractOf, LOOP_CONTROL } from './contracts.ts';
 import type { Around, Conversion } from './conversion.ts';
 import { section } from './prompt-text.ts';
-import type { Place } from './report.ts';
 import type { TaskStep } from './shape-step.ts';
 
 export interface Output {

@@ -1,6 +1,5 @@
 import type { Json } from '../../kernel/json.ts';
 import { err, ok, type Result } from '../../kernel/result.ts';
-import { decodeSource } from '../../manifest/decode-source.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import type { Issue, IssuePath } from '../../manifest/issue.ts';
 import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
@@ -26,11 +25,8 @@ export interface ReadWorkrail {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A file's bytes → the workflow in it, and everything that is wrong with it, in its place. Pure. */
-export function readWorkrail(file: string, bytes: Uint8Array): ReadWorkrail {
-  const decoded = decodeSource(file, bytes);
-  if (!decoded.ok) return { diagnostics: [decoded.diagnostic] };
-  const { source } = decoded;
+/** A file's text → the workflow in it, and everything that is wrong with it, in its place. Pure. */
+export function readWorkrail(source: SourceText): ReadWorkrail {
   const opened = openDocument(source, { text: source.text, base: 0 }, undefined);
   // What is over a limit or no YAML either: JSON is a part of YAML, and the reader of that knows where it broke.
   if (opened !== 'empty' && 'diagnostics' in opened) return { diagnostics: opened.diagnostics.map(asJson) };
@@ -53,7 +49,7 @@ export function readWorkrail(file: string, bytes: Uint8Array): ReadWorkrail {
   if (all.some(({ severity }) => severity === 'error')) return { diagnostics };
   return {
     read: {
-      file,
+      file: source.file,
       workflow: value as unknown as WorkrailWorkflow,
       unknown: shape.filter(({ code }) => code === 'unknown_key').map(({ path }) => path),
       lineOf: opened.lineOf,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import { createNames, identifierOf } from './names.ts';
+import { createNames, identifierOf } from '../names.ts';
 
 /** The context variables of a workflow: WorkRail declares none, so they are found by who reads and who sets them. */
 export interface Variables {

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Place } from '../report.ts';
 import { readCriteria } from './checks.ts';
 import type { Conversion } from './conversion.ts';
 import { GATE_INSTRUCTIONS, judgedBy, judgeInstructions } from './judge-instructions.ts';
 import { bullets, section, sections } from './prompt-text.ts';
-import type { Place } from './report.ts';
 import type { TaskStep } from './shape-step.ts';
 import { plainText } from './to-template.ts';
 

@@ -1,0 +1,10 @@
+import type { Format } from './importer.ts';
+
+/** Every format. Only the one that is asked for is loaded. */
+export const FORMATS: Readonly<Record<string, Format>> = {
+  workrail: {
+    noun: 'a workflow of WorkRail',
+    options: ['agent', 'confirm', 'model'],
+    load: async () => (await import('./workrail/import-workrail.ts')).workrail,
+  },
+};

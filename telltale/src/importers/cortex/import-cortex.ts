@@ -1,19 +1,16 @@
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
-import { fileDiagnostic } from '../../manifest/files/file-finding.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { createNames, type Names, nameOf } from '../names.ts';
-import { createReport, type Report, SourceFields } from '../report.ts';
-import { readDocuments, readSource } from '../sources.ts';
+import { createReport, type Report, remarksOf, SourceFields } from '../report.ts';
+import { commonFolder, problem, readDocuments, readSource } from '../sources.ts';
 import { listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';
 import { convertAgent, convertMonument } from './convert-agent.ts';
-import { convertMetadata } from './convert-metadata.ts';
-import { convertRelic } from './convert-relic.ts';
-import { BUILTIN_TOOLS, convertTool, isRunnable } from './convert-tool.ts';
-import { bareName, convertWorkflow } from './convert-workflow.ts';
+import { BUILTIN_TOOLS, convertRelic, convertTool, isRunnable } from './convert-tool.ts';
+import { bareName, convertMetadata, convertWorkflow } from './convert-workflow.ts';
 
 const KIND = /^\s*"?kind"?:\s*["']?(Agent|Tool|Relic|Workflow|Metadata|Feed|Monument)\b/m;
 
@@ -26,17 +23,16 @@ export const cortex: Importer = {
 /** What an agent has to import, by the lists of `import`: `builtin:NAME`, or a path in the folder of the import. */
 export const LISTS = ['tools', 'relics', 'agents', 'workflows'] as const;
 export type ImportList = (typeof LISTS)[number];
-export type Needs = Readonly<Record<ImportList, Set<string>>>;
 
-export const noNeeds = (): Needs => ({
-  tools: new Set(),
-  relics: new Set(),
-  agents: new Set(),
-  workflows: new Set(),
-});
+export class Needs {
+  readonly tools = new Set<string>();
+  readonly relics = new Set<string>();
+  readonly agents = new Set<string>();
+  readonly workflows = new Set<string>();
 
-export function addNeeds(needs: Needs, more: Needs | undefined): void {
-  for (const list of LISTS) for (const entry of more?.[list] ?? []) needs[list].add(entry);
+  add(more: Needs | undefined): void {
+    for (const list of LISTS) for (const entry of more?.[list] ?? []) this[list].add(entry);
+  }
 }
 
 /** One manifest of Cortex. */
@@ -65,6 +61,8 @@ export interface Found {
   readonly entry: string;
   readonly unit?: Unit;
 }
+
+export const MISSING = 'not among the imported files';
 
 const KINDS = {
   tools: ['Tool', 'Feed'],
@@ -116,12 +114,9 @@ export class Cortex {
       const reference = String(mapOf(each).path ?? mapOf(each).name ?? each);
       const found = this.target(list, reference, from);
       if (found !== undefined) needs[list].add(found.entry);
-      const how = found === undefined ? 'not among the imported files' : found.entry;
-      imports.note(
-        list,
-        found === undefined ? 'left' : found.unit === undefined ? 'changed' : 'kept',
-        `${reference}: ${how}`,
-      );
+      const how = found === undefined ? MISSING : found.entry;
+      const outcome = found === undefined ? 'left' : found.unit === undefined ? 'changed' : 'kept';
+      imports.note(list, outcome, `${reference}: ${how}`);
     }
   }
 
@@ -201,19 +196,16 @@ function unitsOf(
 /** Kinds that become another one share its names. */
 const KIND_HERE: Readonly<Record<string, string>> = { Feed: 'Tool', Monument: 'Agent' };
 
-const problem = (file: string, code: string, message: string, hint: string): Diagnostic =>
-  fileDiagnostic(file, { severity: 'error', code, message, hint });
-
-const CONVERTERS: Readonly<Record<string, (unit: Unit, context: Cortex) => Converted | Promise<Converted>>> =
-  {
-    Tool: convertTool,
-    Feed: convertTool,
-    Relic: convertRelic,
-    Workflow: convertWorkflow,
-    Metadata: convertMetadata,
-    Agent: convertAgent,
-    Monument: convertMonument,
-  };
+type Convert = (unit: Unit, context: Cortex) => Converted | Promise<Converted>;
+const CONVERTERS: Readonly<Record<string, Convert>> = {
+  Tool: convertTool,
+  Feed: convertTool,
+  Relic: convertRelic,
+  Workflow: convertWorkflow,
+  Metadata: convertMetadata,
+  Agent: convertAgent,
+  Monument: convertMonument,
+};
 
 async function importUnit(unit: Unit, context: Cortex): Promise<ImportedFile> {
   const { kind, name, written, out, source, report, fields } = unit;
@@ -233,48 +225,25 @@ async function importUnit(unit: Unit, context: Cortex): Promise<ImportedFile> {
   if (!isRunnable(unit))
     return fail('built_in', `"${written}" is compiled into Cortex: there is nothing to run.`, instead);
   fields.take('kind');
-  fields.take('name');
-  fields.note('name', written === name ? 'kept' : 'changed', `name ${name}`);
+  fields.named('name', name);
   const { manifests, about } = await convert(unit, context);
   fields.rest();
-  const remarks = report.entries().flatMap(({ step, construct, outcome, how }) => {
-    if (outcome === 'kept') return [];
-    return [`${step === null ? '' : `${step}, `}${construct} (${outcome}): ${how}`];
-  });
   const origin = `Imported from ${file}, ${kind} of Cortex.`;
   const files = manifests.map(({ path, manifest }, index): MadeFile => {
-    return { path, text: yamlOf(manifest, index === 0 ? [...about, origin, ...remarks] : [origin]) };
+    const head = index === 0 ? [...about, origin, ...remarksOf(report.entries())] : [origin];
+    return { path, text: yamlOf(manifest, head) };
   });
-  return {
-    file,
-    diagnostics: [],
-    made: { kind: kind.toLowerCase(), name, files, entries: report.entries() },
-  };
-}
-
-function commonFolder(folders: readonly string[]): string {
-  const [first = '/', ...others] = folders;
-  let common = first;
-  for (const folder of others)
-    while (folder !== common && !folder.startsWith(common.endsWith(sep) ? common : common + sep))
-      common = dirname(common);
-  return common;
+  const made = { kind: kind.toLowerCase(), name, files, entries: report.entries() };
+  return { file, diagnostics: [], made };
 }
 
 /** What all kinds have. Keys without a place in ours are lines at the head of the file. */
-export function headOf(fields: SourceFields): {
-  readonly about: string[];
-  readonly version: string | undefined;
-  readonly description: string | undefined;
-} {
+export function headOf(fields: SourceFields) {
   const about = ['author', 'state', 'grade', 'agency_level', 'category', 'tags'].flatMap((key) => {
     const value = fields.changed(key, 'a comment at the head of the file');
     return value === undefined ? [] : [`${key}: ${listOf(value).join(', ')}`];
   });
-  const version = textOf(fields.kept('version'));
-  const description = paragraphs(
-    textOf(fields.kept('summary', 'description')),
-    textOf(fields.kept('description')),
-  );
-  return { about, version, description: description === undefined ? undefined : literal(description) };
+  const summary = textOf(fields.kept('summary', 'description'));
+  const text = paragraphs(summary, textOf(fields.kept('description')));
+  return { about, version: textOf(fields.kept('version')), description: text && literal(text) };
 }

@@ -28,7 +28,7 @@ type Path = readonly (string | number)[];
 const CALLS: ReadonlySet<string> = new Set(['tool', 'relic', 'agent', 'workflow', 'feed']);
 
 /** The steps of one workflow in the making. */
-export class Steps {
+class Steps {
   readonly #unit: Unit;
   readonly #context: Cortex;
   readonly #defaults: Defaults;

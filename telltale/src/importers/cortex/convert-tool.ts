@@ -1,0 +1,198 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { SourceFields } from '../report.ts';
+import { cleanSchema, schemaOf } from '../schemas.ts';
+import { environmentText, given, listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';
+import { type Converted, type Cortex, headOf, type Unit } from './import-cortex.ts';
+
+/** `from:to` names of parameters, parted by spaces; a name alone stands for both. */
+function builtin(tool: string, parameters: string, operation?: string) {
+  const pairs = parameters.split(' ').map((each) => each.split(':'));
+  const names = new Map(pairs.map(([from = '', to = from]) => [from, to]));
+  return { tool, operation, names };
+}
+
+/** Tools that are compiled into Cortex, and what takes their place. */
+export const BUILTIN_TOOLS: Readonly<Record<string, ReturnType<typeof builtin>>> = {
+  list: builtin('filesystem', 'path', 'list'),
+  tree: builtin('filesystem', 'path max_depth:depth', 'tree'),
+  grep: builtin('filesystem', 'pattern path glob max_results:limit', 'grep'),
+  fs_read: builtin('filesystem', 'path start_line:offset limit', 'read'),
+  fs_write: builtin('filesystem', 'path content', 'write'),
+  exec: builtin('shell', 'command cmd:command input:command cwd timeout'),
+  web_fetch: builtin('http_fetch', 'url method headers body'),
+};
+
+/** A call of a tool that is compiled into Cortex, as its replacement takes it; other parameters are reported. */
+export function builtinCall(name: string, parameters: JsonObject, fields: SourceFields): JsonObject {
+  const { tool, operation, names } = BUILTIN_TOOLS[name] ?? builtin(name, '');
+  const entries = Object.entries(parameters).flatMap(([key, value]) => {
+    if (!names.has(key)) fields.note('params', 'left', `${key}: ${tool} has no such parameter`);
+    return names.has(key) ? [[names.get(key) ?? key, value] as const] : [];
+  });
+  return { ...given({ operation }), ...Object.fromEntries(entries) };
+}
+
+/** Of the tools compiled into Cortex, the one that a script can replace. */
+const JSON_SCRIPT = `const { op, data, path, query } = parameters;
+const value = typeof data === 'string' && op !== 'validate' ? JSON.parse(data) : data;
+const keys = (path ?? query ?? '').split(/[./]/).filter((key) => key !== '');
+const found = keys.reduce((at, key) => at?.[key.replace(/~1/g, '/').replace(/~0/g, '~')], value);
+const isValid = () => { try { JSON.parse(data); return true; } catch { return false; } };
+const size = () => typeof found === 'object' && found !== null ? Object.keys(found).length : String(found).length;
+const type = () => found === null ? 'null' : Array.isArray(found) ? 'array' : typeof found;
+const results = {
+  validate: () => ({ valid: typeof data !== 'string' || isValid() }), keys: () => ({ keys: Object.keys(found) }),
+  length: () => ({ length: size() }), type: () => ({ type: type() }),
+  pretty: () => ({ formatted: JSON.stringify(found, null, 2) }), minify: () => ({ formatted: JSON.stringify(found) }),
+};
+return { success: true, ...(results[op]?.() ?? { value: found ?? null }) };
+`;
+
+/** Tools and feeds that are compiled into Cortex have a manifest without anything to run. */
+export function isRunnable({ kind, written, value }: Unit): boolean {
+  if ((kind !== 'Tool' && kind !== 'Feed') || written === 'json') return true;
+  const { entrypoint, runtime } = { ...value, ...mapOf(value.implementation) } as JsonObject;
+  return textOf(entrypoint) !== undefined && runtime !== 'builtin';
+}
+
+const INTERPRETERS: Readonly<Record<string, string>> = { python: 'python3', shell: 'bash', nodejs: 'node' };
+const COMPILED = new Set(['process', 'binary', 'native', 'cpp', 'c']);
+
+/** A feed of its own is a tool without parameters, which agents show as a context feed. */
+export function convertTool(unit: Unit, context: Cortex): Converted {
+  const { fields, name, kind } = unit;
+  const { about, version, description } = headOf(fields);
+  const isFeed = kind === 'Feed';
+  if (isFeed)
+    fields.note('kind', 'changed', 'a tool; agents that import it have a context feed that calls it');
+  for (const key of ['interval_secs', 'refresh_seconds'])
+    fields.changed(key, 'interval of that context feed');
+  fields.left('allow_empty', 'an empty value is shown as it is');
+  const returns = textOf(fields.changed('returns', 'part of the description'));
+  for (const each of listOf(fields.changed('examples', 'comments at the head of the file')))
+    about.push(`Example: ${JSON.stringify(each)}`);
+  const list = fields.kept('parameters', 'a JSON Schema');
+  const schema = fields.kept('input_schema', 'parameters');
+  const manifest = {
+    kind: 'Tool',
+    name,
+    ...given({ version, description: paragraphs(description, returns && literal(`Returns: ${returns}`)) }),
+    parameters: schema === undefined ? schemaOf(list, fields) : cleanSchema(schema),
+    ...implementationOf(unit, context, schema === undefined),
+    ...(isFeed ? { idempotent: true } : {}),
+  };
+  return { manifests: [{ path: unit.out, manifest }], about };
+}
+
+/** Scripts of the older form take their parameters as the first argument, those with `input_schema` from standard input. */
+function implementationOf(unit: Unit, context: Cortex, wantsArgument: boolean): JsonObject {
+  const { fields } = unit;
+  const nested = fields.map('implementation');
+  const parts = [nested, fields];
+  const take = (key: string, how: string) =>
+    parts.map((part) => part.kept(key, how)).find((value) => value !== undefined);
+  const output = fields.changed('output_schema', 'the result has to be JSON; its fields are not checked');
+  const env = variablesOf(fields, 'environment variables of the command');
+  const resources = nested.map('resources');
+  const timeout = Number(
+    take('timeout', 'timeout') ?? take('timeout_secs', 'timeout') ?? resources.kept('timeout', 'timeout'),
+  );
+  resources.rest('limits of commands stand in the agent: permissions.limits');
+  for (const part of parts) {
+    part.map('build').rest('nothing is built here: build it by hand before the first call');
+    part.map('health_check').rest('nothing is checked before a call');
+    part.left('on_error', 'whoever calls the tool says what a failure means');
+  }
+  nested.changed('type', 'a command');
+  nested.left('input_type', 'parameters are JSON');
+  const runtime = textOf(take('runtime', 'the program of the command')) ?? 'process';
+  const entrypoint =
+    textOf(take('entrypoint', 'the command; CORTEX_ROOT is the folder of the sources')) ?? '';
+  nested.rest();
+  if (entrypoint === '') return { implementation: { script: JSON_SCRIPT } };
+  const argument = wantsArgument ? 'the first argument and standard input' : 'standard input, not in a file';
+  fields.note('parameters', 'changed', `the program gets them as JSON: ${argument}`);
+  const program = COMPILED.has(runtime) ? [] : [INTERPRETERS[runtime] ?? runtime];
+  const command = [...program, context.sourcePath(unit, entrypoint), ...(wantsArgument ? ['{*}'] : [])];
+  const isJson = output !== undefined || /json|object/i.test(String(unit.value.returns ?? ''));
+  return {
+    implementation: { command, ...given({ env }), stdin: '{*}' },
+    ...given({ timeout: timeout > 0 ? timeout : undefined }),
+    ...(isJson ? { output: { schema: {} } } : {}),
+  };
+}
+
+/** `environment: { variables: … }`, or the variables themselves. A variable that is not set is empty. */
+export function variablesOf(fields: SourceFields, how: string): Record<string, string> {
+  const environment = mapOf(fields.changed('environment', how));
+  const variables = Object.entries(mapOf(environment.variables ?? environment));
+  return Object.fromEntries(variables.map(([key, value]) => [key, environmentText(String(value))]));
+}
+
+/** The REST endpoints of a relic; `keys` are its parameters, those in the path included. */
+function endpointsOf({ value }: Unit) {
+  return listOf(mapOf(value.interface).endpoints ?? value.endpoints).map((each) => {
+    const { name, method = 'GET', path = '/', parameters } = mapOf(each);
+    const list = Array.isArray(parameters) ? parameters.map((one) => mapOf(one).name) : undefined;
+    const inPath = [...String(path).matchAll(/\{(\w+)\}/g)].map(([, key]) => key);
+    const keys = [...new Set([...(list ?? Object.keys(mapOf(parameters))), ...inPath])].map(String);
+    return { name: String(name), method: String(method).toLowerCase(), path: String(path), keys };
+  });
+}
+
+/**
+ * The call of an endpoint as an operation of the http relic: what the path names stands there, the rest is body or query.
+ * Without a name it is the endpoint that takes just these parameters.
+ */
+export function endpointCall(relic: Unit, call: JsonObject, action?: string): JsonObject | undefined {
+  const { operation, endpoint, action: verb, ...parameters } = call;
+  const wanted = action ?? operation ?? endpoint ?? verb;
+  const names = Object.keys(parameters);
+  const takes = (keys: readonly string[]) =>
+    keys.length === names.length && keys.every((key) => names.includes(key));
+  const found = endpointsOf(relic).find(({ name, keys }) =>
+    wanted === undefined ? takes(keys) : name === wanted,
+  );
+  if (found === undefined) return undefined;
+  const { method, path } = found;
+  const filled = path.replace(/\{(\w+)\}/g, (braces, key: string) => String(parameters[key] ?? braces));
+  const rest = Object.fromEntries(Object.entries(parameters).filter(([key]) => !path.includes(`{${key}}`)));
+  const place = ['post', 'put', 'patch'].includes(method) ? 'body' : 'query';
+  return { operation: method, path: filled.replace(/^\//, ''), ...given({ [place]: rest as JsonObject }) };
+}
+
+export function convertRelic(unit: Unit): Converted {
+  const { fields, name } = unit;
+  const { about, version, description } = headOf(fields);
+  const face = fields.map('interface');
+  const port = fields.changed('port', 'connection');
+  const address =
+    textOf(face.take('base_url')) ?? (port === undefined ? '' : `http://localhost:${String(port)}`);
+  const isHttp = /^(https?:|\$\{)/.test(address);
+  if (face.value.base_url !== undefined)
+    face.note('base_url', isHttp ? 'kept' : 'changed', isHttp ? 'connection' : "the runtime's own store");
+  const driver = isHttp ? 'driver http' : 'driver kv';
+  face.kept('type', driver);
+  fields.changed('mode', driver);
+  for (const part of [face, fields])
+    part.changed('endpoints', isHttp ? 'in the description, as calls of the driver' : 'operations of kv');
+  face.rest();
+  const services = 'deployment compose_file project_name persistence service_type environment';
+  fields.leave(services, 'start the service yourself, with docker compose');
+  fields.leave('health_check health_path', '"health" is an operation of every relic');
+  fields.left('automation', 'write a trigger of type schedule into the workflow');
+  fields.map('import').rest('a relic imports nothing; the file is imported by itself');
+  const operations = endpointsOf(unit).map((each) => {
+    const call = endpointCall(unit, Object.fromEntries(each.keys.map((key) => [key, `{${key}}`])), each.name);
+    return `- ${each.name}: ${JSON.stringify(call)}`;
+  });
+  const listed =
+    isHttp && operations.length > 0 ? literal(`Operations:\n${operations.join('\n')}`) : undefined;
+  const manifest = {
+    kind: 'Relic',
+    name,
+    ...given({ version, description: paragraphs(description, listed) }),
+    ...(isHttp ? { driver: 'http', connection: environmentText(address) } : { driver: 'kv' }),
+  };
+  return { manifests: [{ path: unit.out, manifest }], about };
+}

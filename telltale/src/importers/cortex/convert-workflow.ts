@@ -1,0 +1,373 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { createNames, identifierOf, nameOf } from '../names.ts';
+import { SourceFields } from '../report.ts';
+import { cleanSchema, schemaOf } from '../schemas.ts';
+import { given, listOf, literal, mapOf, mapTexts, textOf } from '../values.ts';
+import { builtinCall, endpointCall } from './convert-tool.ts';
+import {
+  type Converted,
+  type Cortex,
+  headOf,
+  type ImportList,
+  LISTS,
+  MISSING,
+  Needs,
+  type Unit,
+} from './import-cortex.ts';
+import { celOf, type Names, pathOf, templateOf } from './references.ts';
+
+/** What calls that say nothing themselves take from the workflow. */
+interface Defaults {
+  readonly retry?: Json | undefined;
+  readonly onError?: string | undefined;
+}
+
+type Values = Readonly<Record<string, Json | undefined>>;
+type Path = readonly (string | number)[];
+
+const CALLS: ReadonlySet<string> = new Set(['tool', 'relic', 'agent', 'workflow', 'feed']);
+
+/** The steps of one workflow in the making. */
+class Steps {
+  readonly #unit: Unit;
+  readonly #context: Cortex;
+  readonly #defaults: Defaults;
+  readonly #taken = createNames();
+  readonly #steps = new Map<string, string>();
+  readonly #variables = new Map<string, string>();
+  readonly names: Names = { steps: this.#steps, variables: this.#variables };
+  readonly needs = new Needs();
+  /** Whether a return inside other steps may have ended the run: what comes behind it asks. */
+  returns = false;
+
+  constructor(unit: Unit, context: Cortex, defaults: Defaults) {
+    this.#unit = unit;
+    this.#context = context;
+    this.#defaults = defaults;
+  }
+
+  list(steps: unknown, path: Path): readonly JsonObject[] {
+    return listOf(steps).map((each, index) => this.#step(mapOf(each), [...path, index]));
+  }
+
+  #step(value: JsonObject, path: Path): JsonObject {
+    const id = textOf(value.id) ?? textOf(value.name) ?? textOf(value.target) ?? String(value.type);
+    const name = this.#taken.take(nameOf(id));
+    const fields = new SourceFields(value, { step: id, path }, this.#unit.report);
+    const isSkipped = this.returns;
+    if (value.id !== undefined) fields.named('id', name, 'name');
+    const title = textOf(fields.kept('name', value.id === undefined ? `name ${name}` : 'description'));
+    const description = textOf(fields.kept('description')) ?? (value.id === undefined ? undefined : title);
+    const type = textOf(fields.take('type')) ?? 'tool';
+    const own = this.#own(type, name, fields, path);
+    fields.named('type', String(own.type));
+    const common = this.#common(type, fields);
+    // Only the steps behind it can refer to it.
+    this.#steps.set(id, name);
+    fields.rest();
+    const test = isSkipped ? { if: 'returned != true' } : {};
+    return given({ name, description: description && literal(description), ...test, ...own, ...common });
+  }
+
+  /** What every step has: its condition, tries, time, and what a failure means. */
+  #common(type: string, fields: SourceFields): JsonObject {
+    const condition = type === 'condition' ? undefined : textOf(fields.changed('condition', 'CEL'));
+    const policy = fields.map('retry_policy');
+    const attempts = Number(policy.kept('max_attempts', 'retry') ?? 1);
+    policy.changed('backoff', 'each pause is twice the one before');
+    policy.rest();
+    const tries = Number(fields.kept('max_retries', 'retry') ?? 0);
+    const timeout =
+      type === 'human' ? undefined : (fields.kept('timeout') ?? fields.kept('timeout_sec', 'timeout'));
+    const word =
+      textOf(fields.kept('on_error')) ??
+      textOf(fields.kept('on_failure', 'on_error')) ??
+      this.#defaults.onError;
+    const max = Math.max(attempts - 1, tries, word === 'retry' ? 1 : 0);
+    return given({
+      condition:
+        condition === undefined ? undefined : celOf(condition, this.names, { fields, key: 'condition' }),
+      retry: max > 0 ? { max, backoff: '1s' } : CALLS.has(type) ? this.#defaults.retry : undefined,
+      timeout,
+      on_error: word === 'skip' || word === 'continue' ? 'continue' : undefined,
+    });
+  }
+
+  #own(type: string, name: string, fields: SourceFields, path: Path): Values {
+    const text = (key: string, how = key) =>
+      templateOf(textOf(fields.kept(key, how)) ?? '', this.names, { fields, key });
+    const value = (key: string, how: string) =>
+      mapTexts(fields.kept(key, how) ?? null, (each) => templateOf(each, this.names, { fields, key })) ??
+      undefined;
+    const nested = (key: string, how = key) => this.list(fields.kept(key, how), [...path, key]);
+    const test = (source: string, key: string) => celOf(source, this.names, { fields, key });
+    switch (type) {
+      case 'parallel':
+        return { type: 'parallel', branches: this.#orNothing(nested('steps', 'branches')) };
+      case 'condition': {
+        const asked = test(
+          textOf(fields.changed('condition', 'the case of a switch, in CEL')) ?? '',
+          'condition',
+        );
+        const cases = [{ if: asked, body: this.#orNothing(nested('then', 'the case')) }];
+        return { type: 'switch', cases, default: nested('else', 'default') };
+      }
+      case 'switch': {
+        const on = textOf(fields.changed('on', 'the tests of the cases')) ?? '';
+        const cases = listOf(fields.kept('cases')).map((each, index) => ({
+          if: test(`${on} == ${JSON.stringify(String(mapOf(each).value))}`, 'on'),
+          body: this.#orNothing(this.list(mapOf(each).steps, [...path, 'cases', index, 'steps'])),
+        }));
+        return { type: 'switch', cases, default: nested('default') };
+      }
+      case 'loop': {
+        const max = Number(fields.kept('max') ?? fields.kept('max_iterations', 'max') ?? 10);
+        const body = this.#orNothing(nested('body'));
+        const until = textOf(fields.kept('until'));
+        return { type: 'loop', until: until === undefined ? 'false' : test(until, 'until'), max, body };
+      }
+      case 'map': {
+        const over = textOf(fields.kept('over', 'in')) ?? '[]';
+        const as = textOf(fields.kept('as')) ?? 'item';
+        const items = /^\[/.test(over)
+          ? jsonOf(over)
+          : templateOf(over, this.names, { fields, key: 'over' }).replace(/ \?\? null\}$/, ' ?? []}');
+        this.#variables.set(as, identifierOf(as));
+        const body = this.#orNothing([
+          ...nested('step', 'body'),
+          ...nested('steps', 'body'),
+          ...nested('body'),
+        ]);
+        return { type: 'foreach', in: items, as: identifierOf(as), max_parallel: 1, body };
+      }
+      case 'try_catch': {
+        const body = this.#orNothing(nested('body'));
+        return { type: 'try', body, catch: this.#orNothing(nested('catch')), finally: nested('finally') };
+      }
+      case 'emit': {
+        const event = eventName(textOf(fields.take('event')) ?? 'event');
+        fields.note('event', event === fields.value.event ? 'kept' : 'changed', `event ${event}`);
+        return { type: 'emit', event, data: value('payload', 'data') };
+      }
+      case 'checkpoint':
+        return { type: 'notify', message: text('message') || 'Checkpoint.', data: value('state', 'data') };
+      case 'human':
+        return this.#approval(name, text('prompt') || 'Go on?', fields);
+      case 'return': {
+        const result = value('value', 'the result') ?? null;
+        if (path.length === 2) return { ...script('parameters.value'), parameters: { value: result } };
+        this.returns = true;
+        fields.note(
+          'value',
+          'changed',
+          'the variables "returned" and "result"; what is behind it is skipped',
+        );
+        return { type: 'set_variable', values: { returned: true, result } };
+      }
+      default:
+        if (CALLS.has(type)) return this.#call(type, fields);
+        fields.note('type', 'left', `nothing corresponds to ${type}: the step fails when it runs`);
+        return fails(`The step of type ${type} was not converted.`);
+    }
+  }
+
+  #call(type: string, fields: SourceFields): JsonObject {
+    const key = fields.value.target === undefined ? type : 'target';
+    const reference = textOf(fields.take(key)) ?? '';
+    const written = fields.kept('params', 'parameters') ?? fields.kept('parameters');
+    const parameters = mapOf(
+      mapTexts(written ?? {}, (each) => templateOf(each, this.names, { fields, key: 'params' })),
+    );
+    const action = textOf(fields.kept('action', 'part of the parameters'));
+    const kind = type === 'feed' ? 'tool' : type;
+    const list = `${kind}s` as ImportList;
+    const found = this.#context.target(list, reference, this.#unit);
+    if (found === undefined) {
+      fields.note(key, 'left', `${reference}: ${MISSING}; the step fails when it runs`);
+      return { ...fails(`There was no ${type} "${reference}" among the imported files.`), parameters };
+    }
+    const { target, entry, unit } = found;
+    this.needs[list].add(entry);
+    fields.named(key, target, 'target');
+    if (unit === undefined)
+      return { type: 'tool', target, parameters: builtinCall(bareName(reference), parameters, fields) };
+    if (type === 'relic') {
+      const call = endpointCall(unit, parameters, action);
+      if (call === undefined) fields.note('params', 'left', `no endpoint of ${target} takes them: name one`);
+      return { type, target, parameters: call ?? parameters };
+    }
+    if (type !== 'agent') return { type: kind, target, parameters: { ...given({ action }), ...parameters } };
+    const { instruction, task, prompt, query, ...others } = parameters;
+    const input = [instruction, task, prompt, query].flatMap((each) => textOf(each) ?? []).join('\n\n');
+    return { type, target, parameters: given({ input: input || undefined, ...others }) };
+  }
+
+  /** A list of steps must not be empty. */
+  #orNothing(steps: readonly JsonObject[]): readonly JsonObject[] {
+    return steps.length > 0 ? steps : [{ name: this.#taken.take('nothing'), ...script('null') }];
+  }
+
+  #approval(name: string, prompt: string, fields: SourceFields): JsonObject {
+    const fallback = textOf(fields.kept('default', 'on_timeout'));
+    const words = /\[([^\][]*\/[^\][]*)\]\s*$/
+      .exec(prompt)?.[1]
+      ?.split('/')
+      .map((each) => each.trim()) ?? ['y', 'n'];
+    const timeout = fields.kept('timeout_sec', 'timeout') ?? fields.kept('timeout');
+    const answer = textOf(fields.changed('response_var', 'the choice of the step'));
+    if (answer !== undefined) this.#variables.set(answer, `steps.${name}.output.choice`);
+    const options = [...new Set([...words, ...(fallback === undefined ? [] : [fallback])])];
+    return {
+      type: 'approval',
+      prompt,
+      options,
+      ...given({ timeout, on_timeout: timeout === undefined ? undefined : fallback }),
+    };
+  }
+}
+
+export const bareName = (reference: string): string => reference.replace(/^builtin\//, '');
+
+/** The name of an event has no dot here. */
+const eventName = (event: string): string => nameOf(event.replaceAll('.', '_'));
+
+const script = (code: string) => ({ type: 'script', script: code });
+const fails = (message: string) => script(`throw new Error(${JSON.stringify(message)});`);
+
+function jsonOf(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    // Not JSON: one item, as it is written.
+    return [literal(text)];
+  }
+}
+
+const RETURNED = [
+  { name: 'returned', type: 'boolean', default: false },
+  { name: 'result', type: 'object' },
+];
+
+export function convertWorkflow(unit: Unit, context: Cortex): Converted {
+  const { fields, name } = unit;
+  const { about, version, description } = headOf(fields);
+  const settings = fields.map('configuration');
+  const policy = settings.map('default_retry_policy');
+  const attempts = Number(policy.kept('max_attempts', 'retry of each call') ?? 1);
+  policy.changed('backoff', 'each pause is twice the one before');
+  policy.rest();
+  const onError = textOf(settings.map('error_handling').kept('on_step_failure', 'on_error of each step'));
+  settings.left('timeout', 'a time limit belongs to a step');
+  settings.left('observability', 'the log has every step');
+  settings.rest();
+  const retry = attempts > 1 ? { max: attempts - 1, backoff: '1s' } : undefined;
+  const steps = new Steps(unit, context, { retry, onError });
+  const list = steps.list(fields.kept('steps'), ['steps']);
+  const { trigger, input } = triggerOf(fields);
+  const schema = fields.kept('input_schema', 'input');
+  const where = { fields, key: 'outputs' };
+  const sources = Object.entries(mapOf(fields.changed('outputs', 'the result of a last step')));
+  const outputs = sources.map(([key, each]) => {
+    const path = pathOf((textOf(mapOf(each).source) ?? '').replace(/^\$/, ''), steps.names, where);
+    return [key, path === undefined ? null : `\${${path} ?? null}`] as const;
+  });
+  const last = { name: 'outputs', ...script('parameters'), parameters: Object.fromEntries(outputs) };
+  fields.left('output_schema', 'the result of a workflow is not checked');
+  fields.changed('auto_checkpoint', 'each step is on the log, and a run goes on from there');
+  const imports = fields.map('import');
+  for (const each of LISTS) context.resolve(each, imports, unit, steps.needs);
+  imports.rest();
+  context.needs.set(unit, steps.needs);
+  const runtime = steps.returns ? RETURNED : [];
+  const manifest = {
+    kind: 'Workflow',
+    name,
+    ...given({
+      version,
+      description,
+      input: schema === undefined ? input : cleanSchema(schema),
+      context_variables: given({ runtime }),
+      trigger,
+    }),
+    steps: [...list, ...(outputs.length > 0 || list.length === 0 ? [last] : [])],
+  };
+  return { manifests: [{ path: unit.out, manifest }], about };
+}
+
+function triggerOf(fields: SourceFields) {
+  const given = fields.map('trigger');
+  const type = textOf(given.take('type'));
+  const parameters = given.kept('parameters', 'input');
+  const input = parameters === undefined ? undefined : schemaOf(parameters, fields);
+  const schedule = textOf(given.kept('schedule', 'cron'));
+  const event = textOf(given.kept('event', 'an event of type custom'));
+  given.rest();
+  if (type === undefined) return { input };
+  const isKnown = schedule !== undefined || event !== undefined || type === 'manual';
+  given.either('type', isKnown, 'the trigger', `nothing corresponds to ${type}: started by hand`);
+  if (schedule !== undefined) return { trigger: { type: 'schedule', cron: schedule }, input };
+  if (event !== undefined)
+    return { trigger: { type: 'event', event: 'custom', match: { name: eventName(event) } }, input };
+  return { trigger: { type: 'manual' }, input };
+}
+
+/**
+ * A manifest of metadata: its fields and its page become those of the agents that import it, and each hook a workflow
+ * that they import.
+ */
+export function convertMetadata(unit: Unit, context: Cortex): Converted {
+  const { fields, name } = unit;
+  const { about, version, description } = headOf(fields);
+  fields.kept('fields', 'metadata.fields of the agents that import it');
+  fields.kept('injection', 'metadata.injection of the agents that import it');
+  fields.left('environment', 'settings of Cortex');
+  const needs = new Needs();
+  const dependencies = fields.map('dependencies');
+  for (const list of LISTS) context.resolve(list, dependencies, unit, needs);
+  dependencies.rest();
+  const hooks = listOf(fields.kept('metadata_hooks', 'a workflow for each hook'));
+  const manifests = hooks.map((each, index) => {
+    const hook = mapOf(each);
+    const id = nameOf(textOf(hook.id) ?? `hook-${index + 1}`);
+    const path = ['metadata_hooks', index];
+    const own = new SourceFields(hook, { step: id, path }, unit.report);
+    own.kept('id', `workflow ${name}-${id}`);
+    const purpose = textOf(own.kept('description'));
+    const when = own.map('when');
+    const conditions = mapOf(when.kept('metadata', 'a trigger of type metadata_match'));
+    when.rest();
+    const steps = new Steps(unit, context, { onError: 'continue' });
+    const list = steps.list(own.kept('actions', 'steps; one that fails does not stop the others'), [
+      ...path,
+      'actions',
+    ]);
+    own.rest();
+    needs.add(steps.needs);
+    const manifest = {
+      kind: 'Workflow',
+      name: `${name}-${id}`,
+      ...given({ version, description: purpose && literal(purpose) }),
+      trigger: { type: 'metadata_match', conditions },
+      steps: list,
+    };
+    return { path: `${unit.out.replace(/\.yml$/, '')}/${id}.yml`, manifest };
+  });
+  for (const { path } of manifests) needs.workflows.add(path);
+  context.needs.set(unit, needs);
+  return { manifests, about: [...(description === undefined ? [] : [description]), ...about] };
+}
+
+/** `metadata` of an agent: what all the manifests that it imports declare. */
+export function metadataOf(units: readonly Unit[]): JsonObject {
+  const fields: Record<string, Json> = {};
+  const injection: Record<string, Json> = {};
+  for (const { value } of units) {
+    Object.assign(fields, mapOf(value.fields));
+    const { method, template } = mapOf(value.injection);
+    if (method !== undefined) injection.method = method;
+    // `{status}` of a page is the value of the field.
+    const put = (braces: string, name: string) => (name in fields ? `{values.${name}}` : braces);
+    if (template !== undefined) injection.template = literal(String(template)).replace(/\{(\w+)\}/g, put);
+  }
+  return given({ fields, injection });
+}

@@ -46,7 +46,6 @@ export const guidedSteps = () => ({
         target: 'The agent of a task is "agent".',
         instructions: 'It is "prompt".',
         max_iterations: 'It is "max_turns".',
-        verifier: 'It is "verify".',
       },
     },
     {

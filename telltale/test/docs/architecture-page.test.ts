@@ -11,8 +11,8 @@ const section = (heading: string): string =>
 /** What the page says in place of a list, and which rooms it leaves out. */
 const WORDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['everything', ['testing', 'cli']],
-  ['all but cli', ['testing', 'cli']],
-  ['all above', ['session', 'telemetry', 'client', 'server', 'mcp', 'testing', 'cli']],
+  ['all but cli, importers', ['testing', 'cli', 'importers']],
+  ['all above', ['session', 'telemetry', 'client', 'server', 'mcp', 'importers', 'testing', 'cli']],
 ]);
 
 function importsOf(words: string): readonly string[] {

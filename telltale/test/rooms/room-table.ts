@@ -41,9 +41,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   server: {
     imports: ['session', 'store', 'events', 'manifest', 'kernel', 'client', 'memory', 'targets', 'workflows'],
   },
+  importers: { imports: ['kernel', 'conditions', 'manifest'] },
   mcp: { imports: ['session', 'workflows', 'targets', 'kernel'] },
   testing: { imports: [...belowSession, 'session', 'telemetry', 'client', 'server', 'mcp'] },
-  cli: { imports: [...belowSession, 'session', 'telemetry', 'client', 'server', 'mcp'] },
+  cli: { imports: [...belowSession, 'session', 'telemetry', 'client', 'server', 'mcp', 'importers'] },
 };
 
 /** The only room that reads the process. */

@@ -1,10 +1,10 @@
 import { relative, resolve } from 'node:path';
 import { Argument, Option } from 'commander';
+import { FORMATS } from '../../importers/formats.ts';
+import type { Format, ImportedFile, MadeFile } from '../../importers/importer.ts';
 import { paletteFor } from '../colour.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { MadeFile } from '../import/made-file.ts';
-import type { ImportedFile } from '../import/workrail/import-workrail.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { usage } from '../usage.ts';
@@ -16,15 +16,15 @@ interface Options {
   readonly force?: true;
   readonly agent?: true;
   readonly model?: string;
-  readonly confirm: 'after' | 'before';
+  readonly confirm?: 'after' | 'before';
   readonly dryRun?: true;
   readonly json?: true;
 }
 
 const EXAMPLES = `
-Each file becomes a workflow, NAME.yml. If steps have criteria, NAME-checks.yml has the code
-that checks notes. The results are validated as by "telltale validate". Every construct is
-reported as kept, changed (how) or left out (why).
+A path is a file, or a folder that is searched for files of the format. The manifests are
+validated as by "telltale validate" before anything is written. Every construct is reported
+as kept, changed (how) or left out (why).
 
 Examples:
   $ telltale import workrail review.json --out workflows
@@ -36,50 +36,64 @@ Examples:
 export const registerImport: RegisterCommand = (program, { io, run }) => {
   program
     .command('import')
-    .summary('convert WorkRail workflows')
+    .summary('convert files of other systems')
     .description(
-      'Converts WorkRail workflow files into Telltale workflows, and reports what happened to each construct. Exits with 2 if a file is not a WorkRail workflow.',
+      'Converts files of another system into Telltale manifests, and reports what happened to each construct. Exits with 2 if a file cannot be converted; the others are converted all the same.',
     )
-    .addArgument(new Argument('<kind>', 'what the files are').choices(['workrail']))
-    .argument('<files...>', 'the files; the routines they call are looked up in the same folder')
+    .addArgument(new Argument('<format>', 'the system the files are of').choices(Object.keys(FORMATS)))
+    .argument('<paths...>', 'files, and folders to search')
     .option('--out <dir>', 'the folder for the manifests', '.')
     .option('--force', 'overwrite existing files')
-    .option('--agent', 'also create an agent that follows the workflow')
-    .option('--model <ref>', 'the model of that agent')
+    .option('--agent', 'also create an agent that follows the workflow (workrail)')
+    .option('--model <ref>', 'the model of agents')
     .addOption(
-      new Option('--confirm <when>', 'when a person is asked about a step with requireConfirmation')
-        .choices(['after', 'before'])
-        .default('after'),
+      new Option(
+        '--confirm <when>',
+        'when a person is asked about a step with requireConfirmation (workrail; default: "after")',
+      ).choices(['after', 'before']),
     )
     .option('--dry-run', 'print the manifests and write nothing')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
     .action(
-      run((_: 'workrail', files: readonly string[], options: Options) => importFiles(files, options, io)),
+      run((format: string, paths: readonly string[], options: Options) =>
+        importPaths(format, paths, options, io),
+      ),
     );
 };
 
-async function importFiles(paths: readonly string[], options: Options, io: Io): Promise<ExitCode> {
-  const [{ importWorkrail }, { DEFAULT_MODEL }, { createNodeFiles }, { isModelRef }] = await Promise.all([
-    import('../import/workrail/import-workrail.ts'),
-    import('../import/workrail/agent-of.ts'),
+async function importPaths(
+  name: string,
+  paths: readonly string[],
+  options: Options,
+  io: Io,
+): Promise<ExitCode> {
+  // The parser of the command line has checked the name.
+  const format = FORMATS[name] as Format;
+  const [{ importSources }, { createNodeFiles }, { isModelRef }, importer] = await Promise.all([
+    import('../../importers/made.ts'),
     import('../../manifest/files/node-files.ts'),
     import('../../manifest/schema/model-ref.ts'),
+    format.load(),
   ]);
+  for (const option of ['agent', 'confirm', 'model'] as const)
+    if (options[option] !== undefined && !format.options.includes(option))
+      throw usage(`'import ${name}' has no option '--${option}'.`, 'Leave it out.');
   if (options.model !== undefined && !isModelRef(options.model))
     throw usage(`--model '${options.model}' is not a model.`, 'Write provider/model, or scripted:FILE.');
-  if (options.model !== undefined && options.agent !== true)
+  if (options.model !== undefined && format.options.includes('agent') && options.agent !== true)
     throw usage("'--model' says what the agent runs on, and none is made.", 'Add --agent.');
-  const stop = startProgress(io, () => `Converting ${countText(paths.length, 'file')}…`);
+  const stop = startProgress(io, () => `Converting ${countText(paths.length, 'path')}…`);
   let imported: readonly ImportedFile[];
   try {
-    imported = await importWorkrail(paths, {
+    imported = await importSources(paths, importer, {
       cwd: io.cwd,
+      out: resolve(io.cwd, options.out),
       files: createNodeFiles(),
       signal: io.signal,
-      confirm: options.confirm,
+      confirm: options.confirm ?? 'after',
       agent: options.agent === true,
-      model: options.model ?? DEFAULT_MODEL,
+      model: options.model,
     });
   } finally {
     await stop();
@@ -89,19 +103,21 @@ async function importFiles(paths: readonly string[], options: Options, io: Io): 
     const { writeMade } = await import('../import/write-made.ts');
     await writeMade(resolve(io.cwd, options.out), made, options.force === true);
   }
-  await (options.json === true ? printJson(imported, options, io) : printText(imported, made, options, io));
+  await (options.json === true
+    ? printJson(imported, options, io)
+    : printText(imported, made, format, options, io));
   return imported.every((each) => each.made !== undefined) ? EXIT.ok : EXIT.usage;
 }
 
 async function printJson(imported: readonly ImportedFile[], options: Options, io: Io): Promise<void> {
-  const { countsOf } = await import('../import/workrail/report.ts');
+  const { countsOf } = await import('../../importers/report.ts');
   const files = imported.map(({ file, diagnostics, made }) => ({
     file,
     ok: made !== undefined,
     ...(made === undefined
       ? {}
       : {
-          workflow: made.workflow,
+          [made.kind]: made.name,
           [options.dryRun === true ? 'texts' : 'written']:
             options.dryRun === true ? made.files : made.files.map(({ path }) => shownPath(path, options, io)),
           counts: countsOf(made.entries),
@@ -115,15 +131,16 @@ async function printJson(imported: readonly ImportedFile[], options: Options, io
 async function printText(
   imported: readonly ImportedFile[],
   made: readonly MadeFile[],
+  { noun }: Format,
   options: Options,
   io: Io,
 ): Promise<void> {
-  const { importText } = await import('../import/workrail/print-import.ts');
+  const { importText } = await import('../import/print-import.ts');
   // Of a dry run the manifests are what is asked for: the report does not stand among them.
   const output = options.dryRun === true ? io.stderr : io.stdout;
   if (options.dryRun === true)
     await io.stdout.write(made.map(({ path, text }) => `# ${path}\n${text}`).join('---\n'));
-  for (const each of imported) await output.write(`${importText(each, paletteFor(output))}\n\n`);
+  for (const each of imported) await output.write(`${importText(each, noun, paletteFor(output))}\n\n`);
   const written = made.map(({ path }) => `  ${shownPath(path, options, io)}`);
   const closing = options.dryRun === true ? 'Nothing was written.' : `Written:\n${written.join('\n')}`;
   if (made.length > 0) await output.write(`${closing}\n`);

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CHECKS_SOURCE } from '../../../src/cli/import/workrail/checks-source.ts';
-import { namedVariables } from '../../../src/cli/import/workrail/named-variables.ts';
-import type { Entry } from '../../../src/cli/import/workrail/report.ts';
-import type { Condition } from '../../../src/cli/import/workrail/shape-condition.ts';
-import { toCel } from '../../../src/cli/import/workrail/to-cel.ts';
-import { toTemplate } from '../../../src/cli/import/workrail/to-template.ts';
 import { main } from '../../../src/cli/main.ts';
 import { evaluateTest } from '../../../src/conditions/cel/evaluate.ts';
 import { parseExpression } from '../../../src/conditions/cel/parse-expression.ts';
+import type { Entry } from '../../../src/importers/report.ts';
+import { CHECKS_SOURCE } from '../../../src/importers/workrail/checks-source.ts';
+import { namedVariables } from '../../../src/importers/workrail/named-variables.ts';
+import type { Condition } from '../../../src/importers/workrail/shape-condition.ts';
+import { toCel } from '../../../src/importers/workrail/to-cel.ts';
+import { toTemplate } from '../../../src/importers/workrail/to-template.ts';
 import type { Json, JsonObject } from '../../../src/kernel/json.ts';
 import type { WorkflowManifest } from '../../../src/manifest/schema/kinds.ts';
 import { validateManifests } from '../../../src/manifest/validate-manifests.ts';
@@ -267,7 +267,6 @@ describe('telltale import workrail', () => {
       'no.json',
       'good.json',
       'gone.json',
-      '.',
     );
     expect(code).toBe(2);
     for (const place of [
@@ -281,10 +280,26 @@ describe('telltale import workrail', () => {
     expect(out).toContain('"type" cannot be "wile".');
     expect(out).toContain('"prompt" and "promptBlocks" exclude each other in a step.');
     expect(out).toContain('There is no file "gone.json".');
-    expect(out).toContain('"." is a folder. [not_a_file]\n  .\n  → Name its files: *.json\n');
     expect(out).not.toContain('YAML');
     expect(out).toContain('broken.json is not a workflow of WorkRail that can be imported.');
     expect(existsSync(join(cwd, 'my-flow.yml'))).toBe(true);
+  });
+
+  it('searches a folder for the files of the format, and says so when there are none', async () => {
+    const flow = JSON.stringify(workrail([step('one')]));
+    const cwd = temporaryProject({
+      'package.json': '{}',
+      'old/deep/flow.json': flow,
+      'old/other.json': '{"a": 1}',
+      'none/other.json': '{"a": 1}',
+    });
+    const { code, out } = await importIn(cwd, 'old', 'old/deep/flow.json', '--out', 'new', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out).files.map(({ file }: { file: string }) => file)).toEqual(['old/deep/flow.json']);
+    expect(existsSync(join(cwd, 'new/my-flow.yml'))).toBe(true);
+    const none = await importIn(cwd, 'none');
+    expect(none.code).toBe(2);
+    expect(none.out).toContain('The folder has no file of this format. [nothing_found]\n  none\n');
   });
 
   it('refuses what only a look at the whole can tell', async () => {

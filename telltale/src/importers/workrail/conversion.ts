@@ -1,7 +1,7 @@
 import { parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { IssuePath } from '../../manifest/issue.ts';
-import type { Names } from '../names.ts';
+import { type Names, nameOf } from '../names.ts';
 import type { Place, Report } from '../report.ts';
 import type { Checks } from './checks.ts';
 import type { WorkrailWorkflow } from './shape.ts';
@@ -14,8 +14,15 @@ import type { Variables } from './variables.ts';
 export interface ConvertOptions {
   /** When somebody is asked to confirm a step. */
   readonly confirm: 'after' | 'before';
+  /** Who works on tasks of a tier; undefined where no agents are made. */
+  readonly tierAgent: (tier: string) => string | undefined;
   /** A routine by the id of its template, where it is at hand. */
   readonly routine: (templateId: string) => WorkrailWorkflow | undefined;
+}
+
+export interface ComputedValues {
+  readonly name: string;
+  readonly values: Map<string, string>;
 }
 
 /** One conversion in hand. */
@@ -30,6 +37,10 @@ export interface Conversion {
   readonly checksName: string;
   /** Steps with prompt blocks, which features join, by their names here. */
   readonly blockSteps: string[];
+  /** What the texts of the step in hand work out: a script before it does. */
+  computed: ComputedValues | undefined;
+  /** Tiers of models that steps ask for, each with its agent. */
+  readonly tiers: Map<string, string>;
   /** Steps as they are now, with WorkRail's ids of what they were made of. */
   readonly origins: Map<JsonObject, string>;
 }
@@ -79,8 +90,9 @@ export function templateOf(
   key: string,
   place: Place,
   names: Around['names'],
-  { variables, report, workflow }: Conversion,
+  c: Conversion,
 ): string {
+  const { variables, report, workflow } = c;
   return toTemplate(text, {
     reference: (name) => names.get(name)?.reference ?? `vars.${variables.named(name)}`,
     binding(slot) {
@@ -89,7 +101,70 @@ export function templateOf(
         report.note(place, key, 'changed', `{{wr.bindings.${slot}}} is its default, ${found.default}`);
       return found?.default;
     },
-    doubt: (token) =>
-      report.note(place, key, 'left', `${token} stays as it is written: a reference works nothing out`),
+    computed(expression) {
+      const code = computedCode(
+        expression,
+        (name) => names.get(name)?.reference ?? `vars.${variables.named(name)}`,
+      );
+      if (code === undefined) {
+        report.note(place, key, 'left', `{{${expression}}} stays as it is written: it is no expression`);
+        return undefined;
+      }
+      report.note(place, key, 'changed', `{{${expression}}} is worked out by a script before the step`);
+      c.computed ??= {
+        name: c.stepNames.take(`${nameOf(place.step ?? 'workflow')}-values`),
+        values: new Map(),
+      };
+      const { name, values } = c.computed;
+      const known = [...values].find(([, each]) => each === code)?.[0] ?? `v${values.size + 1}`;
+      values.set(known, code);
+      return `steps.${name}.output.${known}`;
+    },
   });
+}
+
+/** The script that works out what the texts of a step ask for, to stand before it. */
+export function computedStep(c: Conversion): readonly JsonObject[] {
+  const { computed } = c;
+  c.computed = undefined;
+  if (computed === undefined) return [];
+  const members = [...computed.values].map(([key, code]) => `  ${key}: ${code},`);
+  return [{ name: computed.name, type: 'script', script: `${SHOWN}\n({\n${members.join('\n')}\n})` }];
+}
+
+/** What cannot be worked out says so, as a reference to nothing does. */
+const SHOWN = `const shown = (of, text) => {
+  try {
+    const value = of();
+    if (value !== undefined && value !== null && !Number.isNaN(value)) return value;
+  } catch {}
+  return '[unset: ' + text + ']';
+};`;
+
+const EXPRESSION = /^[\w\s.+\-*/%()?:<>=!&|,'"[\]]+$/;
+const WORD = /(?<![\w.'"])[A-Za-z_]\w*(?![\w'"])/g;
+const NO_NAMES: ReadonlySet<string> = new Set([
+  'true',
+  'false',
+  'null',
+  'undefined',
+  'Math',
+  'Number',
+  'String',
+]);
+
+/** An expression of JavaScript over WorkRail's variables; undefined where it is something else. */
+function computedCode(expression: string, reference: (name: string) => string): string | undefined {
+  if (
+    !EXPRESSION.test(expression) ||
+    /=>|(?<![=!<>])=(?!=)|\b(?:new|function|while|for|await)\b/.test(expression)
+  )
+    return undefined;
+  const code = expression.replace(WORD, (name) => (NO_NAMES.has(name) ? name : reference(name)));
+  try {
+    new Function(`return (${code});`);
+  } catch {
+    return undefined;
+  }
+  return `shown(() => ${code}, ${JSON.stringify(expression)})`;
 }

@@ -39,7 +39,7 @@ export function convertLoop(
     );
   if (step.functionDefinitions !== undefined)
     report.note(place, 'functionDefinitions', 'kept', 'in the prompts of the steps that refer to them');
-  if (step.notesOptional !== undefined) report.note(place, 'notesOptional', 'left', 'a loop has no notes');
+  if (step.notesOptional !== undefined) report.note(place, 'notesOptional', 'kept', 'a loop has no notes');
   const test = runCondition(step, place, around, c);
   const common = { description: plainText(step.title), ...(test === undefined ? {} : { if: test }) };
   const inside = { ...around, functions: step.functionDefinitions ?? [] };

@@ -3,11 +3,17 @@ import { nameOf } from '../names.ts';
 import type { Place } from '../report.ts';
 import { confirmed } from './confirm.ts';
 import { type Around, type Conversion, celOf, templateOf } from './conversion.ts';
-import { runCondition } from './convert-task.ts';
+import { runCondition, SHORT_NOTES } from './convert-task.ts';
 import { followUps } from './follow-ups.ts';
 import type { ParallelStep } from './shape-step.ts';
 import { allOf } from './to-cel.ts';
 import { plainText } from './to-template.ts';
+
+const TIER_TEXTS = {
+  lightweight: 'a small and fast one will do',
+  mid: 'one of middling ability',
+  heavy: 'the most capable one that there is',
+};
 
 type Delegation = ParallelStep['parallelDelegations'][number];
 
@@ -25,7 +31,7 @@ export function convertParallel(step: ParallelStep, around: Around, c: Conversio
     'one task that asks the agent to hand the work out, each part a fragment; the agent needs agents or workflows to hand it to',
   );
   if (step.notesOptional === true)
-    report.note(place, 'notesOptional', 'left', 'every task is completed with notes');
+    report.note(place, 'notesOptional', 'changed', 'a sentence of the prompt: one sentence of notes will do');
   if (step.notesOptional === false) report.note(place, 'notesOptional', 'kept', 'as every task');
   const test = allOf([around.guard, runCondition(step, place, around, c)]);
   const task: JsonObject = {
@@ -34,7 +40,7 @@ export function convertParallel(step: ParallelStep, around: Around, c: Conversio
     description: plainText(step.title),
     ...(test === undefined ? {} : { if: test }),
     prompt: templateOf(
-      `# ${step.title}\n\nHave the parts below done side by side, each by an agent of its own with nothing but what stands here; do them one after the other where you have nobody to give them to. Wait for all of them. Where no part follows, there is nothing to do: say so.`,
+      `# ${step.title}\n\nHave the parts below done side by side, each by an agent of its own with nothing but what stands here; do them one after the other where you have nobody to give them to. Wait for all of them. Where no part follows, there is nothing to do: say so.${step.notesOptional === true ? ` ${SHORT_NOTES}` : ''}`,
       'title',
       place,
       around.names,
@@ -59,7 +65,7 @@ function fragmentOf(delegation: Delegation, place: Place, around: Around, c: Con
   } = delegation;
   const key = `parallelDelegations ${workflowId}`;
   if (modelTier !== undefined)
-    c.report.note(place, key, 'left', 'modelTier: whoever gets the work has a model of their own');
+    c.report.note(place, key, 'changed', 'modelTier: a line of the part says which model is meant');
   const given = [
     ...Object.entries(contextMapping).map(([from, to]) => `- ${to}: {{${from}}}`),
     ...Object.entries(args).map(([to, value]) => `- ${to}: ${value}`),
@@ -67,6 +73,7 @@ function fragmentOf(delegation: Delegation, place: Place, around: Around, c: Con
   const text = [
     `## ${workflowId}`,
     ...(goal === undefined ? [] : [`Goal: ${goal}`]),
+    ...(modelTier === undefined ? [] : [`Model: ${TIER_TEXTS[modelTier]}`]),
     ...(allowedTools === undefined ? [] : [`Tools: ${allowedTools.join(', ')}`]),
     ...(given.length === 0 ? [] : ['It gets:', ...given]),
   ].join('\n');

@@ -34,10 +34,17 @@ export function convertTask(step: TaskStep, around: Around, c: Conversion): read
   for (const text of [prompt, ...fragments.map((each) => String(each.text))])
     for (const found of namedVariables(text)) if (!around.names.has(found)) c.variables.named(found);
   noteWithoutEffect(step, place, c);
+  const kind = kindOf(step, place, output.requires !== undefined, c);
+  if (kind === 'script') {
+    const command = plainText(step.verification?.command ?? '');
+    const run = { name, type: 'script', description: plainText(step.title), command: ['sh', '-c', command] };
+    return confirmed(step, { ...run, ...(test === undefined ? {} : { if: test }) }, place, around, c, test);
+  }
   const task: JsonObject = {
     name,
-    type: 'task',
+    type: kind,
     description: plainText(step.title),
+    ...tierOf(step, kind, place, c),
     ...(test === undefined ? {} : { if: test }),
     prompt,
     ...(fragments.length === 0 ? {} : { fragments }),
@@ -47,6 +54,57 @@ export function convertTask(step: TaskStep, around: Around, c: Conversion): read
   const steps = confirmed(step, task, place, around, c, test);
   c.origins.set(steps.find((each) => each.name === name) ?? task, step.id);
   return [...steps, ...followUps(step, place, around, c, test)];
+}
+
+/** `stepType`: a plan, a command, or a task where it cannot be one of those. */
+function kindOf(
+  { stepType, verification }: TaskStep,
+  place: Place,
+  requires: boolean,
+  { report }: Conversion,
+): 'task' | 'plan' | 'script' {
+  if (stepType === 'planned') {
+    report.note(
+      place,
+      'stepType',
+      requires ? 'left' : 'kept',
+      requires ? 'a plan sets no variables, and this step has to: it is a task' : 'type: plan',
+    );
+    return requires ? 'task' : 'plan';
+  }
+  if (stepType !== 'scripted') return 'task';
+  const command = verification?.command;
+  report.note(
+    place,
+    'stepType',
+    command === undefined ? 'left' : 'changed',
+    command === undefined
+      ? 'it names no command to run, so it is a task'
+      : 'type: script runs the command of its verification; its prompt is the description',
+  );
+  return command === undefined ? 'task' : 'script';
+}
+
+/** A plan names its model; a task is given to an agent that has the model. */
+function tierOf({ modelTier }: TaskStep, kind: 'task' | 'plan', place: Place, c: Conversion): JsonObject {
+  if (modelTier === undefined) return {};
+  if (kind === 'plan') {
+    c.report.note(place, 'modelTier', 'changed', `model: ${modelTier}, one of the agent's models`);
+    return { model: modelTier };
+  }
+  const agent = c.options.tierAgent(modelTier);
+  if (agent === undefined) {
+    c.report.note(
+      place,
+      'modelTier',
+      'left',
+      `${modelTier}: with --agent, and without --model, an agent of that tier works on it`,
+    );
+    return {};
+  }
+  c.tiers.set(modelTier, agent);
+  c.report.note(place, 'modelTier', 'changed', `the agent ${agent} works on it, with a model of that tier`);
+  return { agent };
 }
 
 export function runCondition(
@@ -59,6 +117,9 @@ export function runCondition(
   c.report.note(place, 'runCondition', 'kept', 'if');
   return celOf(condition, 'runCondition', place, around.names, c);
 }
+
+/** WorkRail asks for no notes there; every task has some here. */
+export const SHORT_NOTES = 'One sentence of notes on what you did will do.';
 
 const promptKey = ({ promptBlocks, prompt }: TaskStep): string =>
   prompt === undefined && promptBlocks !== undefined ? 'promptBlocks' : 'prompt';
@@ -103,6 +164,7 @@ function promptText(
       ),
     ),
     functionsText(functionsOf(step, place, around, c)),
+    step.notesOptional === true ? SHORT_NOTES : undefined,
     ...told,
   ]);
 }
@@ -147,20 +209,13 @@ function fragmentsOf(
 }
 
 function noteWithoutEffect(
-  { modelTier, notesOptional, hasValidation, askForFiles }: TaskStep,
+  { notesOptional, hasValidation, askForFiles }: TaskStep,
   place: Place,
   c: Conversion,
 ) {
   const { report } = c;
-  if (modelTier !== undefined)
-    report.note(
-      place,
-      'modelTier',
-      'left',
-      `${modelTier}: a task is worked on by its agent, with the agent's model`,
-    );
   if (notesOptional === true)
-    report.note(place, 'notesOptional', 'left', 'every task is completed with notes');
+    report.note(place, 'notesOptional', 'changed', 'a sentence of the prompt: one sentence of notes will do');
   if (notesOptional === false) report.note(place, 'notesOptional', 'kept', 'as every task');
   if (hasValidation !== undefined)
     report.note(place, 'hasValidation', 'kept', 'a mark of the file; validationCriteria is what counts');

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { createNames } from '../names.ts';
 import { createReport, type Entry } from '../report.ts';
 import { createChecks } from './checks.ts';
-import type { Around, Conversion, ConvertOptions } from './conversion.ts';
+import { type Around, type Conversion, type ConvertOptions, computedStep } from './conversion.ts';
 import { convertLoop } from './convert-loop.ts';
 import { convertParallel } from './convert-parallel.ts';
 import { convertTask } from './convert-task.ts';
@@ -26,6 +26,8 @@ export interface Converted {
   readonly entries: readonly Entry[];
   /** Steps of `workflow`, with the ids of what they were made of. */
   readonly origins: ReadonlyMap<JsonObject, string>;
+  /** Tiers of models that steps ask for, each with its agent. */
+  readonly tiers: ReadonlyMap<string, string>;
   /** What is for people to read and has no key here. */
   readonly about: readonly string[];
 }
@@ -47,6 +49,8 @@ export function convertWorkflow(
     checks: createChecks(),
     checksName: `${name}-checks`,
     blockSteps: [],
+    computed: undefined,
+    tiers: new Map(),
     origins: new Map(),
   };
   c.report.note(WORKFLOW, 'id', name === workflow.id ? 'kept' : 'changed', `the name ${name}`);
@@ -81,6 +85,7 @@ export function convertWorkflow(
     entries: c.report.entries(),
     origins: c.origins,
     about,
+    tiers: c.tiers,
   };
 }
 
@@ -129,8 +134,10 @@ function convertSteps(workflow: WorkrailWorkflow, c: Conversion): readonly JsonO
   });
 }
 
-const convertBody = (step: BodyStep, around: Around, c: Conversion): readonly JsonObject[] =>
-  step.type === 'parallel' ? convertParallel(step, around, c) : convertTask(step, around, c);
+function convertBody(step: BodyStep, around: Around, c: Conversion): readonly JsonObject[] {
+  const steps = step.type === 'parallel' ? convertParallel(step, around, c) : convertTask(step, around, c);
+  return [...computedStep(c), ...steps];
+}
 
 function referencesOf({ references = [] }: WorkrailWorkflow, { report }: Conversion): readonly JsonObject[] {
   return references.map(({ id, title, source, purpose, authoritative, resolveFrom }) => {

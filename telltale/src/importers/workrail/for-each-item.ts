@@ -28,20 +28,13 @@ export function forEachItem(
     'kept',
     `foreach over ${items} as ${as}, one after the other, the first ${loop.maxIterations} at the most`,
   );
-  const list = c.stepNames.take(`${name}-list`);
-  const shown = JSON.stringify(`${items} must be a list for "${name}".`);
   return [
-    {
-      name: list,
-      type: 'script',
-      ...(common.if === undefined ? {} : { if: common.if }),
-      script: `if (!Array.isArray(vars.${items})) throw new TypeError(${shown});\nvars.${items}.slice(0, ${loop.maxIterations})`,
-    },
     {
       name,
       type: 'foreach',
       ...common,
-      in: `\${steps.${list}.output}`,
+      in: `\${vars.${items}}`,
+      max: loop.maxIterations,
       as,
       max_parallel: 1,
       body: [

@@ -3,7 +3,7 @@ import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from
 import { yamlOf } from '../made.ts';
 import { createNames, type Names, nameOf } from '../names.ts';
 import { readSource } from '../sources.ts';
-import { agentOf, DEFAULT_MODEL } from './agent-of.ts';
+import { agentOf, tierAgent } from './agent-of.ts';
 import { convertWorkflow } from './convert-workflow.ts';
 import { templateIdOf } from './expand-template.ts';
 import { readWorkrail, type WorkrailFile } from './read-workrail.ts';
@@ -66,16 +66,20 @@ function make(
   found: WorkrailFile,
   names: Names,
   routines: ReadonlyMap<string, WorkrailFile['workflow']>,
-  { confirm, agent: wantsAgent, model = DEFAULT_MODEL }: ImportOptions,
+  { confirm, agent: wantsAgent, model }: ImportOptions,
 ): NonNullable<ImportedFile['made']> {
   const name = names.take(nameOf(found.workflow.id));
-  const converted = convertWorkflow(found, name, { confirm, routine: (id) => routines.get(id) });
+  const converted = convertWorkflow(found, name, {
+    confirm,
+    routine: (id) => routines.get(id),
+    tierAgent: (tier) => (wantsAgent && model === undefined ? `${name}-${tier}` : undefined),
+  });
   const { checks, entries } = converted;
   const paths = { workflow: `${name}.yml`, checks: `${name}-checks.yml`, agent: `${name}-agent.yml` };
   const base = found.file.split('/').at(-1) ?? found.file;
   const agent: MadeFile = {
     path: paths.agent,
-    text: yamlOf(agentOf(converted, paths, model), [
+    text: yamlOf(agentOf(converted, paths, found.workflow.modelTier, model), [
       `Is led through ${name}: telltale run ${paths.agent} "what is to be done"`,
       'Give it the tools that the procedure needs, and choose its model.',
     ]),
@@ -86,5 +90,9 @@ function make(
       ? []
       : [{ path: paths.checks, text: yamlOf(checks, [`Made from ${base} for ${name}.`]) }]),
   ];
-  return { kind: 'workflow', name, files: wantsAgent ? [...files, agent] : files, entries };
+  const tiers = [...converted.tiers].map(([tier, named]) => ({
+    path: `${named}.yml`,
+    text: yamlOf(tierAgent(named, tier), [`Works on the steps of ${name} that ask for this tier.`]),
+  }));
+  return { kind: 'workflow', name, files: wantsAgent ? [...files, agent, ...tiers] : files, entries };
 }

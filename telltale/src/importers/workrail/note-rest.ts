@@ -22,7 +22,7 @@ export function noteRest(workflow: WorkrailWorkflow, { report, variables }: Conv
   note('assessments', 'kept', 'in the verifiers of the steps that name them');
   note('functionDefinitions', 'kept', 'in the prompts of the steps that refer to them');
   note('extensionPoints', 'changed', 'each stands for its default; .workrail/bindings.json is not read');
-  note('modelTier', 'left', `${modelTier}: choose the model in the Agent`);
+  note('modelTier', 'changed', `${modelTier}: the model of the agent that --agent makes`);
   note(
     'recommendedPreferences',
     'left',
@@ -31,10 +31,8 @@ export function noteRest(workflow: WorkrailWorkflow, { report, variables }: Conv
   note('validatedAgainstSpecVersion', 'left', "it is about WorkRail's own schema");
   note(
     'metricsProfile',
-    metricsProfile === 'none' ? 'kept' : 'left',
-    metricsProfile === 'none'
-      ? 'nothing is collected'
-      : 'no footers for figures: the log has time, tokens and cost',
+    metricsProfile === 'none' ? 'kept' : 'changed',
+    metricsProfile === 'none' ? 'nothing is asked for' : 'the log has time, tokens and cost of each step',
   );
   for (const [from, to] of variables.renamed())
     report.note(WORKFLOW, `variable ${from}`, 'changed', `it is called ${to}: a name that can stand in CEL`);

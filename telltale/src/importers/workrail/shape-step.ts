@@ -123,6 +123,14 @@ const task = closed(
     guidance: texts('Hints.').optional(),
     askForFiles: flag('Whether files are asked for.').optional(),
     hasValidation: flag('Whether it is validated.').optional(),
+    stepType: z.enum(['planned', 'scripted']).optional(),
+    verifier: closed(
+      { title: '"verifier"', atLeastOne: [['model', 'threshold']] },
+      {
+        model: nonEmptyText('The model that judges.').optional(),
+        threshold: z.enum(['low', 'medium', 'high']).optional(),
+      },
+    ).optional(),
     requireConfirmation: confirmation.optional(),
     runCondition: condition.optional(),
     validationCriteria: criteria.optional(),

@@ -4,8 +4,8 @@ export interface TemplateNames {
   reference(name: string): string;
   /** What an extension point is bound to; undefined where there is none. */
   binding(slot: string): string | undefined;
-  /** A `{{…}}` that stays as it is. */
-  doubt(token: string): void;
+  /** What `{{…}}` works out, as a reference; undefined where it stays as it is. */
+  computed(expression: string): string | undefined;
 }
 
 const TOKEN = /\{\{([^{}]*)\}\}/g;
@@ -13,17 +13,14 @@ const PATH = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 
 /**
  * A text of WorkRail's as a template of ours: `{{a.b}}` becomes a reference that says so where there is nothing, as
- * WorkRail does; a `${` of its own stays one. What works something out (`{{i + 1}}`) stays as it is, there as here.
+ * WorkRail does; a `${` of its own stays one. What works something out (`{{i + 1}}`) is worked out by a script.
  */
 export function toTemplate(text: string, names: TemplateNames): string {
   let out = '';
   let at = 0;
   for (const found of text.matchAll(TOKEN)) {
     const put = replacement(found[1]?.trim() ?? '', names);
-    if (put === undefined) {
-      names.doubt(found[0]);
-      continue;
-    }
+    if (put === undefined) continue;
     const before = plainText(text.slice(at, found.index));
     // Dollars that come to stand before ours would change what it means.
     out += put.startsWith('${') ? before.replace(/\$+$/, (dollars) => dollars + dollars) : before;
@@ -40,7 +37,11 @@ function replacement(token: string, names: TemplateNames): string | undefined {
     return bound === undefined ? undefined : plainText(bound);
   }
   const [root = '', ...rest] = token.split('.');
-  if (!PATH.test(token) || root === 'wr' || rest.at(-1) === 'length') return undefined;
+  if (root === 'wr') return undefined;
+  if (!PATH.test(token) || rest.at(-1) === 'length') {
+    const reference = names.computed(token);
+    return reference === undefined ? undefined : `\${${reference}}`;
+  }
   return `\${${[names.reference(root), ...rest].join('.')} ?? '[unset: ${token}]'}`;
 }
 

@@ -27,6 +27,7 @@ export function verifierOf(step: TaskStep, name: string, place: Place, c: Conver
   for (const problem of written?.refused ?? []) report.note(place, 'validationCriteria', 'left', problem);
   for (const what of written?.ignored ?? []) report.note(place, 'validationCriteria', 'changed', what);
   const rules = written?.messages ?? [];
+  const model = (step.verifier ?? {}) as JsonObject;
   const told = section('What the notes of this step must meet', bullets(rules));
 
   if (assessmentRefs.length > 0) {
@@ -42,7 +43,20 @@ export function verifierOf(step: TaskStep, name: string, place: Place, c: Conver
         'judged by the same model: a step has one verifier',
       );
     const instructions = plainText(judgeInstructions(assessments, assessmentConsequences, rules));
-    return { verify: { instructions }, told: sections([told, judgedBy(assessments)]) };
+    if (step.verifier !== undefined) report.note(place, 'verifier', 'kept', 'verify, with the assessments');
+    return { verify: { instructions, ...model }, told: sections([told, judgedBy(assessments)]) };
+  }
+  if (step.verifier !== undefined) {
+    report.note(place, 'verifier', 'kept', 'verify');
+    if (rules.length > 0)
+      report.note(
+        place,
+        'validationCriteria',
+        'changed',
+        'judged by the same model: a step has one verifier',
+      );
+    const asked = rules.length === 0 ? {} : { instructions: plainText(sections([AS_ASKED, told])) };
+    return { verify: { ...asked, ...model }, ...(told === undefined ? {} : { told }) };
   }
   if (written !== undefined && written.criteria.length > 0) {
     const method = c.checks.add(name, written.criteria);
@@ -71,6 +85,8 @@ export function verifierOf(step: TaskStep, name: string, place: Place, c: Conver
   return gateOf(step, place, c);
 }
 
+const AS_ASKED = 'Was all that the step asks for really done, as the actions and their results show?';
+
 /** A gate that is left to a model. */
 function gateOf(
   { requireConfirmation: gate }: TaskStep,
@@ -90,9 +106,12 @@ function gateOf(
 
 /** Whether the gate of a step has become its verifier. */
 export const isModelsGate = (step: TaskStep): boolean => {
-  const { requireConfirmation: gate, assessmentRefs, validationCriteria, verification } = step;
+  const { requireConfirmation: gate, assessmentRefs, validationCriteria, verification, verifier } = step;
   const hasOther =
-    assessmentRefs !== undefined || validationCriteria !== undefined || verification?.command !== undefined;
+    verifier !== undefined ||
+    assessmentRefs !== undefined ||
+    validationCriteria !== undefined ||
+    verification?.command !== undefined;
   return (
     typeof gate === 'object' &&
     'kind' in gate &&

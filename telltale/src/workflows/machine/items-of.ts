@@ -91,10 +91,11 @@ export async function itemsOf(
 ): Promise<readonly Json[]> {
   const source = step.in as Json;
   const shown = typeof source === 'string' ? source : '[…]';
-  const found = JSON.stringify(source).includes('$')
+  const given = JSON.stringify(source).includes('$')
     ? await resolve(walk, source, address, shown, locals)
     : source;
-  if (!Array.isArray(found)) throw notAList(address, shown, nameOf(found));
+  if (!Array.isArray(given)) throw notAList(address, shown, nameOf(given));
+  const found = step.max === undefined || given.length <= step.max ? given : given.slice(0, step.max);
   if (found.length > MAX_FOREACH_ITEMS) throw listTooLong(address, found.length);
   return found as readonly Json[];
 }

@@ -178,14 +178,14 @@ describe('a text', () => {
   const names = {
     reference: (name: string) => `vars.${name}`,
     binding: () => 'routine-x',
-    doubt: () => undefined,
+    computed: (expression: string) => (expression === 'i + 1' ? 'steps.v.output.v1' : undefined),
   };
 
   it.each([
     ['{{a.b}}', "${vars.a.b ?? '[unset: a.b]'}"],
     ['costs ${{price}}', "costs $$${vars.price ?? '[unset: price]'}"],
     ['$HOME, ${HOME} and $${x}', '$HOME, $${HOME} and $$$${x}'],
-    ['{{i + 1}} of {{items.length}}', '{{i + 1}} of {{items.length}}'],
+    ['{{i + 1}} of {{items.length}}', '${steps.v.output.v1} of {{items.length}}'],
     ['by {{wr.bindings.slot}}, {{wr.other}}', 'by routine-x, {{wr.other}}'],
     ['{ "a": {"b": 1}}', '{ "a": {"b": 1}}'],
   ])('%s is the template %s', (text, expected) => {
@@ -658,6 +658,59 @@ describe('an imported workflow, in the lead of its agent', () => {
     expect(asked[0]).toContain('The proof is in Line 12.');
   });
 
+  it('has the second model that judges, the plan, the command and the values that its steps name', async () => {
+    const flow = workrail([
+      step('start', { prompt: 'Set `parts` in the context variables.' }),
+      step('judged', { verifier: { model: 'haiku', threshold: 'high' } }),
+      step('planned', { stepType: 'planned', modelTier: 'lightweight' }),
+      step('scripted', { stepType: 'scripted', verification: { command: 'echo done' } }),
+      step('alone', { stepType: 'scripted', notesOptional: true }),
+      loop('parts', { type: 'forEach', items: 'parts', itemVar: 'part', indexVar: 'at' }, [
+        step('part', {
+          prompt:
+            'Part {{at + 1}} of {{parts.length}}: {{part.name.toUpperCase()}}, {{lost.name}}{{lost.size * 2}}.',
+        }),
+      ]),
+    ]);
+    const { steps, entries, cwd, name } = await one(flow, '--model', 'scripted:none.yml');
+    expect(steps.slice(1, 5)).toMatchObject([
+      { type: 'task', verify: { model: 'haiku', threshold: 'high' } },
+      { type: 'plan', model: 'lightweight' },
+      { type: 'script', command: ['sh', '-c', 'echo done'] },
+      { type: 'task', prompt: expect.stringContaining('One sentence of notes') },
+    ]);
+    const left = entries.filter(({ outcome }) => outcome === 'left');
+    expect(left.map(({ step: id, construct }) => `${id} ${construct}`)).toEqual(['alone stepType']);
+    expect(manifestIn(cwd, `${name}-agent`)).toMatchObject({
+      models: { haiku: 'scripted:none.yml', lightweight: 'scripted:none.yml' },
+    });
+    const only = (...ids: readonly string[]) => ({
+      ...flow,
+      steps: (flow.steps as readonly JsonObject[]).filter(({ id }) => ids.includes(String(id))),
+    });
+    const { prompts, given, result } = await runs(only('start', 'scripted', 'parts'), (heading, nth) =>
+      heading === 'About start' && nth === 2 ? { updates: { parts: [{ name: 'a' }, { name: 'b' }] } } : {},
+    );
+    expect(result.status).toBe('completed');
+    expect(given).toHaveLength(3);
+    expect(prompts.flatMap((prompt) => /\nPart \d.*/.exec(prompt)?.[0].trim() ?? [])).toEqual([
+      'Part 1 of 2: A, [unset: lost.name][unset: lost.size * 2].',
+      'Part 2 of 2: B, [unset: lost.name][unset: lost.size * 2].',
+    ]);
+  });
+
+  it('gives the steps of a tier to an agent with a model of that tier', async () => {
+    const { cwd, name, steps, entries } = await one(
+      workrail([step('one', { modelTier: 'heavy' }), step('two')], { modelTier: 'lightweight' }),
+    );
+    expect(steps[0]).toMatchObject({ type: 'task', agent: `${name}-heavy` });
+    expect(steps[1]).not.toHaveProperty('agent');
+    expect(manifestIn(cwd, `${name}-heavy`).model).not.toBe(manifestIn(cwd, `${name}-agent`).model);
+    expect(entries.filter(({ outcome }) => outcome === 'left')).toEqual([]);
+    const { ok } = await validateManifests([cwd], { env: {}, cwd });
+    expect(ok).toBe(true);
+  });
+
   it('ends where a person says no', async () => {
     const { result, given } = await runs(
       workrail([step('one', { requireConfirmation: true }), step('two')]),
@@ -734,7 +787,7 @@ if (existsSync(COMPAT)) {
         const made = manifests.find((each): each is WorkflowManifest => each.kind === 'Workflow');
         expect(made === undefined ? 0 : graphOf(made).nodes.length).toBeGreaterThan(2);
         const lists = [
-          ...readFileSync(join(cwd, `${workflow}.yml`), 'utf8').matchAll(/isArray\(vars\.(\w+)\)/g),
+          ...readFileSync(join(cwd, `${workflow}.yml`), 'utf8').matchAll(/in: \$\{vars\.(\w+)\}/g),
         ];
         const updates = Object.fromEntries(
           lists.map(([, list]) => [list ?? '', [{ name: 'a' }, { name: 'b' }]]),

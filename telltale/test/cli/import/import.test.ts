@@ -709,6 +709,46 @@ describe('an imported workflow, in the lead of its agent', () => {
     expect(ok).toBe(true);
   });
 
+  const delegations = [{ workflowId: 'wr.one', goal: 'One.', modelTier: 'mid' }, { workflowId: 'wr.two' }];
+  it.each<[string, JsonObject, readonly string[]]>([
+    [
+      'prompt blocks and features',
+      workrail([{ id: 'one', title: 'One', promptBlocks: { goal: 'Find.', verify: ['Found.'] } }], {
+        features: ['wr.features.capabilities'],
+      }),
+      ['One'],
+    ],
+    [
+      'functions and fragments',
+      workrail(
+        [step('one', { functionReferences: ['sum()'], promptFragments: [{ id: 'more', text: 'More.' }] })],
+        { functionDefinitions: [{ name: 'sum', definition: 'Adds.' }] },
+      ),
+      ['About one'],
+    ],
+    [
+      'an audit and a verification',
+      workrail([step('one', { audit: {}, verification: { prompt: 'Try it.' } })]),
+      ['About one', 'Verify: About one', 'Audit: About one'],
+    ],
+    [
+      'parallel work and its synthesis',
+      workrail([
+        { id: 'all', type: 'parallel', title: 'All', parallelDelegations: delegations, synthesis: {} },
+      ]),
+      ['All', 'Synthesis: All'],
+    ],
+    [
+      'a list that nobody has set',
+      workrail([loop('each', { type: 'forEach', items: 'lost' }, [step('one')])]),
+      [],
+    ],
+  ])('runs to its end with %s', async (_, flow, headings) => {
+    const { result, given } = await runs(flow);
+    expect(result.status).toBe('completed');
+    expect(given).toEqual(headings);
+  });
+
   it('ends where a person says no', async () => {
     const { result, given } = await runs(
       workrail([step('one', { requireConfirmation: true }), step('two')]),

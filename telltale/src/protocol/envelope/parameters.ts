@@ -6,17 +6,16 @@ import { readObject } from '../json/read-object.ts';
 const NAMES = ['parameters', 'arguments', 'args', 'input', 'params', 'action_input'] as const;
 type ParametersName = (typeof NAMES)[number];
 
-/** What other systems call what is called. */
-const OTHER_NAMES = ['tool', 'action'] as const;
+/** What is called, in our words and in those of other systems. */
+const NAMED_BY: readonly string[] = ['name', 'tool', 'action'];
 
 /**
  * A call under our names: `{tool, params}` and `{action, action_input}` are `{name, parameters}`. `own` is what the
  * parameters are called. A text says what is unclear, in words for the model.
  */
 export function withOurNames(body: JsonObject, own: ParametersName): JsonObject | string {
-  const called = OTHER_NAMES.filter((key) => typeof body[key] === 'string');
-  if (called.length === 0) return withParameters(body, own);
-  const names = ['name', ...called].filter((key) => (body[key] ?? null) !== null);
+  if (typeof body.tool !== 'string' && typeof body.action !== 'string') return withParameters(body, own);
+  const names = NAMED_BY.filter((key) => (body[key] ?? null) !== null);
   const [first = ''] = names;
   const other = names.find((key) => body[key] !== body[first]);
   if (other !== undefined)

@@ -96,6 +96,8 @@ export interface PlannedAction {
   readonly parameters: JsonObject;
   /** A CEL test of `result`; absent: success is enough. */
   readonly expect?: string;
+  /** What the model expects in words, which no test judges: whoever writes the notes is told. */
+  readonly expected?: string;
 }
 
 /** A task as a client sees it, the `nth` time that it is put to it. */

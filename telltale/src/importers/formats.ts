@@ -10,6 +10,6 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   workrail: {
     noun: 'a workflow of WorkRail',
     options: ['agent', 'confirm', 'model'],
-    load: async () => (await import('./workrail/import-workrail.ts')).workrail,
+    load: async () => (await import('./workrail/index.ts')).workrail,
   },
 };

@@ -1,12 +1,13 @@
-import type { Json } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import { nearest } from '../kernel/nearest.ts';
 import type { Issue } from './issue.ts';
+import { withOurNames } from './other-names.ts';
 import { isMap } from './schema/is-map.ts';
 import { MANIFEST_KINDS, type ManifestKind } from './schema/kinds.ts';
 import { showValue } from './schema/show-value.ts';
 
 export interface SettledKind {
-  /** With `kind` as it is meant. */
+  /** With `kind` as it is meant, and with our names for the keys that have others as well. */
   readonly document: Json;
   /** Undefined where nobody can know. */
   readonly kind: ManifestKind | undefined;
@@ -31,6 +32,7 @@ export function settleKind(document: Json): SettledKind {
   }
   const { kind } = document;
   const known = MANIFEST_KINDS.find((name) => name === kind);
+  if (known === 'Workflow') return { kind: known, ...withOurNames(document as JsonObject) };
   if (known !== undefined) return { document, kind: known, issues: [] };
   const near = typeof kind === 'string' ? nearest(kind, MANIFEST_KINDS) : undefined;
   const meant = MANIFEST_KINDS.find((name) => name === near);

@@ -105,7 +105,7 @@ describe('a step', () => {
     [{ output: 1 }, 'it counts only with "is_complete": true'],
     ['{"metadata": {"a" 1}}', 'it is no JSON that can be read'],
     [{ tool_calls: [{ name: 'a', input: 'x' }] }, '"input" must be an object'],
-    [{ tool_calls: [{ name: 'a', params: {} }] }, 'goes into "input"'],
+    [{ tool_calls: [{ name: 'a', paramz: {} }] }, 'goes into "input"'],
     [{ tool_calls: [{ name: 'a', parameters: { b: 1 }, input: {} }] }, 'both given and differ'],
     [{ tool_calls: [{ name: 'a', depend_on: [] }] }, 'Did you mean "depends_on"?'],
     [{ tool_calls: { name: 'a' } }, 'it must be a list'],

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { RunEvent } from '../../src/events/run-event.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
@@ -165,4 +166,162 @@ it('a session that was resumed still shows its tools what it had said', async ()
       output: expect.objectContaining({ thoughts: ['First.', 'Second.'], responses: ['Half.'] }),
     }),
   );
+});
+
+const FINALIZE = `kind: Workflow
+name: code_finalization
+trigger:
+  type: "metadata_match"
+  conditions:
+    status: "CODING"
+    priority: ["HIGH", "MEDIUM"]
+    context:
+      phase: "implementation"
+  match_all: true
+steps:
+  - name: "update_documentation"
+    type: "agent"
+    target: "doc_generator"
+    parameters:
+      project_name: "\${agent.metadata.context.project}"
+      current_phase: "\${agent.metadata.context.phase}"
+      session_id: "\${agent.session_id}"
+      iteration: "\${agent.iteration_count}"
+      available_tools: "\${agent.tools}"
+  - name: "update_changelog"
+    type: "tool"
+    target: "changelog_updater"
+    parameters:
+      workspace: "\${agent.workspace_path}"
+      status: "\${agent.metadata.status}"
+  - name: "git_commit"
+    type: "tool"
+    target: "git"
+    parameters:
+      message: "Auto-commit from \${agent.agent_name} session \${agent.session_id}"
+    condition: "previous_steps_success"
+`;
+
+const CODING = (context: object) =>
+  `<metadata>${JSON.stringify({ status: 'CODING', context })}</metadata>
+<thought>That starts the workflows.</thought>
+<action type="tool" mode="async" id="edit">{"name": "file_editor", "parameters": {"path": "a.ts"}}</action>
+<response final="false">So far.</response>`;
+
+async function finalizing(turns: readonly string[], changelog = 'return input;') {
+  let runs: readonly RunEvent[][] = [];
+  const ran = await runAgent({
+    manifest: `version: "1.0"
+${FIELDS}import: { tools: [tools/*.yml], workflows: [finalize.yml], agents: [doc.yml] }
+`,
+    files: {
+      ...tool('file_editor', 'return true;'),
+      ...tool('changelog_updater', changelog),
+      ...tool('git', 'return input;'),
+      'doc.yml': 'kind: Agent\nname: doc_generator\nmodel: scripted:doc.json\n',
+      'doc.json': JSON.stringify({
+        turns: [
+          {
+            expect: ['project_name: cortex', 'current_phase: implementation', 'iteration: 1', 'file_editor'],
+            text: '<response>Written.</response>',
+          },
+        ],
+      }),
+      'finalize.yml': FINALIZE,
+    },
+    turns,
+    after: async (session, runtime) => {
+      await runtime.workflows.idle();
+      const events = await runtime.events(session);
+      const ids = events.flatMap((event) => (event.type === 'trigger.fired' ? [event.run] : []));
+      runs = await Promise.all(ids.map(async (run) => [...(await runtime.workflows.events(run))]));
+    },
+  });
+  return { ran, runs };
+}
+
+const CONTEXT = { project: 'cortex', phase: 'implementation', task: 'metadata_system' };
+
+it('what the model declares triggers a workflow beside it, whose steps see all of the agent', async () => {
+  const { ran, runs } = await finalizing([CODING(CONTEXT), DONE]);
+  expect(ran.of('metadata.changed')).toMatchObject([
+    { changes: { status: { from: 'IDLE', to: 'CODING' }, context: { to: CONTEXT } } },
+  ]);
+  expect(ran.of('action.completed').map(({ id }) => id)).toEqual(['edit']);
+  const outputs = runs.flat().flatMap((event) => (event.type === 'step.completed' ? [event.output] : []));
+  expect(outputs).toEqual([
+    'Written.',
+    { workspace: ran.folder, status: 'CODING' },
+    { message: `Auto-commit from tester session ${ran.result.session}` },
+  ]);
+});
+
+it.each<[string, string]>([
+  ['a value of a nested object', CODING({ phase: 'planning' })],
+  ['a value that is not in the list', `<metadata>{"priority": "LOW"}</metadata>${CODING(CONTEXT)}`],
+])('all conditions have to match: %s does not', async (_, turn) => {
+  expect((await finalizing([turn, DONE])).runs).toEqual([]);
+});
+
+it('values stay until they are changed, and an update names only what it changes', async () => {
+  const context = `<metadata>${JSON.stringify({ context: CONTEXT })}</metadata>${THINK}`;
+  const { ran, runs } = await finalizing([context, THINK, '<metadata>{"status": "CODING"}</metadata>', DONE]);
+  expect(runs).toHaveLength(1);
+  expect(ran.of('trigger.fired')).toMatchObject([{ turn: 3 }]);
+});
+
+it('a step with the condition previous_steps_success waits for the others, and no failure reaches the agent', async () => {
+  const { ran, runs } = await finalizing([CODING(CONTEXT), DONE], 'throw new Error("no");');
+  const [events = []] = runs;
+  expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['step.failed', 'step.skipped']));
+  expect(ran.result.status).toBe('completed');
+});
+
+it('all types of fields are checked, and an unknown field changes nothing', async () => {
+  const manifest = `metadata:
+  fields:
+    mode: { values: [RESEARCHING, WRITING] }
+    note: { type: string }
+    count: { type: number }
+    ready: { type: boolean }
+    context: { type: object }
+    tags: { type: array }
+`;
+  const good = {
+    mode: 'WRITING',
+    note: 'any text',
+    count: 3.14,
+    ready: true,
+    context: { a: { b: 1 } },
+    tags: ['x'],
+  };
+  const bad = { mode: 'X', note: 1, count: 'x', ready: 'x', context: [], tags: {}, stray: 1 };
+  const { of, prompts } = await runAgent({
+    manifest,
+    turns: [good, bad].map((update) => `<metadata>${JSON.stringify(update)}</metadata>${THINK}`).concat(DONE),
+  });
+  expect(of('metadata.changed')).toHaveLength(1);
+  expect(Object.keys(of('metadata.changed')[0]?.changes ?? {})).toEqual(Object.keys(good));
+  for (const field of Object.keys(bad)) expect(prompts[2]).toContain(`- ${field}: `);
+});
+
+it('a workflow sets metadata, which triggers another one, and an action goes by it', async () => {
+  const { of, events } = await runAgent({
+    manifest: `${FIELDS}import: { tools: [tools/*.yml], workflows: [flows/*.yml] }\n`,
+    files: {
+      ...tool('note', 'return input.text;'),
+      'flows/first.yml':
+        'kind: Workflow\nname: first\nsteps: [{ name: s, type: set_metadata, values: { priority: HIGH } }]\n',
+      'flows/second.yml':
+        'kind: Workflow\nname: second\ntrigger: { type: metadata_match, conditions: { priority: HIGH } }\nsteps: [{ name: s, type: notify, message: Alert }]\n',
+    },
+    turns: [
+      '<metadata>{"status": "CODING"}</metadata><action id="set" type="workflow" mode="sync">{"name": "first"}</action><action id="yes" mode="sync">{"name": "note", "parameters": {"text": "1"}, "if": "metadata.status == \'CODING\'"}</action><action id="no">{"name": "note", "if": "metadata.status == \'IDLE\'"}</action>',
+      DONE,
+    ],
+    after: (_, runtime) => runtime.workflows.idle(),
+  });
+  expect(of('action.completed').map(({ id }) => id)).toEqual(['set', 'yes']);
+  expect(of('action.skipped')).toMatchObject([{ id: 'no', reason: 'if' }]);
+  expect(events.filter(({ type }) => type === 'trigger.fired')).toMatchObject([{ workflow: 'second' }]);
 });

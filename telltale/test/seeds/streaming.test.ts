@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openModel } from '../../src/models/open-model.ts';
+import { parseStream } from '../../src/protocol/parse-stream.ts';
 import { sse, startProviderServer } from '../models/provider-server.ts';
 import { GOOGLE } from '../models/wire-formats.ts';
 import { type RunOptions, runAgent, tool } from '../session/run-agent.ts';
@@ -352,4 +353,203 @@ steps: [{ name: s, type: agent, target: analyzer, parameters: { users: [ann] } }
     'idle: The parameters of agent "anything" are wrong: there is nothing in them to do.',
   ]);
   expect(run.prompts[0]).not.toContain('your conversation');
+});
+
+const ECHO = {
+  ...tool('web_scraper', 'return `The page ${input.url}`;'),
+  ...tool('text_analyzer', 'return { length: input.text.length };'),
+  ...tool('logger', 'return input;'),
+};
+const TOOLS = 'protocol: {}\nimport: { tools: [tools/*.yml] }\n';
+const said = (turns: readonly string[], manifest = '', more: Partial<RunOptions> = {}) =>
+  runAgent({ manifest: TOOLS + manifest, turns, ...more, files: { ...ECHO, ...more.files } });
+
+test('an action in a thought starts before the thought is over', async () => {
+  const run = await said([
+    `<thought>
+I need to fetch data from source A.
+<action type="tool" mode="async" id="fetchA"> 
+{
+  "name": "web_scraper",
+  "parameters": {"url": "https://example.com"}
+}
+</action>
+While that runs, I can start planning the analysis.
+</thought>`,
+    '<response>Found: $fetchA</response>',
+  ]);
+  expect(run.result.result).toBe('Found: The page https://example.com');
+  const index = (type: string) => run.observed.findIndex((event) => event.type === type);
+  expect(index('action.declared')).toBeLessThan(index('thought'));
+  expect(
+    run
+      .of('thought')
+      .map(({ text }) => text)
+      .join(''),
+  ).toContain('While that runs');
+});
+
+test('responses that are not final come one after the other in one turn', async () => {
+  const run = await said([
+    `<response final="false">
+Here is what I found so far.
+</response>
+<thought>On.</thought>
+<action type="tool" mode="sync" id="deep">{"name": "text_analyzer", "parameters": {"text": "abc"}}</action>
+<response final="true">
+## Final Report $deep
+</response>`,
+  ]);
+  expect(run.result).toMatchObject({ status: 'completed', turns: 1 });
+  expect(run.of('response').map(({ text, final }) => [text, final])).toEqual([
+    ['Here is what I found so far.', false],
+    ['## Final Report {"length":3}', true],
+  ]);
+});
+
+test('dependencies may stand in the tag, and comments in the body', async () => {
+  const run = await said([
+    `<action id="fetch_data">{"name": "web_scraper", "parameters": {"url": "u"}, "output_key": "webpage"}</action>
+<action mode="sync" id="analyze" depends_on=["fetch_data"]>
+{
+  "name": "text_analyzer",
+  "parameters": {"text": "$webpage"},
+  "timeout": 30,
+  "retry": 3,
+  "on_error": "skip"  // or "fail", "retry"
+}
+</action>
+<response>$analyze</response>`,
+  ]);
+  expect(run.result.result).toBe('{"length":10}');
+});
+
+test('what depends on an action that failed is skipped, and the model hears of both', async () => {
+  const run = await said(
+    [
+      `<action id="fetch">{"name": "broken", "on_error": "skip"}</action>
+<action id="analyze">{"name": "text_analyzer", "parameters": {"text": "$fetch"}, "depends_on": ["fetch"]}</action>`,
+      '<response>It could not be fetched.</response>',
+    ],
+    '',
+    { files: tool('broken', 'throw new Error("no page");') },
+  );
+  expect(run.of('action.skipped')).toMatchObject([{ id: 'analyze', reason: 'dependency', because: 'fetch' }]);
+  expect(run.prompts[1]).toMatch(/status="error"[\s\S]*no page[\s\S]*status="skipped"/);
+});
+
+test('a mode fire_and_forget shows no result', async () => {
+  const run = await said([
+    '<action type="tool" mode="fire_and_forget" id="log">{"name": "logger", "parameters": {"event": "data_processed"}}</action><thought>On.</thought>',
+    '<thought>And on.</thought>',
+    '<response>Done.</response>',
+  ]);
+  expect(run.prompts.join('\n')).not.toContain('data_processed');
+  expect(run.of('action.completed')).toHaveLength(1);
+});
+
+test('feeds of each kind stand in the prompt, and actions read them', async () => {
+  const run = await said(
+    [
+      `<action type="tool" mode="sync" id="log_event">
+{"name": "logger", "parameters": {"timestamp": "$current_datetime", "system_load": "$system_metrics"}}
+</action>
+<action type="internal" mode="sync" id="update_feed">{"name": "update_context_feed", "parameters": {"id": "system_metrics", "interval": 60  // Change from 30s to 60s
+}}</action>`,
+      '<response>Done.</response>',
+    ],
+    `permissions: { paths: ["."] }
+context_feeds:
+  - id: "current_datetime"
+    type: "on_demand"
+    source:
+      type: "internal"
+      action: "system_clock"
+      params: { format: "ISO8601", timezone: "UTC" }
+  - id: "system_metrics"
+    type: "periodic"
+    interval: 30 # seconds
+    source:
+      type: "tool"
+      name: "system_monitor_tool"
+      params: { metrics: ["cpu", "memory"] }
+  - id: "journal_tree"
+    type: "on_demand"
+    source:
+      type: "tool"
+      name: "filesystem"
+      params: { path: "\${JOURNAL_ROOT:-journal}", format: "tree" }
+  - id: "expensive_data"
+    type: "on_demand"
+    cache_ttl: 300
+    max_tokens: 1000
+    source: { type: "tool", name: "web_scraper", params: { url: "u" } }
+  - id: "debug_info"
+    type: "on_demand"
+    enabled: "\${DEBUG_MODE}"
+    source: { type: "internal", action: "debug_context" }
+`,
+    {
+      files: {
+        ...tool(
+          'system_monitor_tool',
+          'return { cpu: 45.2, memory: 62.8, asked: input.metrics };',
+          'idempotent: true\n',
+        ),
+        ...tool('filesystem', 'return `tree of ${input.path} as ${input.format}`;', 'idempotent: true\n'),
+      },
+    },
+  );
+  expect(run.of('action.failed')).toEqual([]);
+  const fed = /<context_feed id="current_datetime"[^>]*>\s*(\S+)\s*<\/context_feed>/.exec(
+    run.prompts[0] ?? '',
+  );
+  expect(Number.isNaN(Date.parse(fed?.[1] ?? ''))).toBe(false);
+  expect(run.prompts[0]).toContain('tree of journal as tree');
+  expect(run.prompts[0]).not.toContain('debug_info');
+  expect(run.of('action.completed')[0]?.output).toMatchObject({
+    timestamp: fed?.[1],
+    system_load: { cpu: 45.2, asked: ['cpu', 'memory'] },
+  });
+});
+
+test('conditions, loops, groups, thoughts in thoughts, templates and rollbacks are there', async () => {
+  const run = await said(
+    [
+      `<thought>Plan. <thought>In detail.</thought></thought>
+<action mode="sync" id="list">{"name": "urls"}</action>
+<if test="actions.list.status == 'completed'"><parallel id="all"><action id="one">{"template": "fetch", "parameters": {"url": "x"}}</action></parallel><else/><action id="none">{"name": "logger"}</action></if>
+<foreach in="$list" as="url"><action id="each">{"name": "web_scraper", "parameters": {"url": "$url"}, "compensate": {"name": "logger", "parameters": {"undo": "$url"}}}</action></foreach>`,
+      '<action type="internal" mode="sync" id="undo">{"name": "rollback", "parameters": {"to": "list"}}</action>',
+      '<response>Done.</response>',
+    ],
+    'action_templates: { fetch: { type: tool, name: web_scraper } }\n',
+    { files: tool('urls', 'return ["a", "b"];') },
+  );
+  expect(run.of('fault')).toEqual([]);
+  expect(run.of('thought').map(({ depth }) => depth)).toContain(1);
+  expect(run.of('action.completed').map(({ id }) => id)).toEqual(
+    expect.arrayContaining(['list', 'one', 'each[0]', 'each[1]']),
+  );
+  expect(
+    run
+      .of('action.compensated')
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(['each[0]', 'each[1]']);
+});
+
+test('the parser alone reads a stream and tells of it as it comes', async () => {
+  const heard: string[] = [];
+  const chunks = [
+    '<thou',
+    'ght>Hm.</thought><action id="a">{"name": "x"}',
+    '</action><response>Done.</resp',
+    'onse>',
+  ];
+  await parseStream(chunks, {
+    onDelta: ({ tag, text }) => heard.push(`${tag}: ${text}`),
+    onAction: ({ name }) => heard.push(`action ${name}`),
+  });
+  expect(heard).toEqual(['thought: Hm.', 'action x', 'response: Done.']);
 });

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import { FORMATS } from '../../importers/formats.ts';
 import type { Sessions } from '../../session/open-sessions.ts';
 import type { CommandContext } from '../command.ts';
 import { EVENT_TYPES, RUN_EVENT_TYPES } from '../session/event-types.ts';
@@ -20,7 +21,6 @@ const MANIFEST = /\.(?:ya?ml|json)$/i;
 const KINDS = ['agent', 'tool', 'relic', 'artifact', 'workflow', 'prompt'];
 const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
   schema: ['Agent', 'Tool', 'Relic', 'Artifact', 'Workflow'],
-  import: ['workrail'],
 };
 
 type Context = Pick<CommandContext, 'io' | 'runtimes'>;
@@ -100,6 +100,8 @@ async function argumentsOf(
       return files(current, cwd, MANIFEST);
     case 'kind':
       return beginning((KINDS_OF[command.name] ?? KINDS).map(plain), current);
+    case 'format':
+      return beginning(Object.keys(FORMATS).map(plain), current);
     case 'shell':
       return beginning(SHELLS.map(plain), current);
     case 'command':

@@ -4,6 +4,7 @@ import type { Diagnostic, Finding } from '../diagnostic.ts';
 import type { IssuePath } from '../issue.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import { plainDocument } from '../schema/plain-document.ts';
+import { settleKind } from '../settle-kind.ts';
 import type { CodeManifest } from './code-manifest.ts';
 import type { ReadSource } from './source-cache.ts';
 
@@ -30,7 +31,7 @@ export function readCode(entry: CodeManifest, file: string): ReadSource & { read
     label,
     documents: [
       {
-        value: { ...(plainDocument(value).document as JsonObject | null), ...pinned },
+        value: { ...(settleKind(plainDocument(value).document).document as JsonObject | null), ...pinned },
         ...(manifest === undefined || !isSound ? {} : { manifest }),
         diagnose: ({ path }, finding) => diagnose(path, finding),
         lineOf: () => 1,

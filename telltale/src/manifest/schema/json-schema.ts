@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../kernel/json.ts';
+import { schemaWithOtherNames } from '../other-names.ts';
 import { allowEnvironment } from './allow-environment.ts';
 import { KINDS, type ManifestKind } from './kinds.ts';
 
@@ -23,5 +24,5 @@ export function manifestJsonSchema(
   });
   const schema = { $schema, $id: `urn:telltale:schema:${kind}`, title: `Telltale ${kind}`, ...rest };
   const plain = JSON.parse(JSON.stringify(schema)) as JsonObject;
-  return expects ? plain : allowEnvironment(plain);
+  return expects ? plain : allowEnvironment(schemaWithOtherNames(plain));
 }

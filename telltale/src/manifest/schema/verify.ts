@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { choiceByKey } from './choice.ts';
+import { choice, choiceByKey } from './choice.ts';
 import { closed } from './closed.ts';
 import { commandLine } from './hooks.ts';
+import { isMap } from './is-map.ts';
 import { jsonValue } from './json-value.ts';
 import { modelRefOrAlias } from './model-ref.ts';
 import { name, nonEmptyText } from './names.ts';
@@ -16,6 +17,9 @@ const common = {
   max_retries: countFromZero('How often the agent may try again before a person decides.').default(2),
 };
 
+const AS_ASKED =
+  'Was all that the task asks for really done? What the notes claim has to show in the actions and their results.';
+
 const SLIPS = {
   prompt: 'Use "instructions".',
   retries: 'Use "max_retries".',
@@ -24,10 +28,17 @@ const SLIPS = {
 };
 
 const byModel = closed(
-  { title: 'a verifier', description: 'A second model judges the step.', slips: SLIPS },
+  {
+    title: 'a verifier',
+    description: 'A second model judges the step.',
+    slips: SLIPS,
+    atLeastOne: [['instructions', 'model', 'threshold']],
+  },
   {
     model: modelRefOrAlias("The model that judges; the agent's fast one if absent, or its own.").optional(),
-    instructions: nonEmptyText('What it judges by.'),
+    instructions: nonEmptyText('What it judges by; whether the task was done as asked, if absent.').default(
+      AS_ASKED,
+    ),
     threshold: z
       .enum(['low', 'medium', 'high'])
       .default('medium')
@@ -35,6 +46,9 @@ const byModel = closed(
     ...common,
   },
 );
+
+const NAMED = ['instructions', 'invoke', 'command'];
+const BY_MODEL = ['model', 'threshold'];
 
 const byArtifact = closed(
   { title: 'a verifying artifact', description: 'An artifact judges the step.', slips: SLIPS },
@@ -61,11 +75,20 @@ const byCommand = closed(
   },
 );
 
-export const verify = choiceByKey('A verifier', {
+const verifiers = choiceByKey('A verifier', {
   instructions: byModel,
   invoke: byArtifact,
   command: byCommand,
-}).meta({
+});
+
+/** A model may judge without instructions of its own: then another of its keys says that it does. */
+export const verify = choice(verifiers.options, (value) =>
+  isMap(value) &&
+  BY_MODEL.some((key) => value[key] !== undefined) &&
+  NAMED.every((key) => value[key] === undefined)
+    ? byModel
+    : verifiers,
+).meta({
   id: 'Verifier',
   description: 'Who judges a completed step: a model, an artifact or a command.',
 });

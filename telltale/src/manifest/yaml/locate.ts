@@ -11,6 +11,7 @@ import {
 } from 'yaml';
 import type { Span } from '../diagnostic.ts';
 import type { IssuePath } from '../issue.ts';
+import { otherNameOf } from '../other-names.ts';
 import type { ReadValue } from './read-value.ts';
 import { spanInside, spanOf } from './spans.ts';
 
@@ -83,7 +84,9 @@ const isEmpty = (node: ParsedNode) => node.range[0] === node.range[1];
 function stepInto(container: ParsedNode | null, segment: string | number): Place | undefined {
   if (isMap(container)) {
     const { items } = container as YAMLMap.Parsed;
-    const pair = items.find(({ key }) => isScalar(key) && String(key.value) === String(segment));
+    const named = (name: string | number | undefined) =>
+      items.find(({ key }) => isScalar(key) && String(key.value) === String(name));
+    const pair = named(segment) ?? named(otherNameOf(segment));
     return pair && { key: pair.key, node: pair.value };
   }
   if (isSeq(container) && typeof segment === 'number') {

@@ -105,22 +105,24 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
         tools: tools.map(({ definition }) => definition),
       }));
       server.setRequestHandler(types.CallToolRequestSchema, async ({ params }, extra) => {
-        const { name, arguments: args = {}, _meta } = params;
+        const { name, arguments: given = {}, _meta } = params;
         const tool = byName.get(name);
         if (tool === undefined)
           throw new types.McpError(
             types.ErrorCode.InvalidParams,
             `No tool is named "${name}". ${suggest(name, [...byName.keys()], 'Tools')}`,
           );
+        const tooDeep = checkDepth(given as JsonObject, `tool "${name}"`);
+        const args = tooDeep ?? tool.underOurNames?.(given as JsonObject) ?? (given as JsonObject);
+        if (args instanceof RuntimeError) return failedResult(args);
         const wrong =
-          checkDepth(args as JsonObject, `tool "${name}"`) ??
-          checks.get(name)?.(args as JsonObject) ??
+          checks.get(name)?.(args) ??
           (name !== CONTINUE && holdsToken(JSON.stringify(args)) ? misplacedToken(name) : undefined);
         if (wrong !== undefined) return failedResult(wrong);
         const progress = createProgress(extra.sendNotification, _meta?.progressToken, level, onError);
         try {
           return toCallResult(
-            await tool.call(args as JsonObject, {
+            await tool.call(args, {
               client: (server.getClientVersion()?.name ?? 'mcp client').slice(0, MAX_CLIENT_NAME),
               identity,
               signal: extra.signal,

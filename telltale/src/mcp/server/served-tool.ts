@@ -1,5 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
 /** What goes on, for a person who waits. */
@@ -20,5 +21,7 @@ export interface ToolCall {
 /** A tool of the server. Its arguments satisfy its schema; what it rejects with is told to the client's model. */
 export interface ServedTool {
   readonly definition: Tool;
+  /** The arguments with our names where they have those of another system; an error where it is unclear what is meant. */
+  underOurNames?(args: JsonObject): JsonObject | RuntimeError;
   call(args: JsonObject, call: ToolCall): Promise<ToolAnswer>;
 }

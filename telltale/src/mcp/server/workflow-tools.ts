@@ -1,5 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { JsonObject } from '../../kernel/json.ts';
+import { claimWithOurNames } from '../../workflows/guided/check-claim.ts';
 import { describeWorkflow, summaryOf } from './describe-workflow.ts';
 import { type ServeCatalog, workflowIn } from './serve-catalog.ts';
 import type { ServedTool, ToolCall } from './served-tool.ts';
@@ -117,6 +118,7 @@ export function workflowTools(catalog: ServeCatalog, calls: WorkflowCalls): read
         outputSchema: ANSWER,
         annotations: { ...STARTS, idempotentHint: true },
       },
+      underOurNames: claimWithOurNames,
       call: (args, call) => calls.continue(args as ContinueArguments, clientCall(call)),
     },
     {

@@ -3,14 +3,32 @@ import { strictJson } from '../json/parse-value.ts';
 import { readObject } from '../json/read-object.ts';
 
 /** What other systems call the parameters of a call. */
-const NAMES = ['parameters', 'arguments', 'args', 'input'] as const;
+const NAMES = ['parameters', 'arguments', 'args', 'input', 'params', 'action_input'] as const;
 type ParametersName = (typeof NAMES)[number];
+
+/** What is called, in our words and in those of other systems. */
+const NAMED_BY: readonly string[] = ['name', 'tool', 'action'];
+
+/**
+ * A call under our names: `{tool, params}` and `{action, action_input}` are `{name, parameters}`. `own` is what the
+ * parameters are called. A text says what is unclear, in words for the model.
+ */
+export function withOurNames(body: JsonObject, own: ParametersName): JsonObject | string {
+  if (typeof body.tool !== 'string' && typeof body.action !== 'string') return withParameters(body, own);
+  const names = NAMED_BY.filter((key) => (body[key] ?? null) !== null);
+  const [first = ''] = names;
+  const other = names.find((key) => body[key] !== body[first]);
+  if (other !== undefined)
+    return `"${first}" and "${other}" are both given and differ, so it is unclear what is called. Write "name" only.`;
+  const rest = Object.entries(body).filter(([key]) => !names.includes(key));
+  return withParameters({ name: body[first] ?? null, ...Object.fromEntries(rest) }, own);
+}
 
 /**
  * A body in which the parameters stand under their own name, `own`, where it had them under another system's, and are an
  * object, where it had them as the JSON of one. A text says what is unclear, in words for the model.
  */
-export function withParameters(body: JsonObject, own: ParametersName): JsonObject | string {
+function withParameters(body: JsonObject, own: ParametersName): JsonObject | string {
   const given = NAMES.filter((name) => (body[name] ?? null) !== null);
   const [first, ...others] = given;
   if (first === undefined || (first === own && others.length === 0 && isJsonObject(body[own]))) return body;

@@ -6,7 +6,7 @@ import { objectIn } from '../envelope/parameters.ts';
 import { isCallName, type RawCall } from './source.ts';
 
 /** A list of calls, and one call, under the name of a field. Other fields of the wrapper do not matter. */
-const LISTS = ['tool_calls', 'tool_uses', 'function_calls'];
+const LISTS = ['tool_calls', 'toolCalls', 'tool_uses', 'function_calls'];
 const SINGLES = ['function', 'function_call', 'functionCall', 'tool_call', 'toolCall', 'tool_use'];
 
 /** The fields that name what is called, each with the ones that may hold its parameters. */
@@ -29,6 +29,7 @@ const BESIDE = new Set([
   ...ENVELOPE,
   ...['id', 'type', 'kind', 'call_id', 'tool_call_id', 'index', 'status'],
   ...['thought', 'thoughts', 'thinking', 'reasoning', 'rationale'],
+  ...['is_step_complete', 'notes_so_far'],
 ]);
 const KINDS: readonly unknown[] = ACTION_KINDS;
 const TYPES: readonly unknown[] = ['function', 'tool_use', 'tool_call', 'function_call', ...KINDS];

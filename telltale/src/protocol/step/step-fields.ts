@@ -18,6 +18,19 @@ const STEP_FIELDS = [
   'output',
 ] as const;
 
+/** What WorkRail and ReAct call these fields. */
+const OTHER_NAMES: Readonly<Record<string, (typeof STEP_FIELDS)[number]>> = {
+  notesMarkdown: 'notes',
+  notes_so_far: 'notes',
+  isComplete: 'is_complete',
+  is_step_complete: 'is_complete',
+  toolCalls: 'tool_calls',
+  contextUpdates: 'context_updates',
+};
+
+/** Our name of a field. */
+const fieldOf = (key: string): string => (Object.hasOwn(OTHER_NAMES, key) ? (OTHER_NAMES[key] ?? key) : key);
+
 const UNLED_FIELDS = STEP_FIELDS.filter((field) => field !== 'evidence' && field !== 'artifacts');
 
 /** Fields of a step that count only once all of it is there. */
@@ -25,6 +38,12 @@ export interface StepEnd {
   isComplete: boolean;
   notes: string;
   output: Json | undefined;
+  /** false once a field was given under two names with different values. */
+  isClear: boolean;
+  /** The call of a step in the form of ReAct: one action, and its input. */
+  readonly react: Record<string, Json>;
+  /** The fields that were read so far: under which name each was written, and what it held. */
+  readonly read: Map<string, { readonly key: string; readonly value: Json }>;
   /** Of a session that is led: what completes the step in hand, beside its notes. */
   readonly claim?: Record<string, Json> | undefined;
 }
@@ -37,13 +56,20 @@ export function readStepField(key: string, text: string, end: StepEnd): ParserEv
     return badStepField(key, `a number in it is too large to be kept. ${LARGE_NUMBER}`);
   const { value, repaired } = parsed;
   if (value === null) return undefined;
+  const field = fieldOf(key);
+  const before = end.read.get(field);
+  if (before !== undefined && before.key !== key)
+    return JSON.stringify(before.value) === JSON.stringify(value)
+      ? undefined
+      : bothGiven(before.key, key, end);
+  end.read.set(field, { key, value });
   const mend = repaired ? ({ repaired } as const) : {};
-  switch (key) {
+  switch (field) {
     case 'metadata':
       return isJsonObject(value) ? { type: 'metadata', value, ...mend } : notAn('an object');
     case 'context_updates':
       if (isJsonObject(value) && end.claim !== undefined) {
-        end.claim[key] = value;
+        end.claim[field] = value;
         return undefined;
       }
       return isJsonObject(value) ? { type: 'variables', value, ...mend } : notAn('an object');
@@ -64,6 +90,13 @@ export function readStepField(key: string, text: string, end: StepEnd): ParserEv
       if (!Array.isArray(value)) return notAn('a list');
       end.claim[key] = value;
       return undefined;
+    case 'action':
+      if (typeof value !== 'string') return notAn('the name of what is called');
+      end.react.name = value;
+      return undefined;
+    case 'action_input':
+      end.react.input = value;
+      return undefined;
     case 'tool_calls':
       return notAn('a list');
     case 'thought':
@@ -76,4 +109,10 @@ export function readStepField(key: string, text: string, end: StepEnd): ParserEv
   function notAn(what: string) {
     return badStepField(key, `it must be ${what}.`);
   }
+}
+
+/** Of two names of one field that say different things nobody knows which counts: the step is not complete. */
+export function bothGiven(first: string, key: string, end: StepEnd): ParserEvent {
+  end.isClear = false;
+  return badStepField(key, `"${first}" is given too and differs. Write "${fieldOf(key)}" only.`);
 }

@@ -20,11 +20,12 @@ import { closeResponse, sayWhole } from '../calls/say.ts';
 import { createIdBook, takeAutomaticId } from '../envelope/id-book.ts';
 import type { ActionIntent, ParserEvent, SpeechTag } from '../intents.ts';
 import { createMemberScan, endMembers, type Found, scanMembers } from '../json/member-scan.ts';
+import { parseValue } from '../json/parse-value.ts';
 import { createOutput, emit, takeEvents } from '../prose/output.ts';
 import type { ToolsParserOptions } from '../tools/tools-parser.ts';
 import { DEFAULT_MAX_BODY } from '../turn-parser.ts';
 import { readStepCall } from './step-call.ts';
-import { readStepField, type StepEnd } from './step-fields.ts';
+import { bothGiven, readStepField, type StepEnd } from './step-fields.ts';
 
 export interface StepParserOptions extends ToolsParserOptions {
   /** What was said of this turn before a restart: a model that goes on from there is heard as if it had not stopped. */
@@ -77,6 +78,9 @@ const noEnd = (led: boolean): StepEnd => ({
   isComplete: false,
   notes: '',
   output: undefined,
+  isClear: true,
+  react: {},
+  read: new Map(),
   claim: led ? {} : undefined,
 });
 
@@ -87,8 +91,11 @@ function completion(parameters: JsonObject, { ids, given }: CallBook): ActionInt
   return { type: 'action', id, kind: 'internal', mode: 'async', name: 'complete_step', parameters };
 }
 
+const sameCall = (one: string, other: string): boolean =>
+  one === other || JSON.stringify(parseValue(one)) === JSON.stringify(parseValue(other));
+
 const STREAMED = new Set(['thought', 'response']);
-const LISTED = new Set(['tool_calls']);
+const LISTED = new Set(['tool_calls', 'toolCalls']);
 
 function createStepListener(maxBody: number, book: CallBook, led: boolean): StepListener {
   const output = createOutput();
@@ -99,6 +106,7 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Step
   /** What of it is over before its end, and whether all of its tool calls could be made. */
   let over = true;
   let allMade = true;
+  let lists: { readonly key: string; readonly items: string[]; again: number } | undefined;
   let thinking = false;
   let response: { open: boolean; readonly final: boolean } | undefined;
 
@@ -128,16 +136,15 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Step
         thinking = false;
         emit(output, { type: 'close', tag: 'thought' }, at);
         return true;
-      case 'item': {
-        const made = readStepCall(scan.value.text, book);
-        allMade &&= made.type === 'action';
-        emit(output, made, at);
-        return true;
-      }
+      case 'item':
+        return callItem(key, scan.value.text, at);
       case 'value': {
         const event = readStepField(key, scan.value.text, end);
         if (event !== undefined) emit(output, event, at);
-        return event !== undefined;
+        const { name: called, input } = end.react;
+        const isCall = called !== undefined && input !== undefined;
+        if (isCall) callReact(at);
+        return event !== undefined || isCall;
       }
       case 'bad':
         breakDown(stepBadJson(), at);
@@ -145,6 +152,34 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Step
       case 'nothing':
         return false;
     }
+  };
+
+  const call = (text: string, at: number) => {
+    const made = readStepCall(text, book);
+    allMade &&= made.type === 'action';
+    emit(output, made, at);
+  };
+
+  /** An item of a list of calls. A list that is there a second time, under its other name, runs nothing again. */
+  const callItem = (key: string, text: string, at: number): boolean => {
+    lists ??= { key, items: [], again: 0 };
+    if (lists.key === key) {
+      lists.items.push(text);
+      call(text, at);
+      return true;
+    }
+    const same = lists.items[lists.again++];
+    if (same !== undefined && sameCall(same, text)) return false;
+    emit(output, bothGiven(lists.key, key, end), at);
+    return true;
+  };
+
+  const callReact = (at: number) => {
+    const { name: called, input: given } = end.react;
+    delete end.react.name;
+    delete end.react.input;
+    if (called !== undefined && called !== '')
+      call(JSON.stringify({ name: called, ...(given === undefined ? {} : { input: given }) }), at);
   };
 
   /** The rest of the step does not count, and what is open in it is no whole thought or response. */
@@ -156,6 +191,7 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Step
   };
 
   const conclude = (at: number) => {
+    callReact(at);
     const { isComplete, notes, output: result } = end;
     const why = !isComplete
       ? undefined
@@ -165,7 +201,7 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Step
           ? undefined
           : callsUnmade();
     if (why !== undefined) emit(output, why, at);
-    const final = isComplete && why === undefined;
+    const final = isComplete && why === undefined && end.isClear;
     if (end.claim !== undefined) {
       if (response !== undefined) closeResponse(output, response.final, false, at);
       const { claim } = end;
@@ -192,6 +228,7 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Step
       length = 0;
       over = name !== STEP;
       allMade = true;
+      lists = undefined;
       thinking = false;
       response = undefined;
     },

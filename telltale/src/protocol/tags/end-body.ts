@@ -1,6 +1,6 @@
 import { readEnvelope } from '../envelope/envelope.ts';
 import { takeAutomaticId, takeId } from '../envelope/id-book.ts';
-import { withParameters } from '../envelope/parameters.ts';
+import { withOurNames } from '../envelope/parameters.ts';
 import type { ParserEvent } from '../intents.ts';
 import { readObject } from '../json/read-object.ts';
 import { emit } from '../prose/output.ts';
@@ -66,7 +66,7 @@ function act({ elements, book, doubt }: Turn, tag: ReadTag, text: string, strict
     return repaired ? { type: 'metadata', value, repaired } : { type: 'metadata', value };
   }
   const { attributes } = tag;
-  const body = hasName(attributes) ? value : withParameters(value, 'parameters');
+  const body = hasName(attributes) ? value : withOurNames(value, 'parameters');
   const full = typeof body === 'string' ? body : withFields(attributes, body);
   const envelope = typeof full === 'string' ? full : readEnvelope(full);
   if (typeof envelope === 'string') return badAction(envelope);

@@ -1,4 +1,5 @@
 import { COMPLETE_STEP } from '../../events/action.ts';
+import { claimWithOurNames } from '../../workflows/guided/check-claim.ts';
 import type { Definition } from './definition.ts';
 
 export const completeStep: Definition = {
@@ -24,5 +25,6 @@ export const completeStep: Definition = {
     required: ['notes'],
     additionalProperties: false,
   },
+  underOurNames: claimWithOurNames,
   run: (input, { completeStep: complete }, own, signal) => complete(input, own, signal),
 };

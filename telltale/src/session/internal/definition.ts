@@ -47,6 +47,8 @@ export interface Definition {
   isTaught?(manifest: AgentManifest, targets: readonly Pick<Target, 'kind' | 'name'>[]): boolean;
   /** What the model reads in place of `parameters`, which still judge each call. */
   readonly shownParameters?: JsonObject;
+  /** The input with our names where it has those of another system; an error where it is unclear what is meant. */
+  underOurNames?(input: JsonObject): JsonObject | RuntimeError;
   /** `own` is the id of the action that calls it; `signal` is aborted when it is to stop. */
   run(input: JsonObject, edges: InternalEdges, own: string, signal: AbortSignal): Promise<Json>;
 }

@@ -45,7 +45,7 @@ const DEFINITIONS: readonly Definition[] = [
 export const INTERNAL_ACTIONS: readonly string[] = [...DEFINITIONS, completeStep].map(({ name }) => name);
 
 /** An internal action, made ready once for all sessions of an agent. */
-export interface InternalAction extends Omit<Definition, 'run' | 'useless' | 'isTaught'> {
+export interface InternalAction extends Omit<Definition, 'run' | 'useless' | 'isTaught' | 'underOurNames'> {
   /** Whether the prompt teaches it to an agent with these targets. */
   isTaught(targets: readonly Pick<Target, 'kind' | 'name'>[]): boolean;
   check(input: JsonObject): RuntimeError | undefined;
@@ -94,10 +94,14 @@ function whyNot(name: string, { internal_actions: settings }: AgentManifest): st
 }
 
 function prepared(
-  { run, useless: _, isTaught: __, ...definition }: Definition,
+  { run, useless: _, isTaught: __, underOurNames = (input) => input, ...definition }: Definition,
   isTaught: InternalAction['isTaught'],
 ): InternalAction {
-  const check = compileCheck(definition.parameters, `internal action "${definition.name}"`);
+  const checked = compileCheck(definition.parameters, `internal action "${definition.name}"`);
+  const check = (given: JsonObject) => {
+    const input = underOurNames(given);
+    return input instanceof RuntimeError ? input : checked(input);
+  };
   return {
     ...definition,
     isTaught,
@@ -107,7 +111,10 @@ function prepared(
       kind: 'internal',
       start: 'on_close',
       check,
-      run: ({ input, id, signal }) => run(input, edges, id, signal),
+      run: ({ input: given, id, signal }) => {
+        const input = underOurNames(given);
+        return input instanceof RuntimeError ? Promise.reject(input) : run(input, edges, id, signal);
+      },
     }),
   };
 }

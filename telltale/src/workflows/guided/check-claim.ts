@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { compileViolation } from '../../targets/check-parameters.ts';
@@ -10,6 +10,25 @@ export interface SentClaim {
   readonly notes?: unknown;
   readonly context_updates?: unknown;
   readonly artifacts?: unknown;
+}
+
+/** What WorkRail calls the parts of a claim. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  notesMarkdown: 'notes',
+  contextUpdates: 'context_updates',
+};
+
+/** A claim under our names; an error where a part is given under two names with different values. */
+export function claimWithOurNames(sent: JsonObject): JsonObject | RuntimeError {
+  const claim: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(sent)) {
+    const own = OTHER_NAMES[key] ?? key;
+    const before = claim[own];
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(value))
+      return refused(`"${own}" is given under two names, with different values.`, `Give "${own}" only.`);
+    claim[own] = value;
+  }
+  return claim;
 }
 
 const MAX_ARTIFACTS = 100;

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { Step, SwitchStep } from '../../manifest/schema/steps/step.ts';
 import type { Composite } from './composite.ts';
-import { itemsOf, itemsOnLog } from './items-of.ts';
+import { itemsOnLog, itemsSet } from './items-of.ts';
 import type { ListOutcome } from './outcome.ts';
 import { runParallel, runRace } from './run-branches.ts';
 import { runForeach } from './run-foreach.ts';
@@ -29,7 +29,7 @@ export async function prepare(walk: Walk, step: Composite, address: string, plac
       return body((inside, inner) => runRace(walk, step, inside, inner));
     case 'foreach': {
       const items: readonly Json[] =
-        itemsOnLog(walk.state.steps.get(address), step) ?? (await itemsOf(walk, step, address, place.locals));
+        itemsOnLog(walk.state.steps.get(address), step) ?? (await itemsSet(walk, step, address, place));
       const run = (inside: string, inner: Place) => runForeach(walk, step, items, inside, inner);
       return items === step.in ? body(run) : { ...body(run), input: { items } };
     }

@@ -5,6 +5,7 @@ import type { RunState } from '../../events/run-state.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { RunAhead } from '../../kernel/run-ahead.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Decisions } from '../decisions.ts';
 import type { Leaves } from '../leaf.ts';
@@ -18,6 +19,7 @@ export const LET_GO: unique symbol = Symbol('let go');
 
 /** What the parts of the machine share: one walk through a workflow, with the log as its memory. */
 export interface Walk {
+  readonly workflow: WorkflowManifest;
   readonly state: RunState;
   readonly journal: RunJournal;
   readonly leaves: Leaves;

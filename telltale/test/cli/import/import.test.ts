@@ -7,11 +7,9 @@ import { main } from '../../../src/cli/main.ts';
 import { evaluateTest } from '../../../src/conditions/cel/evaluate.ts';
 import { parseExpression } from '../../../src/conditions/cel/parse-expression.ts';
 import type { Entry } from '../../../src/importers/report.ts';
-import { CHECKS_SOURCE } from '../../../src/importers/workrail/checks-source.ts';
-import { namedVariables } from '../../../src/importers/workrail/named-variables.ts';
-import type { Condition } from '../../../src/importers/workrail/shape-condition.ts';
-import { toCel } from '../../../src/importers/workrail/to-cel.ts';
-import { toTemplate } from '../../../src/importers/workrail/to-template.ts';
+import { CHECKS_SOURCE } from '../../../src/importers/workrail/criteria.ts';
+import { namedVariables, toCel, toTemplate } from '../../../src/importers/workrail/expressions.ts';
+import type { Condition } from '../../../src/importers/workrail/shape.ts';
 import type { Json, JsonObject } from '../../../src/kernel/json.ts';
 import type { WorkflowManifest } from '../../../src/manifest/schema/kinds.ts';
 import { validateManifests } from '../../../src/manifest/validate-manifests.ts';
@@ -178,14 +176,14 @@ describe('a text', () => {
   const names = {
     reference: (name: string) => `vars.${name}`,
     binding: () => 'routine-x',
-    doubt: () => undefined,
+    computed: (expression: string) => (expression === 'i + 1' ? 'steps.v.output.v1' : undefined),
   };
 
   it.each([
     ['{{a.b}}', "${vars.a.b ?? '[unset: a.b]'}"],
     ['costs ${{price}}', "costs $$${vars.price ?? '[unset: price]'}"],
     ['$HOME, ${HOME} and $${x}', '$HOME, $${HOME} and $$$${x}'],
-    ['{{i + 1}} of {{items.length}}', '{{i + 1}} of {{items.length}}'],
+    ['{{i + 1}} of {{items.length}}', '${steps.v.output.v1} of {{items.length}}'],
     ['by {{wr.bindings.slot}}, {{wr.other}}', 'by routine-x, {{wr.other}}'],
     ['{ "a": {"b": 1}}', '{ "a": {"b": 1}}'],
   ])('%s is the template %s', (text, expected) => {
@@ -658,6 +656,99 @@ describe('an imported workflow, in the lead of its agent', () => {
     expect(asked[0]).toContain('The proof is in Line 12.');
   });
 
+  it('has the second model that judges, the plan, the command and the values that its steps name', async () => {
+    const flow = workrail([
+      step('start', { prompt: 'Set `parts` in the context variables.' }),
+      step('judged', { verifier: { model: 'haiku', threshold: 'high' } }),
+      step('planned', { stepType: 'planned', modelTier: 'lightweight' }),
+      step('scripted', { stepType: 'scripted', verification: { command: 'echo done' } }),
+      step('alone', { stepType: 'scripted', notesOptional: true }),
+      loop('parts', { type: 'forEach', items: 'parts', itemVar: 'part', indexVar: 'at' }, [
+        step('part', {
+          prompt:
+            'Part {{at + 1}} of {{parts.length}}: {{part.name.toUpperCase()}}, {{lost.name}}{{lost.size * 2}}.',
+        }),
+      ]),
+    ]);
+    const { steps, entries, cwd, name } = await one(flow, '--model', 'scripted:none.yml');
+    expect(steps.slice(1, 5)).toMatchObject([
+      { type: 'task', verify: { model: 'haiku', threshold: 'high' } },
+      { type: 'plan', model: 'lightweight' },
+      { type: 'script', command: ['sh', '-c', 'echo done'] },
+      { type: 'task', prompt: expect.stringContaining('One sentence of notes') },
+    ]);
+    const left = entries.filter(({ outcome }) => outcome === 'left');
+    expect(left.map(({ step: id, construct }) => `${id} ${construct}`)).toEqual(['alone stepType']);
+    expect(manifestIn(cwd, `${name}-agent`)).toMatchObject({
+      models: { haiku: 'scripted:none.yml', lightweight: 'scripted:none.yml' },
+    });
+    const only = (...ids: readonly string[]) => ({
+      ...flow,
+      steps: (flow.steps as readonly JsonObject[]).filter(({ id }) => ids.includes(String(id))),
+    });
+    const { prompts, given, result } = await runs(only('start', 'scripted', 'parts'), (heading, nth) =>
+      heading === 'About start' && nth === 2 ? { updates: { parts: [{ name: 'a' }, { name: 'b' }] } } : {},
+    );
+    expect(result.status).toBe('completed');
+    expect(given).toHaveLength(3);
+    expect(prompts.flatMap((prompt) => /\nPart \d.*/.exec(prompt)?.[0].trim() ?? [])).toEqual([
+      'Part 1 of 2: A, [unset: lost.name][unset: lost.size * 2].',
+      'Part 2 of 2: B, [unset: lost.name][unset: lost.size * 2].',
+    ]);
+  });
+
+  it('gives the steps of a tier to an agent with a model of that tier', async () => {
+    const { cwd, name, steps, entries } = await one(
+      workrail([step('one', { modelTier: 'heavy' }), step('two')], { modelTier: 'lightweight' }),
+    );
+    expect(steps[0]).toMatchObject({ type: 'task', agent: `${name}-heavy` });
+    expect(steps[1]).not.toHaveProperty('agent');
+    expect(manifestIn(cwd, `${name}-heavy`).model).not.toBe(manifestIn(cwd, `${name}-agent`).model);
+    expect(entries.filter(({ outcome }) => outcome === 'left')).toEqual([]);
+    const { ok } = await validateManifests([cwd], { env: {}, cwd });
+    expect(ok).toBe(true);
+  });
+
+  const delegations = [{ workflowId: 'wr.one', goal: 'One.', modelTier: 'mid' }, { workflowId: 'wr.two' }];
+  it.each<[string, JsonObject, readonly string[]]>([
+    [
+      'prompt blocks and features',
+      workrail([{ id: 'one', title: 'One', promptBlocks: { goal: 'Find.', verify: ['Found.'] } }], {
+        features: ['wr.features.capabilities'],
+      }),
+      ['One'],
+    ],
+    [
+      'functions and fragments',
+      workrail(
+        [step('one', { functionReferences: ['sum()'], promptFragments: [{ id: 'more', text: 'More.' }] })],
+        { functionDefinitions: [{ name: 'sum', definition: 'Adds.' }] },
+      ),
+      ['About one'],
+    ],
+    [
+      'an audit and a verification',
+      workrail([step('one', { audit: {}, verification: { prompt: 'Try it.' } })]),
+      ['About one', 'Verify: About one', 'Audit: About one'],
+    ],
+    [
+      'parallel work and its synthesis',
+      workrail([
+        { id: 'all', type: 'parallel', title: 'All', parallelDelegations: delegations, synthesis: {} },
+      ]),
+      ['All', 'Synthesis: All'],
+    ],
+    [
+      'a list that nobody has set',
+      workrail([loop('each', { type: 'forEach', items: 'lost' }, [step('one')])]),
+      [],
+    ],
+  ])('runs to its end with %s', async (_, flow, headings) => {
+    const { result, given } = await runs(flow);
+    expect(result.status).toBe('completed');
+    expect(given).toEqual(headings);
+  });
+
   it('ends where a person says no', async () => {
     const { result, given } = await runs(
       workrail([step('one', { requireConfirmation: true }), step('two')]),
@@ -734,7 +825,7 @@ if (existsSync(COMPAT)) {
         const made = manifests.find((each): each is WorkflowManifest => each.kind === 'Workflow');
         expect(made === undefined ? 0 : graphOf(made).nodes.length).toBeGreaterThan(2);
         const lists = [
-          ...readFileSync(join(cwd, `${workflow}.yml`), 'utf8').matchAll(/isArray\(vars\.(\w+)\)/g),
+          ...readFileSync(join(cwd, `${workflow}.yml`), 'utf8').matchAll(/in: \$\{vars\.(\w+)\}/g),
         ];
         const updates = Object.fromEntries(
           lists.map(([, list]) => [list ?? '', [{ name: 'a' }, { name: 'b' }]]),

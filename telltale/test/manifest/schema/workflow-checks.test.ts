@@ -409,7 +409,8 @@ describe('components, approvals and verifiers of a workflow', () => {
 
   it('verify by a model, an artifact or a command', () => {
     const verify = (by: unknown) => found(steps({ name: 't', type: 'task', prompt: 'x', verify: by }));
-    expect(verify({ model: 'fast' })).toEqual(['missing steps.0.verify']);
+    expect(verify({ model: 'fast' })).toEqual([]);
+    expect(verify({ when: 'turn' })).toEqual(['missing steps.0.verify']);
     expect(verify({ command: ['npm', 'test'] })).toEqual([]);
     expect(verify({ invoke: 'a', method: 'b', fallback: true })).toEqual([
       'not_allowed steps.0.verify.fallback',

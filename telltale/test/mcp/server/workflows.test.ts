@@ -69,6 +69,18 @@ describe('a client is led through a workflow', () => {
     ]);
   });
 
+  it("it may use WorkRail's names, but not two names with different values", async () => {
+    const { told, refused } = await three();
+    const { continueToken } = await told('start_workflow', { workflow: 'release' });
+    const sent = { notesMarkdown: NOTES, contextUpdates: { files: ['a.ts'] } };
+    expect(await refused('continue_workflow', { continueToken, ...sent, notes: `${NOTES} Or not.` })).toBe(
+      'claim_refused',
+    );
+    expect(await told('continue_workflow', { continueToken, ...sent })).toMatchObject({
+      step: { prompt: 'Build ["a.ts"].' },
+    });
+  });
+
   it('what it sends is judged first; where it is refused nothing changes and the token stays good', async () => {
     const of = await three();
     const { told, refused } = of;

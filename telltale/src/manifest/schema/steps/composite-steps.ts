@@ -84,6 +84,7 @@ export function compositeSteps<Step>(step: z.ZodType<Step>) {
           'The items, or a reference to them.',
         ),
         as: identifier('The name of the item inside the body.').default('item'),
+        max: count('The most items: those behind them are left out.').optional(),
         max_parallel: count('How many at a time; 16 if absent.').optional(),
         body: body('What runs for each item.'),
       },

@@ -46,7 +46,6 @@ export const guidedSteps = () => ({
         target: 'Use "agent" for the agent of a task.',
         instructions: 'Use "prompt".',
         max_iterations: 'Use "max_turns".',
-        verifier: 'Use "verify".',
       },
     },
     {

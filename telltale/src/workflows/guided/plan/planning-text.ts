@@ -35,8 +35,8 @@ export function doneLines(done: readonly DoneAction[]): string {
   );
   return done
     .map(
-      ({ planned: { action, parameters }, output }, at) =>
-        `results[${at}]: ${JSON.stringify(action)} with ${shown(parameters, each)} gave ${shown(output, each)}`,
+      ({ planned: { action, parameters, expected }, output }, at) =>
+        `results[${at}]: ${JSON.stringify(action)} with ${shown(parameters, each)} gave ${shown(output, each)}${expected === undefined ? '' : `, expected was: ${shown(expected, each)}`}`,
     )
     .join('\n');
 }

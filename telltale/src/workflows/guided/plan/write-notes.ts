@@ -38,11 +38,12 @@ export async function writeNotes(done: readonly DoneAction[], the: PlanCase): Pr
   return plainNotes(done);
 }
 
-/** The text itself, or `notes` where the model put it into an object. */
+/** The text itself, or `notes` (`notesMarkdown`) where the model put it into an object. */
 function notesIn(answer: string): string {
   if (!/^[`{]/.test(answer)) return answer.trim();
   for (const value of jsonIn(answer))
-    if (isMap(value) && Object.hasOwn(value, 'notes') && typeof value.notes === 'string')
-      return value.notes.trim();
+    for (const key of ['notes', 'notesMarkdown'])
+      if (isMap(value) && Object.hasOwn(value, key) && typeof value[key] === 'string')
+        return value[key].trim();
   return answer.trim();
 }

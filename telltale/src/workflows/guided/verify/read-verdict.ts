@@ -9,7 +9,8 @@ export const ASSESSMENTS = ['pass', 'retry', 'escalate'] as const;
 /** A model's whole verdict. */
 export interface ModelVerdict {
   readonly assessment: (typeof ASSESSMENTS)[number];
-  readonly confidence: (typeof CONFIDENCES)[number];
+  /** A pass always has one: without it nobody knows whether it reaches the threshold. */
+  readonly confidence?: (typeof CONFIDENCES)[number];
   readonly reasoning: string;
   readonly instruction?: string;
 }
@@ -46,14 +47,21 @@ function complete(value: Json): Result<ModelVerdict, string> {
   const assessment = oneOf(ASSESSMENTS, value.assessment);
   if (assessment === undefined) return err(`Its assessment is ${shown(value.assessment)}.`);
   const confidence = oneOf(CONFIDENCES, value.confidence);
-  if (confidence === undefined) return err(`Its confidence is ${shown(value.confidence)}.`);
-  const { reasoning, instruction } = value;
+  const isSilent = value.confidence === undefined && assessment !== 'pass';
+  if (confidence === undefined && !isSilent) return err(`Its confidence is ${shown(value.confidence)}.`);
+  const { reasoning } = value;
   if (typeof reasoning !== 'string' || reasoning.trim() === '') return err('It gives no reasoning.');
-  if (instruction !== undefined && instruction !== null && typeof instruction !== 'string')
-    return err(`Its instruction is ${shown(instruction)}.`);
-  const told = typeof instruction === 'string' && instruction.trim() !== '' ? { instruction } : {};
-  return ok({ assessment, confidence, reasoning, ...told });
+  const given = INSTRUCTION.map((key) => value[key] ?? undefined).filter((each) => each !== undefined);
+  const odd = given.find((each) => typeof each !== 'string');
+  if (odd !== undefined) return err(`Its instruction is ${shown(odd)}.`);
+  const [instruction = '', ...others] = given.map(String);
+  if (others.some((other) => other !== instruction)) return err('It gives instructions that differ.');
+  const told = instruction.trim() === '' ? {} : { instruction };
+  return ok({ assessment, ...(confidence === undefined ? {} : { confidence }), reasoning, ...told });
 }
+
+/** Ours, and what WorkRail calls it. */
+const INSTRUCTION = ['instruction', 'retry_instruction', 'retryInstruction'] as const;
 
 function oneOf<const Word extends string>(words: readonly Word[], value: unknown): Word | undefined {
   const word = typeof value === 'string' ? value.trim().toLowerCase() : undefined;

@@ -28,7 +28,10 @@ export async function verifyByArtifact(
 function verdictOf(by: string, answer: Json): Verdict {
   const assessment = isMap(answer) ? answer.assessment : answer;
   const reasoning = isMap(answer) && typeof answer.reasoning === 'string' ? said(answer.reasoning) : '';
-  const instruction = isMap(answer) && typeof answer.instruction === 'string' ? said(answer.instruction) : '';
+  const told = isMap(answer)
+    ? (answer.instruction ?? answer.retry_instruction ?? answer.retryInstruction)
+    : '';
+  const instruction = typeof told === 'string' ? said(told) : '';
   if (assessment === true || assessment === 'pass')
     return { by, assessment: 'pass', reasoning: reasoning || 'It says that the step is done.' };
   if (assessment === false || assessment === 'retry')

@@ -55,7 +55,7 @@ function weighed(
   threshold: ModelVerifier['threshold'],
 ): Omit<Verdict, 'by'> {
   const why = said(reasoning);
-  if (assessment === 'pass') {
+  if (assessment === 'pass' && confidence !== undefined) {
     if (CONFIDENCES.indexOf(confidence) >= CONFIDENCES.indexOf(threshold))
       return { assessment, confidence, reasoning: why };
     return {
@@ -65,7 +65,7 @@ function weighed(
     };
   }
   const told = assessment === 'retry' ? { instruction: said(instruction ?? reasoning) } : {};
-  return { assessment, confidence, reasoning: why, ...told };
+  return { assessment, ...(confidence === undefined ? {} : { confidence }), reasoning: why, ...told };
 }
 
 /** What the model says, or why it said nothing. Rejects where the step is stopped. */

@@ -12,7 +12,7 @@ export const isAway = ({ thread, agent }: Pick<SessionState, 'thread' | 'agent'>
   thread !== undefined && thread.speaker !== agent;
 
 export function handOver(state: SessionState, event: EventOf<'handoff'>): void {
-  const { from, to, session, seq, text } = event;
+  const { from, to, session, seq, text, cause } = event;
   const before = state.thread;
   const members = (before?.members ?? NONE).map((each) =>
     each.agent === from ? { ...each, leftAt: seq } : each,
@@ -23,6 +23,7 @@ export function handOver(state: SessionState, event: EventOf<'handoff'>): void {
     speaker: to,
     session,
     seq,
+    depth: cause.depth + 1,
     text,
     spoken: [...(before?.spoken ?? [from]), to],
     pending: NONE,
@@ -43,7 +44,7 @@ export function hearMessage(state: SessionState, event: EventOf<'message.receive
   const { from, text, seq, cause } = event;
   if (cause.stream === state.parent?.session) state.toldSeq = cause.seq;
   if (state.thread !== undefined && isAway(state) && from !== 'runtime')
-    state.thread.pending = added(state.thread.pending, { seq, from, text });
+    state.thread.pending = added(state.thread.pending, { seq, depth: cause.depth + 1, from, text });
   else tellMessage(state, from, text);
 }
 

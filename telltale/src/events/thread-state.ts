@@ -3,6 +3,8 @@ import type { MessageFrom } from './event.ts';
 /** A message for the agent that speaks, on the log of the conversation. */
 export interface PendingMessage {
   readonly seq: number;
+  /** Of what it brings about. */
+  readonly depth: number;
   readonly from: MessageFrom;
   readonly text: string;
 }
@@ -14,6 +16,8 @@ export interface Thread {
   session: string;
   /** The last handoff, and what it told the agent. */
   seq: number;
+  /** Of what the last handoff brings about. */
+  depth: number;
   text: string;
   /** Who spoke since the conversation waited for the person, in order. */
   spoken: readonly string[];

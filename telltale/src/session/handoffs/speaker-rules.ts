@@ -90,9 +90,20 @@ export async function decideByGroup(
     return decided(left[Math.floor(edges.runtime.random() * left.length)] ?? 'user');
   }
   const allowed = [...agents, ...NOT_AGENTS];
-  const said = { speaker: name, agents: [...agents], rounds: Math.max(0, spoken.length - 1), last: last ?? '' };
+  const said = {
+    speaker: name,
+    agents: [...agents],
+    rounds: Math.max(0, spoken.length - 1),
+    last: last ?? '',
+  };
   if (typeof next !== 'string') {
-    const asked = await ask(conversation, next, 'group: next_speaker', { type: 'one_of', values: allowed }, said);
+    const asked = await ask(
+      conversation,
+      next,
+      'group: next_speaker',
+      { type: 'one_of', values: allowed },
+      said,
+    );
     return decided(String(asked));
   }
   if (NOT_AGENTS.includes(next)) return decided(next);

@@ -1,5 +1,5 @@
-import { speakerOf } from '../../../events/fold-handoffs.ts';
 import type { ObservedEvent } from '../../../events/event.ts';
+import { speakerOf } from '../../../events/fold-handoffs.ts';
 
 export type Voice = 'thought' | 'response';
 

@@ -279,7 +279,7 @@ export class Thread {
       {
         type: 'handoff',
         ...{ from, to, by, carry },
-        session: to === state.agent ? state.id : speakerId(state, to),
+        agent_session: to === state.agent ? state.id : speakerId(state, to),
         ...(reason === undefined ? {} : { reason }),
         text: toldText(lines, { from, reason, carry, summary, isBack: since > 1 }),
       },

@@ -51,7 +51,7 @@ describe('a handoff', () => {
       {
         from: 'tester',
         to: 'billing',
-        session: `${ran.result.session}.speaker.billing`,
+        agent_session: `${ran.result.session}.speaker.billing`,
         by: 'model',
         reason: 'An invoice',
         carry: 'messages',

@@ -85,7 +85,7 @@ export class Member {
   /** Whether it has answered all that the conversation told it up to `seq`, and all of that is on both logs. */
   isDone(seq: number): boolean {
     const { state } = this;
-    return state !== undefined && state.idle && (state.toldSeq ?? 0) >= seq && this.seen >= state.seq;
+    return state?.idle === true && (state.toldSeq ?? 0) >= seq && this.seen >= state.seq;
   }
 
   /** Whether all that the conversation told it up to `seq` is on its log, or on its way there. */

@@ -135,7 +135,7 @@ export class Thread {
     }
     const isOwn = name === this.state.agent;
     const member = isOwn ? undefined : await this.opened(name);
-    if (member !== undefined && member.hasHeard(this.lastToTell())) return undefined;
+    if (member?.hasHeard(this.lastToTell()) === true) return undefined;
     const speaker = this.speakerAt(name);
     const isMessage = isOwn
       ? this.state.news.messages.some(({ from }) => from === 'user')

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { ObservedEvent } from '../../../src/events/event.ts';
+import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import type { Session } from '../../../src/session/runtime-types.ts';
 import { crashEverywhere } from '../../../src/testing/crash.ts';
+import { createMemoryStore } from '../../../src/testing/memory-store.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
 import { runTeam } from '../children/run-team.ts';
 import { speak } from '../speak.ts';
@@ -122,6 +124,61 @@ describe('a handoff', () => {
         'You owe nothing.',
       ]);
     });
+  });
+
+  it('goes on in a chat that is let go of: the message goes to whoever speaks, once', async () => {
+    const store = createMemoryStore();
+    const billing = await defineAgent({
+      name: 'billing',
+      model: scripted([final('You owe nothing.'), final('Since March.')]),
+    });
+    const agent = await defineAgent({
+      name: 'triage',
+      model: scripted([handoff('billing')]),
+      handoff: ['billing'],
+      agents: [billing],
+    });
+    const first = await createRuntime({ store });
+    const session = first.start(agent, { id: 'ses_chat', input: 'What do I owe?', chat: true });
+    await waits(session);
+    await session.interrupt();
+    await first.close();
+    await store.send('ses_chat', { kind: 'message', from: 'user', body: 'Since when?' });
+    const second = await createRuntime({ store });
+    const resumed = await second.resume('ses_chat', { agent, chat: true });
+    const idle = waits(resumed);
+    await seen(resumed, ({ type }) => type === 'child.response');
+    await idle;
+    resumed.finish();
+    expect(await resumed.result).toMatchObject({ status: 'completed', result: 'Since March.' });
+    const told = await second.events('ses_chat.speaker.billing');
+    expect(told.flatMap((event) => (event.type === 'message.received' ? [event.text] : []))).toEqual([
+      'Since when?',
+    ]);
+    await second.close();
+  });
+
+  it('waits with the agent that speaks for a person who has to approve', async () => {
+    const ran = await runTeam(
+      {
+        billing: {
+          manifest: 'import: { tools: [../tools/pay.yml] }\n',
+          turns: ['<action id="p">{"name":"pay"}</action>', final('Paid.')],
+        },
+      },
+      {
+        manifest: 'handoff: [billing]\n',
+        files: {
+          'tools/pay.yml': 'kind: Tool\nname: pay\napproval: always\nimplementation: { script: "1" }\n',
+        },
+        turns: [handoff('billing')],
+        runtime: { onWaiting: 'release' },
+      },
+    );
+    expect(ran.result.status).toBe('waiting');
+    expect(ran.of('session.waiting').map((event) => event.for)).toEqual([
+      `agent ${ran.result.session}.speaker.billing`,
+    ]);
   });
 
   it.each(['tools', 'step'] as const)('works in the dialect %s', async (dialect) => {

@@ -13,6 +13,8 @@ export const limits = closed(
       max_tokens: 'In "limits", use "tokens".',
       max_cost: 'In "limits", use "cost_usd".',
       cost: 'In "limits", use "cost_usd".',
+      max_handoffs: 'In "limits", use "handoffs".',
+      rounds: 'In "limits", use "handoffs".',
       timeout: 'In "limits", use "wall" for the whole session and "action_timeout" for each action.',
       timeout_seconds: 'In "limits", use "wall" for the whole session and "action_timeout" for each action.',
       max_parallel: 'In "limits", use "parallel_actions".',
@@ -32,6 +34,9 @@ export const limits = closed(
     tokens: count('Tokens in and out, all turns together. No limit if absent.').optional(),
     cost_usd: amount('Cost in US dollars. No limit if absent.').optional(),
     wall: positiveDuration('Time from start to end. No limit if absent.').optional(),
+    handoffs: count(
+      'How often the conversation moves from one agent to another before it waits for a person.',
+    ).default(20),
     parallel_actions: count('Actions that run side by side.').default(16),
     action_timeout: positiveDuration('Time for each try of an action whose target sets none.').prefault(
       '300s',

@@ -49,6 +49,8 @@ export interface Definition {
   readonly shownParameters?: JsonObject;
   /** The input with our names where it has those of another system; an error where it is unclear what is meant. */
   underOurNames?(input: JsonObject): JsonObject | RuntimeError;
+  /** The same, where it depends on the agent. */
+  shownTo?(manifest: AgentManifest): JsonObject;
   /** `own` is the id of the action that calls it; `signal` is aborted when it is to stop. */
   run(input: JsonObject, edges: InternalEdges, own: string, signal: AbortSignal): Promise<Json>;
 }

@@ -36,7 +36,7 @@ export function StreamRow({ item }: { readonly item: StreamItem }): ReactNode {
         </ItemFrame>
       );
     case 'response':
-      return <ResponseItem seq={item.seq} text={item.text} final={item.final} />;
+      return <ResponseItem seq={item.seq} text={item.text} final={item.final} speaker={item.speaker} />;
     case 'action':
       return <ActionItem row={item.row} depth={item.depth} />;
     case 'metadata':
@@ -156,12 +156,13 @@ interface ResponseItemProps {
   readonly seq: number;
   readonly text: string;
   readonly final: boolean | 'open';
+  readonly speaker?: string | undefined;
 }
 
 const WORDS = { true: 'Answer', false: 'Meanwhile', open: 'Answering' } as const;
 
 /** What the agent says to people. While it comes, a `$name` in it stands for a result that is still awaited. */
-function ResponseItem({ seq, text, final }: ResponseItemProps) {
+function ResponseItem({ seq, text, final, speaker }: ResponseItemProps) {
   const awaited = final === 'open' ? [...new Set(text.match(/(?<!\$)\$[A-Za-z_]\w*/g) ?? [])] : [];
   return (
     <ItemFrame seq={seq} label="Response">
@@ -179,6 +180,7 @@ function ResponseItem({ seq, text, final }: ResponseItemProps) {
             className={final === true ? 'text-done' : 'text-ink-faint'}
           />
           {WORDS[String(final) as keyof typeof WORDS]}
+          {speaker === undefined ? null : <span className="text-ink-faint">{` by ${speaker}`}</span>}
           {final === 'open' ? <span className="animate-breathe text-accent">…</span> : null}
         </p>
         <LongText text={text} markdown />

@@ -9,7 +9,7 @@ import { defineTool } from '../../src/session/define/define-tool.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
 import { openRuntime } from '../../src/testing/open-runtime.ts';
 import { scripted } from '../../src/testing/scripted.ts';
-import { action } from './say.ts';
+import { action, leftOpen } from './say.ts';
 
 /** Long enough for whoever does not wait for it to be first. */
 const WORK_MS = 15;
@@ -124,15 +124,6 @@ function openText(log: readonly SessionEvent[]): string {
   return of(log.slice(at), 'model.output')
     .map(({ text }) => text)
     .join('');
-}
-
-/** The ids of the `<parallel>`s that a text leaves open; those without an id are ''. */
-function leftOpen(text: string): readonly string[] {
-  const open: string[] = [];
-  for (const [tag, id = ''] of text.matchAll(/<parallel(?: id="(\w+)")?>|<\/parallel>/g))
-    if (tag === '</parallel>') open.pop();
-    else open.push(id);
-  return open;
 }
 
 /** How each action of an undisturbed log has to end in a session whose process died behind `left`. */

@@ -143,6 +143,12 @@ describe('a scripted turn that goes on after a restart', () => {
     const second = text.indexOf(openFrame('call_1_2', 'e'));
     for (let cut = 3; cut < second; cut++) expect(await rest(turn, cut)).toBe(text.slice(2));
     expect(await rest(turn, second)).toBe(text.slice(second));
+    for (let cut = second + 1; cut < text.length; cut++)
+      for (const failAfter of [cut + 1, text.length]) {
+        const asked = ask(createScriptedModel({ turns: [{ ...turn, failAfter }] }), { said: cut });
+        await asked.error;
+        expect(asked.deltas.join('')).toBe(text.slice(second, failAfter));
+      }
   });
 
   it('says in a new step what had not been acted on, however often it breaks off', async () => {

@@ -42,13 +42,14 @@ function restOfCalls(text: string, at: number): string {
   for (;;) {
     const mark = text.indexOf(FRAME_MARK, end);
     if (mark === -1 || mark >= at) return text.slice(at);
-    const input = text.indexOf(FRAME_BREAK, mark) + 1;
-    const inputEnd = text.indexOf(FRAME_MARK, input);
+    const headEnd = text.indexOf(FRAME_BREAK, mark);
+    const inputEnd = headEnd === -1 ? -1 : text.indexOf(FRAME_MARK, headEnd);
     const last = inputEnd === -1 ? -1 : text.indexOf(FRAME_BREAK, inputEnd);
-    end = last === -1 ? text.length : last + 1;
+    if (last === -1) return text.slice(mark); // the script itself breaks off in it
+    end = last + 1;
     if (end <= at) continue;
-    const isStep = readFrameHead(text.slice(mark + 1, input - 1)).name === 'step';
-    if (!isStep || inputEnd === -1) return text.slice(mark);
+    if (readFrameHead(text.slice(mark + 1, headEnd)).name !== 'step') return text.slice(mark);
+    const input = headEnd + 1;
     const rest = restOfStep(text.slice(input, inputEnd), Math.max(0, at - input));
     return rest === '{}' ? text.slice(end) : text.slice(mark, input) + rest + text.slice(inputEnd);
   }

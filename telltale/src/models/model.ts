@@ -40,6 +40,8 @@ export interface ModelRequest {
    * were open there are closed.
    */
   readonly said?: number;
+  /** The same for each restart: how many characters had been said since the one before it. */
+  readonly saidParts?: readonly number[];
   readonly signal: AbortSignal;
   readonly maxOutputTokens?: number;
   /** How long the first word may take, where the caller has a limit for it. */

@@ -2,7 +2,6 @@ import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from './model.ts';
 import { MODEL_FAILURES, modelEnd, RECORD_FAILED } from './model-errors.ts';
-import { saidBefore } from './said-before.ts';
 import { formatScript } from './scripted/format-script.ts';
 import { CHARACTERS_A_TOKEN, type Script, type ScriptTurn } from './scripted/script.ts';
 
@@ -70,7 +69,7 @@ interface Heard {
 
 async function listen(model: Model, request: ModelRequest, sink: ModelSink, clock: Clock): Promise<Heard> {
   // Whoever listened before a restart wrote nothing down of it.
-  const before = saidBefore(request)?.join('') ?? '';
+  const before = saidBefore(request);
   let text = '';
   let reasoning = '';
   const asked = clock.monotonic();
@@ -111,6 +110,20 @@ async function listen(model: Model, request: ModelRequest, sink: ModelSink, cloc
     };
     return { turn: { ...heard(), ...failing }, error };
   }
+}
+
+/**
+ * What the model has said in answer to the same request, before each restart: it stands at the end of the conversation, in
+ * as many messages as there were restarts. Empty where these are not what was said, letter for letter: a call that broke
+ * off is told as text.
+ */
+function saidBefore({ said = 0, messages }: ModelRequest): string {
+  let before = '';
+  for (let at = messages.length - 1; at >= 0 && before.length < said; at--) {
+    const message = messages[at];
+    if (message?.role === 'assistant') before = message.text + before;
+  }
+  return before.length === said ? before : '';
 }
 
 /** What comes in one piece, or at once, has no pace. */

@@ -8,7 +8,6 @@ import { withMethods } from '../kernel/with-methods.ts';
 import { answerCalls } from './calls/answer-calls.ts';
 import { type AssistantMessage, assistantMessage } from './calls/assistant-text.ts';
 import { readTurnCalls } from './calls/read-turn-calls.ts';
-import { saidBefore } from './calls/said-before.ts';
 import { withoutFlood } from './flood.ts';
 import { RESULTS_AT_ONCE } from './limits.ts';
 import { type Opening, TOKENS_PER_MESSAGE } from './opening.ts';
@@ -141,13 +140,12 @@ function goOn(
     hear(conversation, { text: output, parts: record.parts });
     return ask(conversation, state, turn, told, undefined);
   }
-  const before = saidBefore(state.turns, index);
   const isAction = (id: string) => declaredIn(state.actions, record.turn, id) !== undefined;
   conversation.ids ??= new Set();
-  const read = readTurnCalls({ output: record.output, before, ids: conversation.ids, isAction }, calls);
+  const read = readTurnCalls({ output: record.output, ids: conversation.ids, isAction }, calls);
   hear(conversation, assistantMessage({ output, parts: record.parts }, read, calls));
-  if (read.calls.length === 0) return ask(conversation, state, turn, told, undefined);
-  const answered = answerCalls(read.calls, record.turn, told, state.actions, style, calls);
+  if (read.length === 0) return ask(conversation, state, turn, told, undefined);
+  const answered = answerCalls(read, record.turn, told, state.actions, style, calls);
   add(conversation, 'tool', answered.answers.map(({ text }) => text).join('\n'), {
     answers: answered.answers,
   });

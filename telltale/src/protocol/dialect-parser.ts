@@ -15,8 +15,6 @@ export interface CallParserOptions {
   /** Ids of earlier turns, which may be taken again. */
   readonly earlier?: EarlierIds;
   readonly names?: CallNames;
-  /** What was said of this turn before a restart. */
-  readonly before?: string;
   /** Whether the session is led, in the dialect `step`. */
   readonly led?: boolean;
 }

@@ -64,7 +64,7 @@ export interface Run {
   readonly undoes: string | undefined;
   /** Whether it takes one of the places of `parallel_actions`. */
   readonly counted: boolean;
-  /** How the turn that declared it ended, where it has. `cut`: it was cut short, and what goes on with it has not ended. */
+  /** How the turn that declared it ended, where it has. */
   turn: 'open' | TurnEnding;
   /** The last event that moved it on. */
   cause: Cause | undefined;

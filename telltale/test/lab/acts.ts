@@ -1,3 +1,4 @@
+import type { EventOf } from '../../src/events/event.ts';
 import { stepName } from '../../src/events/reduce-run.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import type { StreamLog } from './evidence.ts';
@@ -16,8 +17,10 @@ export interface Act {
   readonly ends: readonly number[];
   readonly interrupted: readonly number[];
   readonly completed?: { readonly seq: number; readonly output: Json };
-  /** What it depends on failed, or was interrupted: it never began. */
-  readonly skipped?: true;
+  /** Why it never began. */
+  readonly skipped?: Pick<EventOf<'action.skipped'>, 'reason' | 'because'>;
+  /** The `<parallel>`s that it stands in. */
+  readonly groups: readonly string[];
 }
 
 const TOOLS = new Map(LAB_TOOLS.map((tool) => [tool.name, tool]));
@@ -30,7 +33,8 @@ interface Growing {
   ends: number[];
   interrupted: number[];
   completed?: { seq: number; output: Json };
-  skipped?: true;
+  skipped?: NonNullable<Act['skipped']>;
+  groups: readonly string[];
 }
 
 /** All steps or actions of a log, by id. */
@@ -39,7 +43,7 @@ export function actsOf({ stream, name, log }: StreamLog): ReadonlyMap<string, Ac
   const act = (id: string): Growing => {
     const known = acts.get(id);
     if (known !== undefined) return known;
-    const made: Growing = { id, key: `${stream}:${id}`, starts: [], ends: [], interrupted: [] };
+    const made: Growing = { id, key: `${stream}:${id}`, starts: [], ends: [], interrupted: [], groups: [] };
     acts.set(id, made);
     return made;
   };
@@ -49,9 +53,11 @@ export function actsOf({ stream, name, log }: StreamLog): ReadonlyMap<string, Ac
   };
   if (log.kind === 'session')
     for (const event of log.events) {
-      if (event.type === 'action.declared' && event.action.kind === 'tool')
-        call(act(event.action.id), event.action.name);
-      else if (event.type === 'action.started') act(event.id).starts.push(event.seq);
+      if (event.type === 'action.declared' && event.action.kind === 'tool') {
+        const { id, name: tool, group, within = [] } = event.action;
+        call(act(id), tool);
+        if (group !== undefined) act(id).groups = [group, ...within];
+      } else if (event.type === 'action.started') act(event.id).starts.push(event.seq);
       else if (event.type === 'action.interrupted') {
         act(event.id).interrupted.push(event.seq);
         act(event.id).ends.push(event.seq);
@@ -64,7 +70,7 @@ export function actsOf({ stream, name, log }: StreamLog): ReadonlyMap<string, Ac
         event.type === 'action.cancelled'
       ) {
         act(event.id).ends.push(event.seq);
-        if (event.type === 'action.skipped' && event.reason === 'dependency') act(event.id).skipped = true;
+        if (event.type === 'action.skipped') act(event.id).skipped = event;
       }
     }
   else

@@ -1,4 +1,6 @@
+import type { SessionEvent } from '../../src/events/event.ts';
 import { stepName } from '../../src/events/reduce-run.ts';
+import { leftOpen } from '../recovery/say.ts';
 import { type Act, actsOf } from './acts.ts';
 import type { Evidence, StreamLog, Verdict } from './evidence.ts';
 import { partsOf } from './journal.ts';
@@ -26,6 +28,7 @@ export function checkEffects(evidence: Evidence, verdict: Verdict): void {
     for (const act of own.values()) acts.set(act.key, act);
     checkActs(own, noted, verdict);
     checkOrder(log, own, noted, verdict);
+    checkSkips(log, own, verdict);
   }
   checkNoted(evidence, noted, acts, verdict);
 }
@@ -67,7 +70,9 @@ function checkNoted(
       verdict.hold('once', before.length <= 1, () => `${key} (${tool}) was done ${before.length} times`);
     // What may be done again is begun while its intent is on its way to the log, and may be lost with what it follows
     // from: that is interrupted then, and this never began.
-    const isLogged = idempotent ? starts > 0 || acts.get(key)?.skipped === true : starts >= before.length;
+    const isLogged = idempotent
+      ? starts > 0 || acts.get(key)?.skipped?.reason === 'dependency'
+      : starts >= before.length;
     verdict.hold('intent', isLogged, () =>
       acts.has(key)
         ? `${key} (${tool}) was begun ${before.length} times, and ${starts} times on the log`
@@ -110,6 +115,42 @@ function checkOrder(
           verdict.hold('order', end < start, () => `${stream}: ${act.id} was done before ${before.id}`);
       }
     }
+}
+
+/** The log of a session says why each action was skipped: the script orders none that could not run on a quiet day. */
+function checkSkips(
+  { stream, name, log }: StreamLog,
+  acts: ReadonlyMap<string, Act>,
+  verdict: Verdict,
+): void {
+  if (log.kind !== 'session') return;
+  const order = LAB_ORDER[name] ?? [];
+  const needs = (then: string, first: string): boolean =>
+    order.some(([before, behind]) => behind === then && (before === first || needs(before, first)));
+  const brokenOff = brokenGroups(log.events);
+  for (const { id, skipped } of acts.values()) {
+    if (skipped === undefined) continue;
+    const { reason, because = '' } = skipped;
+    const members = [...acts.values()].filter(({ groups }) => groups.includes(because));
+    const isDue =
+      reason === 'dependency' &&
+      ((acts.get(because)?.interrupted.length ?? 0) > 0
+        ? needs(id, because)
+        : brokenOff.has(because) && members.some((member) => needs(id, member.id)));
+    verdict.hold('skips', isDue, () => `${stream}: ${id} was skipped (${reason}) because of "${because}"`);
+  }
+}
+
+/** The `<parallel>`s that were open in the text of turns that broke off. */
+function brokenGroups(events: readonly SessionEvent[]): ReadonlySet<string> {
+  const broken = new Set<string>();
+  let said = '';
+  for (const event of events) {
+    if (event.type === 'turn.started') said = '';
+    else if (event.type === 'model.output') said += event.text;
+    else if (event.type === 'turn.failed') for (const id of leftOpen(said)) broken.add(id);
+  }
+  return broken;
 }
 
 /** What stands in front of a step's name. */

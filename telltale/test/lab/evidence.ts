@@ -62,6 +62,7 @@ export const INVARIANTS = {
   intent: 'nothing was done that the log does not know of',
   settled: 'each step and action ended once',
   order: 'nothing was done before what it depends on',
+  skips: 'a skipped action depends on an interrupted one, or on a `<parallel>` that its turn broke off in',
   gapless: 'events count from 1 without gaps',
   causes: 'each event names what brought it about, which was there before it',
   forks: 'whoever reads later reads the same, and more; epochs rise with owners',
@@ -72,7 +73,7 @@ export const INVARIANTS = {
   triggers: 'each trigger that fired has one run',
   calls: 'who called a run got what it gave',
   reviews: 'each question was answered once',
-  answers: 'where nothing was interrupted, the result is that of a quiet day',
+  answers: 'a result is that of a quiet day, except for what was interrupted or skipped',
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;

@@ -98,6 +98,31 @@ const WRONG: readonly (readonly [Invariant, string, (draft: Draft) => void])[] =
       );
     },
   ],
+  [
+    'skips',
+    'an action that was skipped though the <parallel> which it needs was closed',
+    (draft) => {
+      bodyOf(draft, 'cut', 'model.output').text += '</parallel>';
+    },
+  ],
+  [
+    'skips',
+    'an action that was skipped because of one which was not interrupted',
+    (draft) => Object.assign(bodyOf(draft, 'cut', 'action.skipped'), { because: 'k3' }),
+  ],
+  [
+    'skips',
+    'an action that was skipped because of one which it does not need',
+    (draft) => {
+      add(draft, 'talk', { type: 'action.interrupted', id: 'k2', attempt: 1 });
+      add(draft, 'talk', { type: 'action.skipped', id: 'o1', reason: 'dependency', because: 'k2' });
+    },
+  ],
+  [
+    'skips',
+    'an action that was skipped for another reason',
+    (draft) => Object.assign(bodyOf(draft, 'cut', 'action.skipped'), { reason: 'unknown_dependency' }),
+  ],
   ['gapless', 'a gap', (draft) => Object.assign(bodyOf(draft, 'chain', 'timer.set'), { seq: 99 })],
   [
     'causes',
@@ -202,6 +227,19 @@ const WRONG: readonly (readonly [Invariant, string, (draft: Draft) => void])[] =
     'answers',
     'another answer',
     (draft) => Object.assign(bodyOf(draft, 'talk', 'session.completed'), { result: 'mumbled' }),
+  ],
+  [
+    'answers',
+    'an answer without the result of an action that has completed',
+    (draft) =>
+      Object.assign(bodyOf(draft, 'talk', 'session.completed'), {
+        result: 'k2 is [unavailable: k2: it failed].\nk4 is x.',
+      }),
+  ],
+  [
+    'answers',
+    'an answer with the result of an action that was skipped',
+    (draft) => Object.assign(bodyOf(draft, 'cut', 'session.completed'), { result: 'k2 is x.\nk4 is x.' }),
   ],
 ];
 

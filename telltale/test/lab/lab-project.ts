@@ -80,6 +80,11 @@ const workflow = (name: string, steps: readonly object[], triggers: readonly obj
   ...{ kind: 'Workflow', name, ...(triggers.length === 0 ? {} : { triggers }), steps },
 });
 
+/** A line for each action: `check-messages.ts` finds there which of them came to nothing. */
+function answerOf(...ids: readonly string[]): string {
+  return ids.map((id) => `${id} is $${id}.`).join('\n');
+}
+
 const TALK: readonly string[] = [
   [
     '<thought>First I look at what there is.</thought>',
@@ -104,7 +109,7 @@ const TALK: readonly string[] = [
     action('o5', 'once_program'),
     action('k5', 'keep', { ...text('chain'), depends_on: ['o5'] }),
     action('k6', 'keep_slow', text('$k5'), 'sync'),
-    `<response>${['k1', 'o1', 'k2', 'k3', 'o3', 'each', 'k4', 'w1', 'o5', 'k5', 'k6'].map((id) => `${id} is $${id}.`).join('\n')}</response>`,
+    `<response>${answerOf('k1', 'o1', 'k2', 'k3', 'o3', 'each', 'k4', 'w1', 'o5', 'k5', 'k6')}</response>`,
   ].join('\n'),
 ];
 
@@ -112,7 +117,9 @@ const ASK: readonly string[] = [
   [action('k1', 'keep', text('one')), action('g1', 'guarded', { ...text('two'), depends_on: ['k1'] })].join(
     '\n',
   ),
-  [action('o1', 'once', text('$g1'), 'sync'), '<response>$k1 $g1 $o1</response>'].join('\n'),
+  [action('o1', 'once', text('$g1'), 'sync'), `<response>${answerOf('k1', 'g1', 'o1')}</response>`].join(
+    '\n',
+  ),
 ];
 
 /** Waits with the agent that it calls, and is let go of with it. */
@@ -210,7 +217,7 @@ export const LAB_ANSWERS: ReadonlyMap<string, string> = new Map([
       'k6 is keep_slow:keep:chain.',
     ].join('\n'),
   ],
-  ['asker', 'keep:one guarded:two once:guarded:two'],
+  ['asker', 'k1 is keep:one.\ng1 is guarded:two.\no1 is once:guarded:two.'],
 ]);
 
 /** Writes the lab's agents, workflows and tools into a folder; the journal will be there, too. */

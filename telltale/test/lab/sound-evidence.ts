@@ -51,8 +51,8 @@ const run = (
 const SMALL = [...step('small_keep'), ...step('small_once'), ...step('small_end')];
 const note = (tool: string, key: string): JournalLine[] =>
   (['before', 'after'] as const).map((what) => ({ what, tool, key, pid: 1, at: 1 }));
-const act = (id: string, name: string): Body[] => [
-  { type: 'action.declared', action: { id, name, kind: 'tool', mode: 'async', parameters: {} } },
+const act = (id: string, name: string, more: object = {}): Body[] => [
+  { type: 'action.declared', action: { id, name, kind: 'tool', mode: 'async', parameters: {}, ...more } },
   { type: 'action.started', id, attempt: 1, input: {} },
   { type: 'action.completed', id, output: 'x', ms: 1, attempts: 1 },
 ];
@@ -103,7 +103,26 @@ export function soundDraft(): Draft {
           { type: 'message.received', from: 'steer', text: 'Be quick: q1-' },
           ...[...act('k1', 'list'), ...act('o1', 'once'), ...act('k2', 'keep')],
           { type: 'trigger.fired', trigger: 'followup#0', workflow: 'followup', run: 'follow' },
-          { type: 'session.completed', result: 'said' },
+          { type: 'session.completed', result: 'k2 is x.\nk4 is x.' },
+        ],
+      },
+    ],
+    [
+      'cut',
+      {
+        ...{ kind: 'session', name: 'talker', status: 'completed', left: 0 },
+        events: [
+          { type: 'session.started', input: 'Do all of it.' },
+          { type: 'turn.started' },
+          { type: 'model.output', text: '<parallel id="g"><action id="k3">{"name":"keep"}</action>' },
+          ...act('k3', 'keep', { group: 'g' }),
+          { type: 'turn.failed' },
+          { type: 'action.declared', action: { id: 'k4', name: 'keep', kind: 'tool' } },
+          { type: 'action.skipped', id: 'k4', reason: 'dependency', because: 'g' },
+          {
+            type: 'session.completed',
+            result: 'k2 is x.\nk4 is [unavailable: k4: "g" did not succeed].',
+          },
         ],
       },
     ],
@@ -128,6 +147,7 @@ export function soundDraft(): Draft {
     ...[...note('keep', 'chain:each[0]/feed'), ...note('once', 'chain:each[0]/count')],
     ...note('keep', 'chain.below:sub_keep'),
     ...[...note('list', 'talk:k1'), ...note('once', 'talk:o1'), ...note('keep', 'talk:k2')],
+    ...note('keep', 'cut:k3'),
   ];
   return {
     ...{ journal, logs, seen: new Map(), clocksSet: false },
@@ -147,7 +167,7 @@ export function soundDraft(): Draft {
     undisturbed: new Map([
       ['hooked', 'small'],
       ['chain', 'far'],
-      ['talker', 'said'],
+      ['talker', 'k2 is x.\nk4 is x.'],
     ]),
   };
 }

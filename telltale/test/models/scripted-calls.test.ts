@@ -113,9 +113,9 @@ turns:
   it('goes on, breaks off and keeps its pace by the characters of that text', async () => {
     const turn: ScriptTurn = { say: ['ab', { call: 'c', input: { d: 1 } }] };
     const text = await said(createScriptedModel({ turns: [turn] }));
-    const on = ask(createScriptedModel({ turns: [turn], chunk: 7 }), { said: 5 });
+    const on = ask(createScriptedModel({ turns: [turn], chunk: 7 }), { said: 1 });
     await on.end;
-    expect(on.deltas.join('')).toBe(text.slice(5));
+    expect(on.deltas.join('')).toBe(text.slice(1));
     expect(on.deltas[0]).toHaveLength(7);
     const broken = ask(createScriptedModel({ turns: [{ ...turn, failAfter: text.length - 3 }] }));
     expect(await broken.error).toMatchObject({ code: 'model_broke_off' });
@@ -126,6 +126,51 @@ turns:
     expect(paced.deltas.join('')).toBe(text.slice(0, 8));
     paced.abort();
     await paced.error;
+  });
+});
+
+describe('a scripted turn that goes on after a restart', () => {
+  const rest = async (turn: ScriptTurn, ...saidParts: readonly number[]) => {
+    const said = saidParts.reduce((sum, part) => sum + part, 0);
+    const asked = ask(createScriptedModel({ turns: [turn] }), { said, saidParts });
+    await asked.end;
+    return asked.deltas.join('');
+  };
+
+  it('makes a call that broke off again, from its beginning', async () => {
+    const turn: ScriptTurn = { say: ['ab', { call: 'c', input: { d: 1 } }, { call: 'e' }] };
+    const text = await said(createScriptedModel({ turns: [turn] }));
+    const second = text.indexOf(openFrame('call_1_2', 'e'));
+    for (let cut = 3; cut < second; cut++) expect(await rest(turn, cut)).toBe(text.slice(2));
+    expect(await rest(turn, second)).toBe(text.slice(second));
+    for (let cut = second + 1; cut < text.length; cut++)
+      for (const failAfter of [cut + 1, text.length]) {
+        const asked = ask(createScriptedModel({ turns: [{ ...turn, failAfter }] }), { said: cut });
+        await asked.error;
+        expect(asked.deltas.join('')).toBe(text.slice(second, failAfter));
+      }
+  });
+
+  it('says in a new step what had not been acted on, however often it breaks off', async () => {
+    const calls = [{ name: 'a' }, { name: 'b', input: { text: '"]}' } }, { name: 'c' }];
+    const end = { notes: 'n', is_complete: true, response: 'Done.' };
+    const turn: ScriptTurn = {
+      say: [{ call: 'step', input: { thought: 'A "b".', metadata: { s: 1 }, tool_calls: calls, ...end } }],
+    };
+    const text = await said(createScriptedModel({ turns: [turn] }));
+    const stepIn = (frames: string) =>
+      readTurnParts(frames).map((part) => (part.type === 'call' ? JSON.parse(part.input) : part));
+    const behind = (written: string) => text.indexOf(written) + written.length;
+    expect(stepIn(await rest(turn, behind('"A \\"b\\".')))).toEqual(stepIn(text));
+    expect(stepIn(await rest(turn, behind('"A \\"b\\"."')))).toEqual([
+      { metadata: { s: 1 }, tool_calls: calls, ...end },
+    ]);
+    const first = behind('{"name":"a"}');
+    const anew = await rest(turn, first);
+    expect(stepIn(anew)).toEqual([{ tool_calls: calls.slice(1), ...end }]);
+    const second = anew.indexOf(',{"name":"c"');
+    expect(stepIn(await rest(turn, first, second))).toEqual([{ tool_calls: calls.slice(2), ...end }]);
+    expect(stepIn(await rest(turn, text.length - 2))).toEqual([end]);
   });
 });
 

@@ -5,7 +5,6 @@ import { declaredIn, idInTurn, newestOf } from '../../src/events/action-id.ts';
 import type { ActionMode } from '../../src/kernel/action-envelope.ts';
 import { frameOf, openFrame, readTurnParts } from '../../src/kernel/call-frames.ts';
 import type { CallStyle } from '../../src/prompt/calls/call-style.ts';
-import { saidBefore } from '../../src/prompt/calls/said-before.ts';
 import { createConversation } from '../../src/prompt/conversation.ts';
 import { openingOf } from '../../src/prompt/opening.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';
@@ -116,10 +115,7 @@ describe.each(['tools', 'step'] as const)('a conversation with native calls, dia
             const prompt = session.turn(grown, move.output);
             expect(reusedPrefix(before, prompt)).toBe(1);
             if (asked !== undefined) expect(commonPrefix(asked, prompt)).toBe(asked.chars);
-            const parser = createCallDialectParser(dialect, {
-              earlier: ids,
-              before: saidBefore(state.turns, state.turns.length - 1),
-            });
+            const parser = createCallDialectParser(dialect, { earlier: ids });
             for (const event of [...parser.push(move.output), ...parser.end()]) {
               if (event.type === 'action' && event.template === undefined)
                 declare(event.id, event.mode ?? 'async', event.name ?? '');

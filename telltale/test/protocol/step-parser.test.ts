@@ -1,9 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openFrame } from '../../src/kernel/call-frames.ts';
 import type { ParserEvent } from '../../src/protocol/intents.ts';
 import { createStepParser } from '../../src/protocol/step/step-parser.ts';
-import { frame, hear, hearByIntents } from './frames.ts';
+import { frame, hear } from './frames.ts';
 
 const events = (input: unknown, ids: readonly string[] = []) =>
   hear('step', frame('step', input), { ids: new Set(ids) }).events;
@@ -240,54 +239,5 @@ describe('a step of a session that is led', () => {
     expect(led(input)).toMatchObject([
       { type: 'fault', code: 'bad_action', message: expect.stringContaining(message) },
     ]);
-  });
-});
-
-describe('a step that a restart cut short', () => {
-  const whole = frame('step', {
-    thought: 'Hm.',
-    metadata: { s: 1 },
-    tool_calls: [{ name: 'a' }, { name: 'b', id: 'x' }, { name: 'c' }],
-    notes: 'n',
-    is_complete: true,
-    response: 'Done.',
-  });
-  /** Where a log may end: behind what has been acted on. */
-  const cuts = () => {
-    const parser = createStepParser();
-    const ends: number[] = [];
-    for (let at = 0; at < whole.length; ) {
-      at = parser.advance(whole, at);
-      if (parser.take().length > 0) ends.push(at);
-    }
-    return ends;
-  };
-
-  it('is gone on with as if it had not been, by a model that goes on', () => {
-    const undisturbed = hear('step', whole).events;
-    expect(cuts().length).toBeGreaterThan(5);
-    for (const cut of cuts().slice(0, -1)) {
-      const before = hearByIntents('step', whole.slice(0, cut)).events.filter(({ type }) => type !== 'fault');
-      const taken = before.flatMap((event) => (event.type === 'action' ? [event.id] : []));
-      const after = hear('step', whole.slice(cut), { before: whole.slice(0, cut), ids: new Set(taken) }, [3]);
-      expect([...before, ...after.events], `cut at ${cut}`).toEqual(undisturbed);
-    }
-  });
-
-  it('is left as it is by a model that begins anew', () => {
-    for (const cut of cuts().slice(0, -1))
-      for (const anew of [whole, `\n${whole}`, `Once more. ${whole}`])
-        expect(hear('step', anew, { before: whole.slice(0, cut) }, [5]).events).toEqual(
-          hear('step', anew).events,
-        );
-  });
-
-  it('never throws, whatever was said before and comes after', () => {
-    fc.assert(
-      fc.property(fc.nat(whole.length), fc.nat(whole.length), fc.string(), (cut, from, more) => {
-        const { events: all } = hear('step', whole.slice(from) + more, { before: whole.slice(0, cut) });
-        expect(Array.isArray(all)).toBe(true);
-      }),
-    );
   });
 });

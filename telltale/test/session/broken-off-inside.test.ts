@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
+import { closeFrame, openFrame } from '../../src/kernel/call-frames.ts';
+import { step } from './speak.ts';
 import { act, anew, declared, faultsIn, stoppedBehind, wordForWord } from './stopped-stage.ts';
 
 const DONE = '<response>All done.</response>';
@@ -41,6 +43,16 @@ describe('a turn that broke off inside of a <parallel>', () => {
     expect(broken(all)[0]).not.toHaveProperty('groups');
   });
 
+  it('skips what depends on it as long as its end tag was not whole', async () => {
+    const end = '</parallel>';
+    const begun = `<parallel id="g">${act('a')}`;
+    for (let cut = 0; cut <= end.length; cut++) {
+      const { goOn } = await stoppedBehind(begun + end.slice(0, cut));
+      const { all } = await goOn(wordForWord(`${begun}${end}${needs('d', 'g')}${DONE}`, DONE));
+      expect([cut, skipped(all)]).toEqual([cut, cut === end.length ? [] : [['d', 'g']]]);
+    }
+  });
+
   it('lets the model open one again under another id', async () => {
     const { goOn } = await stoppedBehind(`<parallel id="g">${act('a')}`);
     const { all, result } = await goOn(
@@ -68,6 +80,16 @@ describe('a turn that broke off inside of an <if> or a <foreach>', () => {
       expect(prompts[0]).toContain('repeat none of them');
     },
   );
+});
+
+it('a step that broke off is not gone on with in its midst, and the model is told to say the rest in a new one', async () => {
+  const begun = `${openFrame('c1', 'step')}{"tool_calls":[{"name":"run","id":"a"}`;
+  const { goOn } = await stoppedBehind(begun, { dialect: 'step' });
+  const { all, result, prompts } = await goOn(
+    anew(`,{"name":"run","id":"b"}]}${closeFrame()}`, step({ is_complete: true, notes: 'All done.' })),
+  );
+  expect([declared(all), result.status]).toEqual([['a'], 'completed']);
+  expect(prompts[0]).toContain('was not read: say it in a new step');
 });
 
 describe('a script that goes on with a turn that broke off', () => {

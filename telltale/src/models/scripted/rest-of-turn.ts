@@ -1,4 +1,5 @@
-import { FRAME_MARK } from '../../kernel/call-frames.ts';
+import { FRAME_BREAK, FRAME_MARK, readFrameHead } from '../../kernel/call-frames.ts';
+import { isJsonObject, type Json } from '../../kernel/json.ts';
 
 /** An element that is open. */
 interface Open {
@@ -21,17 +22,81 @@ interface Scan {
 /**
  * What is still to be said of a turn that was cut off behind `at` characters. Tags that were open there have been closed by
  * the runtime. So elements are opened again, and what only counts when it is whole (an action, a response, a `<foreach>`) is
- * said from its beginning. A `<parallel>` in which something was done comes back without its id, which is taken.
+ * said from its beginning. A `<parallel>` in which something was done comes back without its id, which is taken. A native
+ * call that broke off is made again, whole; of a step, what of it had been acted on is left out.
  */
 export function restOfTurn(text: string, at: number): string {
   if (at >= text.length) return '';
-  if (at === 0 || text.includes(FRAME_MARK)) return text.slice(at);
+  if (at === 0) return text;
+  if (text.includes(FRAME_MARK)) return restOfCalls(text, at);
   const { open, from } = scan(text, at);
   const again = open.findIndex(
     ({ name, acted }) => name === 'foreach' || (!acted && (name === 'response' || name === 'parallel')),
   );
   if (again === -1) return open.map(opened).join('') + text.slice(from);
   return open.slice(0, again).map(opened).join('') + text.slice(open[again]?.at);
+}
+
+function restOfCalls(text: string, at: number): string {
+  let end = 0;
+  for (;;) {
+    const mark = text.indexOf(FRAME_MARK, end);
+    if (mark === -1 || mark >= at) return text.slice(at);
+    const headEnd = text.indexOf(FRAME_BREAK, mark);
+    const inputEnd = headEnd === -1 ? -1 : text.indexOf(FRAME_MARK, headEnd);
+    const last = inputEnd === -1 ? -1 : text.indexOf(FRAME_BREAK, inputEnd);
+    if (last === -1) return text.slice(mark); // the script itself breaks off in it
+    end = last + 1;
+    if (end <= at) continue;
+    if (readFrameHead(text.slice(mark + 1, headEnd)).name !== 'step') return text.slice(mark);
+    const input = headEnd + 1;
+    const rest = restOfStep(text.slice(input, inputEnd), Math.max(0, at - input));
+    return rest === '{}' ? text.slice(end) : text.slice(mark, input) + rest + text.slice(inputEnd);
+  }
+}
+
+/** The input of a step without the thought, the metadata and the calls that were complete in its first `at` characters. */
+function restOfStep(input: string, at: number): string {
+  const whole = new Set<string>();
+  let calls = 0;
+  let depth = 0;
+  let key = '';
+  let isValue = false;
+  let quote = -1;
+  for (let index = 0; index < Math.min(at, input.length); index++) {
+    const character = input.charAt(index);
+    if (quote !== -1) {
+      if (character === '\\') index++;
+      if (character !== '"') continue;
+      if (depth === 1 && isValue) whole.add(key);
+      else if (depth === 1) key = input.slice(quote + 1, index);
+      quote = -1;
+    } else if (character === '"') quote = index;
+    else if (character === ':' && depth === 1) isValue = true;
+    else if (character === ',' && depth === 1) isValue = false;
+    else if (character === '{' || character === '[') depth++;
+    else if (character === '}' || character === ']') {
+      depth--;
+      if (depth === 1) whole.add(key);
+      else if (depth === 2 && key === 'tool_calls') calls++;
+    }
+  }
+  const rest = readStep(input);
+  if (rest === undefined) return input;
+  for (const done of ['thought', 'metadata']) if (whole.has(done)) delete rest[done];
+  if (Array.isArray(rest.tool_calls) && calls > 0) rest.tool_calls = rest.tool_calls.slice(calls);
+  if (Array.isArray(rest.tool_calls) && rest.tool_calls.length === 0) delete rest.tool_calls;
+  return JSON.stringify(rest);
+}
+
+/** Undefined where a script has its model write a step that is no JSON. */
+function readStep(input: string): Record<string, Json> | undefined {
+  try {
+    const step = JSON.parse(input) as Json;
+    return isJsonObject(step) ? { ...step } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const opened = ({ name, tag, inElse }: Open): string =>

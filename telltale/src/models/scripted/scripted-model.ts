@@ -2,7 +2,6 @@ import { type Clock, createSystemClock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from '../model.ts';
 import { modelCancelled, modelFailed } from '../model-errors.ts';
-import { saidBefore } from '../said-before.ts';
 import { expectPrompt, nameOfTurn } from './expect-prompt.ts';
 import { type Pour, pour, wait } from './pour.ts';
 import { restOfTurn } from './rest-of-turn.ts';
@@ -83,12 +82,9 @@ async function play(
   return pour({ ...common, text: stillToSay(turn, request), push: (delta) => sink.text(delta) });
 }
 
-function stillToSay(turn: ScriptTurn, request: ModelRequest): string {
-  const text = turnText(turn, request.turn).slice(0, turn.failAfter);
-  const { said = 0 } = request;
-  if (said === 0) return text;
-  const parts = saidBefore(request)?.map(({ length }) => length) ?? [said];
-  return parts.reduce(restOfTurn, text);
+function stillToSay(turn: ScriptTurn, { turn: number, said = 0, saidParts = [said] }: ModelRequest): string {
+  const text = turnText(turn, number).slice(0, turn.failAfter);
+  return saidParts.reduce(restOfTurn, text);
 }
 
 function endOf(turn: ScriptTurn, number: number, id: string): ModelEnd {

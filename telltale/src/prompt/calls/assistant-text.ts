@@ -15,7 +15,7 @@ import type { ActionIntent } from '../../protocol/intents.ts';
 import { strictJson } from '../../protocol/json/parse-value.ts';
 import { readObject } from '../../protocol/json/read-object.ts';
 import type { CallStyle } from './call-style.ts';
-import type { TurnCalls } from './read-turn-calls.ts';
+import type { TurnCall } from './read-turn-calls.ts';
 
 /** What a model said in a turn, as its message in the conversation holds it. */
 export interface AssistantMessage {
@@ -29,39 +29,30 @@ interface Said {
 }
 
 /**
- * A turn as it stands in the conversation: a call that broke off is text in it, since no provider takes half a call;
- * and so is the rest of one, with which the turn began after a restart. A call that was repaired stands there as it
- * ran, and of one that was too large to be read only its size.
+ * A turn as it stands in the conversation: a call that broke off is text in it, since no provider takes half a call. A
+ * call that was repaired stands there as it ran, and of one that was too large to be read only its size.
  */
 export function assistantMessage(
   { output, parts }: Said,
-  read: TurnCalls,
+  calls: readonly TurnCall[],
   style: CallStyle,
 ): AssistantMessage {
   if (!output.includes(FRAME_MARK)) return { text: output, parts };
-  const begin = read.resumed ? restOfCall(output) : { text: '', at: 0 };
-  const calls = read.calls.values();
-  let { text, at } = begin;
+  const meant = calls.values();
+  let text = '';
+  let at = 0;
   const moved: ProviderPart[] = [];
   for (const part of parts ?? []) {
-    if (part.at < at) continue;
-    text += shownCalls(output.slice(at, part.at), calls, style);
+    text += shownCalls(output.slice(at, part.at), meant, style);
     at = part.at;
     moved.push({ ...part, at: text.length });
   }
-  text += shownCalls(output.slice(at), calls, style);
+  text += shownCalls(output.slice(at), meant, style);
   return { text, parts: parts === undefined ? undefined : moved };
 }
 
-/** The rest of a call of before a restart, and where it ends. */
-function restOfCall(output: string): { text: string; at: number } {
-  const mark = output.indexOf(FRAME_MARK);
-  const end = output.indexOf(FRAME_BREAK, mark);
-  return { text: output.slice(0, mark), at: end === -1 ? output.length : end + 1 };
-}
-
 /** `calls` gives what each whole call meant, in order. */
-function shownCalls(output: string, calls: Iterator<TurnCalls['calls'][number]>, style: CallStyle): string {
+function shownCalls(output: string, calls: Iterator<TurnCall>, style: CallStyle): string {
   let shown = '';
   let at = 0;
   for (let mark = output.indexOf(FRAME_MARK); mark !== -1; mark = output.indexOf(FRAME_MARK, at)) {
@@ -75,7 +66,7 @@ function shownCalls(output: string, calls: Iterator<TurnCalls['calls'][number]>,
   return shown + output.slice(at);
 }
 
-function asItRan(frame: string, meant: TurnCalls['calls'][number] | undefined, style: CallStyle): string {
+function asItRan(frame: string, meant: TurnCall | undefined, style: CallStyle): string {
   const [call] = readTurnParts(frame);
   if (call?.type !== 'call') return frame;
   const action = meant?.events.find((event) => event.type === 'action');

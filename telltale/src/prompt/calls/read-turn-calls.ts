@@ -8,16 +8,8 @@ export interface TurnCall extends CallHead {
   readonly events: readonly ParserEvent[];
 }
 
-export interface TurnCalls {
-  readonly calls: readonly TurnCall[];
-  /** Whether the turn began with the rest of a call of before a restart. */
-  readonly resumed: boolean;
-}
-
 export interface TurnToRead {
   readonly output: string;
-  /** What was said of it before a restart. */
-  readonly before: string;
   /** The ids taken before the turn, as they were written; those of its actions are added. */
   readonly ids: Set<string>;
   /** Whether an id of this turn became an action. */
@@ -29,10 +21,10 @@ export interface TurnToRead {
  * given out as they were then.
  */
 export function readTurnCalls(
-  { output, before, ids, isAction }: TurnToRead,
+  { output, ids, isAction }: TurnToRead,
   { dialect, names, maxBody, led }: CallStyle,
-): TurnCalls {
-  const parser = createCallDialectParser(dialect, { max_body: maxBody, earlier: ids, names, before, led });
+): readonly TurnCall[] {
+  const parser = createCallDialectParser(dialect, { max_body: maxBody, earlier: ids, names, led });
   const calls: TurnCall[] = [];
   let events: ParserEvent[] = [];
   for (let at = 0; at < output.length; ) {
@@ -44,5 +36,5 @@ export function readTurnCalls(
     events = [];
   }
   for (const id of parser.given) if (isAction(id)) ids.add(id);
-  return { calls, resumed: parser.resumed };
+  return calls;
 }

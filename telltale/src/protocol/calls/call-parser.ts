@@ -1,6 +1,5 @@
 import { FRAME_BREAK, FRAME_MARK, readFrameHead, type ToolCall } from '../../kernel/call-frames.ts';
 import type { ParserEvent } from '../intents.ts';
-import { isSpace } from '../prose/chars.ts';
 import { endPair, endRun, newRun, type Output, putText, takeEvents } from '../prose/output.ts';
 import { pushedAfterEnd, type TurnParser } from '../turn-parser.ts';
 
@@ -17,8 +16,6 @@ export interface CallParser extends TurnParser {
   /** How many calls were opened and closed in it, and which was the last. */
   readonly closed: number;
   readonly call: CallHead;
-  /** Whether it went on with a call of before a restart. */
-  readonly resumed: boolean;
 }
 
 export type CallHead = Pick<ToolCall, 'id' | 'name'>;
@@ -39,24 +36,9 @@ type Mode = 'prose' | 'head' | 'input' | 'tail';
 /** Heads are a provider's id and the name of a tool: of longer ones the end is not kept. */
 const MAX_HEAD = 4096;
 
-/** A call that was cut short by a restart, and that a turn may go on with. */
-export interface BegunCall {
-  readonly call: CallHead;
-  /** Whether a turn that begins with this character, white space aside, goes on with it. */
-  goesOnWith(character: string): boolean;
-}
-
-/** `begun` is in the listener already: all of its input that came before. */
-export function createCallParser(
-  listener: CallListener,
-  given: readonly string[],
-  begun?: BegunCall,
-): CallParser {
+export function createCallParser(listener: CallListener, given: readonly string[]): CallParser {
   const { output } = listener;
-  let mode: Mode = begun === undefined ? 'prose' : 'input';
-  let undecided = begun;
-  /** Whether the call that is open was opened in this turn. */
-  let own = false;
+  let mode: Mode = 'prose';
   let head = '';
   let length = 0;
   let ended = false;
@@ -64,13 +46,6 @@ export function createCallParser(
   const advance = (chunk: string, from: number): number => {
     const offset = length - from;
     let at = from;
-    if (undecided !== undefined) {
-      while (isSpace(chunk.charCodeAt(at))) at++;
-      if (at >= chunk.length) return read(offset, at);
-      parser.resumed = undecided.goesOnWith(chunk.charAt(at));
-      if (!parser.resumed) mode = 'prose';
-      undecided = undefined;
-    }
     while (at < chunk.length) {
       if (mode === 'prose') {
         const mark = chunk.indexOf(FRAME_MARK, at);
@@ -91,7 +66,6 @@ export function createCallParser(
         parser.call = readFrameHead(head);
         endRun(output, false, offset + at);
         mode = 'input';
-        own = true;
         listener.open(parser.call);
       } else if (mode === 'input') {
         const mark = chunk.indexOf(FRAME_MARK, at);
@@ -108,8 +82,7 @@ export function createCallParser(
         if (end === -1) return read(offset, chunk.length);
         at = end + 1;
         mode = 'prose';
-        if (own) parser.closed++;
-        own = false;
+        parser.closed++;
         listener.close(offset + at);
         newRun(output, 'outside', false);
         return read(offset, at);
@@ -127,8 +100,7 @@ export function createCallParser(
   const parser = {
     consumed: 0,
     closed: 0,
-    resumed: false,
-    call: begun?.call ?? ({ id: '', name: '' } as CallHead),
+    call: { id: '', name: '' } as CallHead,
     given,
     advance,
     take: (): ParserEvent[] => takeEvents(output),
@@ -143,7 +115,7 @@ export function createCallParser(
       endPair(output, length);
       endRun(output, false, length);
       if (mode === 'head') listener.open({ id: '', name: '' });
-      if (mode !== 'prose' && undecided === undefined) listener.breakOff(length);
+      if (mode !== 'prose') listener.breakOff(length);
       output.consumed = length;
       parser.consumed = length;
       return takeEvents(output);

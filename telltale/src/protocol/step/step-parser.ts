@@ -9,27 +9,20 @@ import {
   stepTruncated,
 } from '../calls/call-faults.ts';
 import { NO_CALL_NAMES, STEP } from '../calls/call-names.ts';
-import {
-  type BegunCall,
-  type CallListener,
-  type CallParser,
-  createCallParser,
-} from '../calls/call-parser.ts';
+import { type CallListener, type CallParser, createCallParser } from '../calls/call-parser.ts';
 import type { CallBook } from '../calls/read-call.ts';
 import { closeResponse, sayWhole } from '../calls/say.ts';
 import { createIdBook, takeAutomaticId } from '../envelope/id-book.ts';
 import type { ActionIntent, ParserEvent, SpeechTag } from '../intents.ts';
 import { createMemberScan, endMembers, type Found, scanMembers } from '../json/member-scan.ts';
 import { parseValue } from '../json/parse-value.ts';
-import { createOutput, emit, takeEvents } from '../prose/output.ts';
+import { createOutput, emit } from '../prose/output.ts';
 import type { ToolsParserOptions } from '../tools/tools-parser.ts';
 import { DEFAULT_MAX_BODY } from '../turn-parser.ts';
 import { readStepCall } from './step-call.ts';
 import { bothGiven, readStepField, type StepEnd } from './step-fields.ts';
 
 export interface StepParserOptions extends ToolsParserOptions {
-  /** What was said of this turn before a restart: a model that goes on from there is heard as if it had not stopped. */
-  readonly before?: string;
   /** Whether `is_complete` ends a step of a procedure, by the action `complete_step`, and not the work. */
   readonly led?: boolean;
 }
@@ -45,33 +38,11 @@ export function createStepParser(options: StepParserOptions = {}): CallParser {
     ids = new Set(),
     earlier,
     names = NO_CALL_NAMES,
-    before = '',
     led = false,
   } = options;
   const given: string[] = [];
-  // What was said before has its ids already.
-  const book: CallBook = { names, ids: createIdBook(before === '' ? ids : new Set(), earlier), given };
-  const listener = createStepListener(max_body, book, led);
-  const begun = before === '' ? undefined : begin(listener, before);
-  book.ids = createIdBook(ids, earlier);
-  given.length = 0;
-  return createCallParser(listener, given, begun);
-}
-
-interface StepListener extends CallListener {
-  /** Whether a step is open and stands between two values. */
-  isBetween(): boolean;
-}
-
-/** Lets the listener hear what was said before, and says whether that ended inside a step. */
-function begin(listener: StepListener, before: string): BegunCall | undefined {
-  const parser = createCallParser(listener, []);
-  parser.push(before);
-  takeEvents(listener.output);
-  listener.output.consumed = 0;
-  if (!listener.isBetween()) return undefined;
-  // Between two values of JSON nothing else can stand; a model that begins anew begins with something else.
-  return { call: parser.call, goesOnWith: (character) => ',]}'.includes(character) };
+  const book: CallBook = { names, ids: createIdBook(ids, earlier), given };
+  return createCallParser(createStepListener(max_body, book, led), given);
 }
 
 const noEnd = (led: boolean): StepEnd => ({
@@ -97,7 +68,7 @@ const sameCall = (one: string, other: string): boolean =>
 const STREAMED = new Set(['thought', 'response']);
 const LISTED = new Set(['tool_calls', 'toolCalls']);
 
-function createStepListener(maxBody: number, book: CallBook, led: boolean): StepListener {
+function createStepListener(maxBody: number, book: CallBook, led: boolean): CallListener {
   const output = createOutput();
   let name = '';
   let scan = createMemberScan(STREAMED, LISTED);
@@ -220,7 +191,6 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Step
 
   return {
     output,
-    isBetween: () => !over && (scan.state === 'after' || scan.state === 'value' || scan.state === 'key'),
     open(call) {
       name = book.names.plain(call.name);
       scan = createMemberScan(STREAMED, LISTED);

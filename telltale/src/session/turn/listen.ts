@@ -1,3 +1,4 @@
+import { wasCutShort } from '../../events/fold-turns.ts';
 import { weighTokens } from '../../kernel/estimate-tokens.ts';
 import type { GivenPart } from '../../kernel/provider-part.ts';
 import { createRepetition, type Repetition, readRepetition, untilLook } from '../../kernel/repetition.ts';
@@ -185,10 +186,21 @@ function requestOf(
   const firstTokenMs = manifest.limits.first_token.ms;
   return {
     ...{ system, messages, turn, signal, firstTokenMs },
-    ...(said === 0 ? {} : { said }),
+    ...(said === 0 ? {} : { said, saidParts: partsSaid(state) }),
     ...calls?.request,
     ...writeCall,
   };
+}
+
+/** How many characters were said in answer to the same request, before each restart. */
+function partsSaid({ turns }: SessionContext['state']): readonly number[] {
+  const parts: number[] = [];
+  for (let at = turns.length - 1; at > 0; at--) {
+    const [before, turn] = [turns[at - 1], turns[at]];
+    if (before === undefined || turn === undefined || !wasCutShort(turn)) break;
+    parts.unshift(before.output.length);
+  }
+  return parts;
 }
 
 /**

@@ -76,6 +76,7 @@ export function rehear(context: SessionContext): Reheard {
   let tagged = false;
   let final = false;
   let observed: string | undefined;
+  // A copy: closing changes the list in place.
   let open: readonly string[] | undefined;
   // Where the model came to its end, and that cut nothing off, the log has no fault of it.
   const isWhole = !state.turnOpen && !state.news.faults.some(({ code }) => code === 'truncated');
@@ -83,7 +84,7 @@ export function rehear(context: SessionContext): Reheard {
   for (const [at, event] of [...pushed, ...ending].entries()) {
     if (final || observed !== undefined) break;
     const isEnd = at >= pushed.length;
-    if (isEnd) open ??= groups.groups;
+    if (isEnd) open ??= [...groups.groups];
     tagged ||= isTag(event);
     if (event.type !== 'if' && !branches.branchHolds) {
       passBy(branches, event);

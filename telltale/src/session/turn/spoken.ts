@@ -79,8 +79,8 @@ export function writeOutput(spoken: Spoken, consumed: number): void {
 }
 
 /**
- * Writes an event with the raw stream around it, once that is written. What acts on nothing waits like this, so that the
- * log does not end inside an element that has only been opened: after a crash the model goes on from there.
+ * Writes an event with the raw stream around it, once that is written. What acts on nothing waits like this: a log that
+ * ends inside an element which has only been opened would make the model open it again.
  */
 export function writeLater(spoken: Spoken, body: EventBody, consumed: number): void {
   spoken.deferred = added(spoken.deferred, body);

@@ -1,4 +1,3 @@
-import { saidBefore } from '../../prompt/calls/said-before.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import { createDialectParser } from '../../protocol/dialect-parser.ts';
 import type { EarlierIds } from '../../protocol/envelope/id-book.ts';
@@ -31,6 +30,5 @@ export function createTurnParser(context: Told, earlier: EarlierIds): TagParser 
     earlier,
     names: calls.style.names,
     led: calls.style.led,
-    before: saidBefore(state.turns, state.turns.length - 1),
   });
 }

@@ -127,3 +127,16 @@ describe('the artifact of a verifier', () => {
     ]);
   });
 });
+
+describe('an agent that "handoff" or "group" names', () => {
+  it('must be imported or stand in the same file', async () => {
+    const b = 'kind: Agent\nname: billing\n';
+    const files = (keys: string) => ({
+      'a.yml': `${AGENT}${keys}import: { agents: [./b.yml] }\n`,
+      'b.yml': b,
+    });
+    expect(await said(files('handoff: [billing, { to: user, always: true }]\n'))).toEqual([]);
+    expect(await said(files('handoff: [biling]\n'))).toEqual(['error unknown_agent 3:11']);
+    expect(await said(files('group: { agents: [a, biling] }\n'))).toEqual(['error unknown_agent 3:22']);
+  });
+});

@@ -1,5 +1,6 @@
 import type { Json } from '../../kernel/json.ts';
 import type { IssuePath } from '../issue.ts';
+import { NOT_AGENTS } from '../schema/handoff.ts';
 import { isMap } from './import-entries.ts';
 import type { ProjectDocument } from './project-document.ts';
 
@@ -103,11 +104,37 @@ export function collectReferences({
   };
   const { value } = document;
   if (!isMap(value)) return found;
-  if (kind === 'Agent') add('workflow', value.workflow, ['workflow']);
+  if (kind === 'Agent') {
+    add('workflow', value.workflow, ['workflow']);
+    for (const { to, path } of namedSpeakers(value)) add('agent', to, path);
+  }
   if (kind === 'Agent' || kind === 'Workflow') visit(value, []);
   if (kind === 'Tool' && isMap(value.implementation) && isMap(value.implementation.mcp))
     add('server', value.implementation.mcp.server, ['implementation', 'mcp', 'server']);
   return found;
+}
+
+interface NamedSpeaker {
+  readonly to: Json | undefined;
+  readonly path: IssuePath;
+}
+
+/** The agents that "handoff" and "group" name. */
+function namedSpeakers({ handoff, group }: { readonly [key: string]: Json }): readonly NamedSpeaker[] {
+  const found: NamedSpeaker[] = [];
+  const listed = (list: Json | undefined, path: IssuePath) => {
+    if (!Array.isArray(list)) return;
+    for (const [index, each] of list.entries())
+      found.push(
+        isMap(each) ? { to: each.to, path: [...path, index, 'to'] } : { to: each, path: [...path, index] },
+      );
+  };
+  listed(handoff, ['handoff']);
+  if (isMap(group)) {
+    listed(group.agents, ['group', 'agents']);
+    listed(group.on_message, ['group', 'on_message']);
+  }
+  return found.filter(({ to }) => typeof to !== 'string' || !NOT_AGENTS.includes(to));
 }
 
 /** An action template without a type has that of the one it names; in the end it is a tool. */

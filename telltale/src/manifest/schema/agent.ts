@@ -5,6 +5,7 @@ import { closed } from './closed.ts';
 import { component } from './component.ts';
 import { contextVariables } from './context-variables.ts';
 import { feed } from './feed.ts';
+import { group, handoff } from './handoff.ts';
 import { hooks } from './hooks.ts';
 import { imports } from './imports.ts';
 import { internalActions } from './internal-actions.ts';
@@ -59,6 +60,8 @@ export const agent = closed(
       input_schema: 'It is "input".',
       parameters: 'The JSON Schema of what the agent is called with is "input".',
       templates: 'It is "action_templates".',
+      handoffs: 'It is "handoff".',
+      next_speaker: 'It stands under "group".',
       notify: 'It is "notifications".',
       alerts: 'It is "notifications".',
       webhooks:
@@ -116,6 +119,8 @@ export const agent = closed(
     internal_actions: internalActions.prefault({}),
     memory: memory.optional(),
     import: imports.prefault({}),
+    handoff,
+    group: group.optional(),
     action_templates: actionTemplates.prefault({}),
     permissions: permissions.prefault({}),
     examples: z

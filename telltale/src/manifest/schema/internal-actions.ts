@@ -18,7 +18,7 @@ const INTERNAL_ACTIONS = [
     'update_knowledge_graph',
   ] as const),
   ...(['set_variable', 'delete_variable', 'list_actions', 'cancel_action'] as const),
-  ...(['read_output', 'rollback', 'complete_step'] as const),
+  ...(['read_output', 'rollback', 'complete_step', 'handoff'] as const),
 ] as const;
 
 const internalAction = z.enum(INTERNAL_ACTIONS).describe('An internal action.');

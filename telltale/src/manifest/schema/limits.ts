@@ -13,6 +13,8 @@ export const limits = closed(
       max_tokens: 'In limits it is "tokens".',
       max_cost: 'In limits it is "cost_usd".',
       cost: 'In limits it is "cost_usd".',
+      max_handoffs: 'In limits it is "handoffs".',
+      rounds: 'In limits it is "handoffs".',
       timeout: 'In limits the whole session has "wall", each action "action_timeout".',
       timeout_seconds: 'In limits the whole session has "wall", each action "action_timeout".',
       max_parallel: 'In limits it is "parallel_actions".',
@@ -32,6 +34,9 @@ export const limits = closed(
     tokens: count('Tokens in and out, all turns together. No limit if absent.').optional(),
     cost_usd: amount('Cost in US dollars. No limit if absent.').optional(),
     wall: positiveDuration('Time from start to end. No limit if absent.').optional(),
+    handoffs: count(
+      'How often the conversation moves from one agent to another before it waits for a person.',
+    ).default(20),
     parallel_actions: count('Actions that run side by side.').default(16),
     action_timeout: positiveDuration('Time for each try of an action whose target sets none.').prefault(
       '300s',

@@ -590,3 +590,53 @@ describe('notifications', () => {
     ).toEqual(['exclusive notifications.channels.a.command', 'not_allowed notifications.channels.b.desktop']);
   });
 });
+
+describe('handoffs', () => {
+  it('lists agents, with what the model or the runtime decides by', () => {
+    const entries = [
+      'billing',
+      { to: 'faq', when: 'A simple question' },
+      { to: 'interview', if: "vars.topic == 'x' && metadata.status == 'A'", at: 'before_turn' },
+      { to: 'user', always: true },
+    ];
+    const known = {
+      metadata: { fields: { status: { values: ['A'] } } },
+      context_variables: { runtime: [{ name: 'topic' }] },
+    };
+    expect(said(agent({ handoff: entries, ...known }))).toEqual([]);
+    expect(said(agent({ handoff: [{ to: 'b', if: 'vars.topik' }], ...known }))).toEqual([
+      'unknown_name handoff.0.if: "vars" has no "topik". | Did you mean "topic"?',
+    ]);
+  });
+
+  it('refuses a handoff to oneself, entries that are never checked, and two deciders in one entry', () => {
+    expect(
+      found(
+        agent({
+          handoff: ['a', { to: 'b', always: true }, { to: 'c', if: 'true' }, { to: 'c', if: 'true', when: 'x' }],
+        }),
+      ),
+    ).toEqual([
+      'exclusive handoff.3.if',
+      'self_handoff handoff.0',
+      'warning unreachable handoff.2',
+      'warning unreachable handoff.3',
+    ]);
+  });
+
+  it('refuses a group whose first speaker takes no part, and names that its rule does not have', () => {
+    const group = { agents: ['writer', 'critic'], start: 'writter', next_speaker: 'spekaer' };
+    expect(said(agent({ group }))).toEqual([
+      'unknown_agent group.start: "writter" is not one of the "agents" of this group. | Did you mean "writer"?',
+      'unknown_name group.next_speaker: There is no name "spekaer" here. | Did you mean "speaker"?',
+    ]);
+    expect(said(agent({ group: { agents: ['writer', 'critic'], next_speaker: 'round_robin' } }))).toEqual([]);
+  });
+
+  it('refuses handoffs of an agent that a workflow leads, and warns where its model may not hand over', () => {
+    expect(found(agent({ workflow: 'w', handoff: ['b'] }))).toEqual(['exclusive handoff']);
+    expect(found(agent({ internal_actions: { enabled: false }, handoff: ['b'] }))).toEqual([
+      'warning contradiction handoff.0',
+    ]);
+  });
+});

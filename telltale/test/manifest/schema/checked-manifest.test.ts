@@ -64,6 +64,7 @@ describe('a checked manifest', () => {
       },
       limits: {
         turns: 50,
+        handoffs: 20,
         parallel_actions: 16,
         action_timeout: { ms: 300_000 },
         settle: { ms: 300_000 },
@@ -85,6 +86,7 @@ describe('a checked manifest', () => {
       hooks: { before_turn: [], after_turn: [], before_action: [], after_action: [], on_error: [] },
       internal_actions: { enabled: true, blocked_actions: [] },
       import: { tools: [], relics: [], agents: [], workflows: [], artifacts: [] },
+      handoff: [],
       action_templates: {},
       permissions: {
         paths: { allow: ['.'], ask: [], deny: [] },

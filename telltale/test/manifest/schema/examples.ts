@@ -15,7 +15,7 @@ dialect: tags
 workflow: null
 prompts: { condense: { template: "Condense {text}", model: fast, description: Shorter } }
 protocol: { on_sync: buffer, actions_in: [outside, thought], bare_text: nudge, final_with_actions: bind, seal: false, max_body: 1MiB }
-limits: { turns: 50, tokens: 400000, cost_usd: 2.00, wall: 30m, parallel_actions: 16, action_timeout: 300s }
+limits: { turns: 50, handoffs: 5, tokens: 400000, cost_usd: 2.00, wall: 30m, parallel_actions: 16, action_timeout: 300s }
 budget: { balance: 100, costs: { turn: 1, action: 0, artifact: 0.1 } }
 metadata:
   scope: session
@@ -85,7 +85,7 @@ notifications:
     pager: { command: [page, --, "{agent}: {message}", "{url}"] }
   rules: [{ on: [session.failed, stuck], to: [ops, pager] }, { on: [review.requested] }]
 output: { schema: { type: object, required: [answer], properties: { answer: { type: string } } } }
-internal_actions: { enabled: true, allowed_actions: [add_context_feed], blocked_actions: [rollback] }
+internal_actions: { enabled: true, allowed_actions: [add_context_feed, handoff], blocked_actions: [rollback] }
 memory: { graph: ./, inject: 2000 }
 import:
   tools: ["./tools/*.yml", "builtin:filesystem", { mcp: { name: github, command: npx, args: [server], env: { A: b }, cwd: . } }, { mcp: { name: remote, url: "https://mcp.example.com", headers: { Authorization: x } } }]
@@ -93,6 +93,8 @@ import:
   agents: [./agents/reviewer.yml]
   workflows: ["./workflows/*.yml"]
   artifacts: [./artifacts/my_decider.yml]
+handoff: [reviewer, { to: billing, when: An invoice is asked for, carry: summary, reason: Invoices }, { to: reviewer, if: "vars.attempts > 3", at: before_turn }, { to: billing, if: { invoke: my_decider, method: hand_over, fallback: false } }, { to: user, always: true }]
+group: { agents: [coding_agent, reviewer], start: coding_agent, next_speaker: { invoke: my_decider, method: next, fallback: user }, on_message: [{ to: reviewer, if: "metadata.status == 'IDLE'" }], carry: messages }
 action_templates:
   fetch: { type: tool, mode: async, name: http_fetch, timeout: 20, retry: 2 }
   fetch_all: { template: fetch, parameters: { url: $url }, output_key: page, depends_on: [a1], on_error: skip, if: "metadata.status == 'CODING' && vars.attempts < 3", compensate: { type: tool, name: undo, parameters: {} } }

@@ -5,6 +5,7 @@ import { checkNetwork } from './check-addresses.ts';
 import { checkConditionValues } from './check-condition-values.ts';
 import { checkFeedIds, checkFeedNames, checkFeeds } from './check-feeds.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
+import { checkHandoff } from './check-handoff.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkMetadata } from './check-metadata.ts';
 import { checkModels } from './check-models.ts';
@@ -58,6 +59,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     ...checkNetwork(agent.at('permissions').at('network')),
     ...checkHooks(agent.at('hooks')),
     ...checkRewritableGuards(hookGuards(agent), agent),
+    ...checkHandoff(agent, members),
     ...checkInternalActions(agent.at('internal_actions')),
     ...checkNotifications(agent.at('notifications')),
   ];

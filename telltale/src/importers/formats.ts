@@ -7,4 +7,9 @@ export const FORMATS: Readonly<Record<string, Format>> = {
     options: ['agent', 'confirm', 'model'],
     load: async () => (await import('./workrail/import-workrail.ts')).workrail,
   },
+  mozaiks: {
+    noun: 'a workflow of Mozaiks',
+    options: ['model'],
+    load: async () => (await import('./mozaiks/import-mozaiks.ts')).mozaiks,
+  },
 };

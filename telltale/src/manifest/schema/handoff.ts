@@ -17,7 +17,9 @@ const target = name('An agent, "user" (wait for the person) or "end" (the conver
 
 const carry = z
   .enum(CARRIES)
-  .describe('What the next agent is told of the conversation: its messages, a summary, or only the last one.');
+  .describe(
+    'What the next agent is told of the conversation: its messages, a summary, or only the last one.',
+  );
 
 const SLIPS = {
   agent: 'The agent is "to".',
@@ -39,7 +41,9 @@ const entry = closed(
   {
     to: target,
     when: nonEmptyText('The model decides; it is told when to hand over.').optional(),
-    if: test('The runtime decides, in the order of the list: CEL over vars, metadata, actions and agent.').optional(),
+    if: test(
+      'The runtime decides, in the order of the list: CEL over vars, metadata, actions and agent.',
+    ).optional(),
     always: z.literal(true).describe('Whenever no entry before it held: the default.').optional(),
     at: z
       .enum(['after_turn', 'before_turn'])

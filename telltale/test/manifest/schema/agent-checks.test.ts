@@ -613,7 +613,12 @@ describe('handoffs', () => {
     expect(
       found(
         agent({
-          handoff: ['a', { to: 'b', always: true }, { to: 'c', if: 'true' }, { to: 'c', if: 'true', when: 'x' }],
+          handoff: [
+            'a',
+            { to: 'b', always: true },
+            { to: 'c', if: 'true' },
+            { to: 'c', if: 'true', when: 'x' },
+          ],
         }),
       ),
     ).toEqual([

@@ -1,0 +1,420 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Diagnostic } from '../../manifest/diagnostic.ts';
+import { fileDiagnostic } from '../../manifest/files/file-finding.ts';
+import type { ImportedFile, Importer, ImportOptions, MadeFile } from '../importer.ts';
+import { yamlOf } from '../made.ts';
+import { createNames, type Names, nameOf } from '../names.ts';
+import { mapOf, type Part, plainText, textOf } from '../part.ts';
+import type { Entry } from '../report.ts';
+import { type Handoffs, readHandoffs } from './handoffs.ts';
+import { type Definition, inner, isMozaiks, nameOfDefinition, readDefinitions } from './read-mozaiks.ts';
+import { type MadeTool, readOutputs, readTools } from './tools.ts';
+import { readVariables, type Variables } from './variables.ts';
+
+const DEFAULT_MODEL = 'anthropic/claude-sonnet-4-5';
+
+/** Names that were given out, over all workflows of one import. */
+interface Taken {
+  readonly agents: Names;
+  readonly tools: Names;
+  readonly artifacts: Names;
+  readonly folders: Names;
+}
+
+/** Converts workflows of Mozaiks: agents, their tools and variables, and who hands the conversation to whom. */
+export const mozaiks: Importer = {
+  pattern: '**/*.{yaml,yml,json}',
+  detect: isMozaiks,
+  async import(files, options) {
+    const taken: Taken = {
+      agents: createNames(),
+      tools: createNames(),
+      artifacts: createNames('_'),
+      folders: createNames(),
+    };
+    const imported: ImportedFile[] = [];
+    for (const definition of readDefinitions(files)) {
+      options.signal.throwIfAborted();
+      imported.push(await importDefinition(definition, taken, options));
+    }
+    return imported;
+  },
+};
+
+interface ReadAgent {
+  readonly written: string;
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly instructions: string;
+}
+
+async function importDefinition(
+  definition: Definition,
+  taken: Taken,
+  options: ImportOptions,
+): Promise<ImportedFile> {
+  const { file, diagnostics } = definition;
+  const written = nameOfDefinition(definition);
+  const folder = taken.folders.take(nameOf(written));
+  const agents = readAgents(definition, taken.agents);
+  const agentName = (name: string) => agents.find((each) => sameName(each.written, name))?.name;
+  const tools = await readTools(definition, taken.tools, options);
+  const variables = readVariables(definition, {
+    agent: agentName,
+    tool: (name) => tools.find((each) => each.written === name)?.name ?? nameOf(name === '' ? 'tool' : name),
+    artifact: taken.artifacts.take(`${nameOf(written)}_responses`),
+  });
+  const handoffs = readHandoffs(definition, agentName, variables);
+  const settings = readSettings(definition, agentName);
+  const outputs = readOutputs(definition);
+  readOthers(definition);
+  for (const { written: agent, name } of tools.flatMap(({ agents: having, written: name }) =>
+    having.map((each) => ({ written: each, name })),
+  ))
+    if (agentName(agent) === undefined) noteStranger(definition, agent, name);
+  definition.rest();
+  const workflow: Workflow = {
+    definition,
+    folder,
+    written,
+    agents,
+    tools,
+    variables,
+    handoffs,
+    settings,
+    outputs,
+  };
+  const made = makeFiles(workflow, taken, options);
+  if (made === undefined) return { file, diagnostics: [...diagnostics, nothingToRun(file)] };
+  return { file, diagnostics, made: { ...made, entries: definition.entries() } };
+}
+
+const sameName = (one: string, other: string): boolean =>
+  one === other || one.toLowerCase() === other.toLowerCase();
+
+const nothingToRun = (file: string): Diagnostic =>
+  fileDiagnostic(file, {
+    severity: 'error',
+    code: 'nothing_to_import',
+    message: 'There is no agent in it, and no variable.',
+    hint: 'Name the folder of a workflow, such as workflows/HelloWorld.',
+  });
+
+function noteStranger(definition: Definition, agent: string, tool: string): void {
+  for (const part of definition.sections.get('tools') ?? [])
+    part.note('tools', 'left', `the workflow has no agent ${agent}: nobody imports the tool ${tool}`);
+}
+
+function readAgents(definition: Definition, names: Names): readonly ReadAgent[] {
+  const agents: ReadAgent[] = [];
+  const read = (item: Part, written: string) => {
+    if (Array.isArray(item.value.agents)) {
+      item.left('workflow', 'its agents join those of the other documents');
+      item.each('agents', (name) => `agent ${name}`, read);
+      return;
+    }
+    agents.push(readAgent(item, written, names));
+  };
+  for (const root of definition.sections.get('agents') ?? [])
+    root.each('agents', (name) => `agent ${name}`, read);
+  return agents;
+}
+
+function readAgent(item: Part, written: string, names: Names): ReadAgent {
+  const name = names.take(nameOf(written));
+  if (item.take('name') !== undefined)
+    item.note('name', name === written ? 'kept' : 'changed', `the agent ${name}`);
+  const description = textOf(item.changed('description', 'the description of the agent'));
+  const shown = textOf(item.changed('display_name', 'the description of the agent'));
+  const sections: string[] = [];
+  for (const key of ['prompt_sections', 'prompt_sections_custom']) {
+    if (item.value[key] === undefined) continue;
+    item.each(
+      key,
+      () => item.label ?? name,
+      (section) => {
+        section.take('id');
+        const heading = section.text('heading') ?? '';
+        const content = section.text('content') ?? '';
+        sections.push([heading, content].filter((text) => text !== '').join('\n'));
+      },
+    );
+    item.note(key, 'changed', 'sections of "instructions", each under its heading');
+  }
+  const message = textOf(item.changed('system_message', 'it is "instructions"'));
+  if (message !== undefined) sections.push(message);
+  item.left('max_consecutive_auto_reply', 'an agent waits for the person after each final answer');
+  item.left('auto_tool_mode', 'the agent calls its tools itself, as it needs them');
+  item.left('structured_outputs_required', 'where the registry names a model, "output" demands it');
+  item.left('human_input_mode', 'an agent asks a person in its answer, or by a step of type "approval"');
+  item.left('image_generation_enabled', 'import a tool that makes images');
+  return {
+    written,
+    name,
+    description: description ?? shown,
+    instructions: plainText(sections.map((text) => text.trim()).join('\n\n')),
+  };
+}
+
+interface Settings {
+  readonly start: string | undefined;
+  readonly maxTurns: number | undefined;
+  readonly example: string | undefined;
+  readonly nextSpeaker: string | undefined;
+  /** Whether a model chooses the next speaker among all agents. */
+  readonly isAuto: boolean;
+}
+
+function readSettings(definition: Definition, agent: (name: string) => string | undefined): Settings {
+  let settings: Settings = {
+    start: undefined,
+    maxTurns: undefined,
+    example: undefined,
+    nextSpeaker: undefined,
+    isAuto: false,
+  };
+  for (const root of definition.sections.get('orchestrator') ?? []) {
+    const part = inner(root, 'orchestrator');
+    part.changed('workflow_name', 'the name of the group, or of the folder');
+    if (part.value.workflow_name === undefined)
+      part.changed('name', 'the name of the group, or of the folder');
+    const initial = part.text('initial_agent');
+    const start = initial === undefined ? undefined : agent(initial);
+    if (initial !== undefined)
+      part.note(
+        'initial_agent',
+        start === undefined ? 'left' : 'changed',
+        start === undefined
+          ? `the workflow has no agent ${initial}`
+          : '"start" of the group; without a group it is the agent to run',
+      );
+    const maxTurns = part.changed(
+      'max_turns',
+      '"limits: { handoffs }" of the group, "limits: { turns }" of an agent alone',
+    );
+    const example = textOf(part.changed('initial_message', 'an example: start the conversation with it'));
+    part.left('initial_message_to_user', 'it is shown by the user interface of Mozaiks');
+    part.left('startup_mode', 'who speaks first is up to how the session is started');
+    part.left('entry_point', 'the server lists every agent');
+    part.left('visual_agents', 'the console shows every agent');
+    part.left('agent_message', 'it is shown by the user interface of Mozaiks');
+    const pattern = part.text('orchestration_pattern') ?? '';
+    const rule = /round.?robin/i.test(pattern)
+      ? 'round_robin'
+      : /random/i.test(pattern)
+        ? 'random'
+        : undefined;
+    const isAuto = /^auto/i.test(pattern);
+    if (pattern !== '')
+      part.note(
+        'orchestration_pattern',
+        'changed',
+        rule ??
+          (isAuto
+            ? 'agents without rules may hand over to every other agent'
+            : 'the handoffs decide who speaks next'),
+      );
+    const isAlone = part.take('human_in_the_loop') === false;
+    if (part.value.human_in_the_loop !== undefined)
+      part.note(
+        'human_in_the_loop',
+        'changed',
+        isAlone ? '"next_speaker: end": nobody is asked' : '"next_speaker: user": the person is asked',
+      );
+    settings = {
+      start: start ?? settings.start,
+      maxTurns: typeof maxTurns === 'number' && maxTurns >= 1 ? Math.floor(maxTurns) : settings.maxTurns,
+      example: example ?? settings.example,
+      nextSpeaker: rule ?? (isAlone ? 'end' : settings.nextSpeaker),
+      isAuto: isAuto || settings.isAuto,
+    };
+  }
+  return settings;
+}
+
+/** Files that only the platform of Mozaiks uses. */
+function readOthers({ sections }: Definition): void {
+  for (const part of sections.get('hooks') ?? []) {
+    for (const key of ['hooks', 'hook_files'])
+      part.each(
+        key,
+        (name) => `hook ${name}`,
+        (item) => {
+          const place = `${item.text('filename') ?? item.text('file') ?? 'its file'}, function ${item.text('function') ?? ''}`;
+          const type = item.text('hook_type') ?? 'hook';
+          item.note(
+            'hook_type',
+            'left',
+            `Python code is not converted: port ${place} (${type}) as a hook or a context feed`,
+          );
+          item.rest('it belongs to the code to port');
+        },
+      );
+  }
+  for (const part of sections.get('workflow_graph') ?? []) {
+    part.left('version', 'it is the version of the file format');
+    part.rest('one workflow does not lead to another: port it as a workflow with steps of type "agent"');
+  }
+  for (const part of sections.get('ui_config') ?? []) part.rest('the console shows every agent');
+}
+
+interface Workflow {
+  readonly definition: Definition;
+  readonly folder: string;
+  readonly written: string;
+  readonly agents: readonly ReadAgent[];
+  readonly tools: readonly MadeTool[];
+  readonly variables: Variables;
+  readonly handoffs: Handoffs;
+  readonly settings: Settings;
+  readonly outputs: ReadonlyMap<string, JsonObject>;
+}
+
+type Made = Omit<NonNullable<ImportedFile['made']>, 'entries'>;
+
+function makeFiles(workflow: Workflow, taken: Taken, options: ImportOptions): Made | undefined {
+  const { folder, agents, tools, settings, handoffs } = workflow;
+  const [first] = agents;
+  if (first === undefined) return variablesAlone(workflow);
+  const files: MadeFile[] = [];
+  const entries = workflow.definition.entries();
+  for (const { name, manifest, remark, written } of tools)
+    files.push({
+      path: `${folder}/tools/${name}.yml`,
+      text: yamlOf(manifest, [remark, ...remarksOf(entries, `tool ${written}`)]),
+    });
+  const artifact = responsesArtifact(workflow);
+  if (artifact !== undefined) files.push({ path: `${folder}/responses.yml`, text: yamlOf(artifact, []) });
+  const isGroup =
+    agents.length > 1 || handoffs.onMessage.length > 0 || (handoffs.byAgent.get(first.name) ?? []).length > 1;
+  for (const agent of agents)
+    files.push({
+      path: `${folder}/${agent.name}.yml`,
+      text: yamlOf(agentManifest(agent, workflow, isGroup, options), [
+        `Imported from ${workflow.definition.file}, a workflow of Mozaiks.`,
+        ...remarksOf(entries, `agent ${agent.written}`),
+      ]),
+    });
+  const start = settings.start ?? first.name;
+  if (!isGroup) return { kind: 'agent', name: start, files };
+  const name = taken.agents.take(nameOf(workflow.written));
+  files.push({
+    path: `${folder}.yml`,
+    text: yamlOf(groupManifest(name, start, workflow, options), [
+      `Imported from ${workflow.definition.file}, a workflow of Mozaiks.`,
+      ...remarksOf(entries, null),
+    ]),
+  });
+  return { kind: 'agent', name, files };
+}
+
+const remarksOf = (entries: readonly Entry[], label: string | null): readonly string[] =>
+  entries
+    .filter(({ step, outcome }) => step === label && outcome === 'left')
+    .map(({ construct, how }) => `${construct} (left): ${how}`);
+
+function agentManifest(
+  { name, written, description, instructions }: ReadAgent,
+  { agents, tools, variables, handoffs, settings, outputs, folder }: Workflow,
+  isGroup: boolean,
+  options: ImportOptions,
+): JsonObject {
+  const others = agents.filter((each) => each.name !== name);
+  const rules = handoffs.byAgent.get(name) ?? [];
+  const handoff: readonly Json[] =
+    rules.length === 0 && settings.isAuto ? others.map((each) => each.name) : rules;
+  const targets = handoff.map((each) => (typeof each === 'string' ? each : (each as JsonObject).to));
+  const own = tools.filter((tool) => tool.agents.some((agent) => sameName(agent, written)));
+  const schema = outputs.get(written);
+  return mapOf({
+    kind: 'Agent',
+    name,
+    description: description === undefined ? undefined : plainText(description),
+    model: options.model ?? DEFAULT_MODEL,
+    instructions,
+    limits: isGroup || settings.maxTurns === undefined ? undefined : { turns: settings.maxTurns },
+    context_variables: listsOf(variables),
+    output: schema === undefined ? undefined : { schema },
+    import: importsOf({
+      agents: others.filter((each) => targets.includes(each.name)).map((each) => `./${each.name}.yml`),
+      tools: own.map((tool) => `./tools/${tool.name}.yml`),
+      artifacts: variables.responses.length === 0 ? [] : ['./responses.yml'],
+    }),
+    handoff: handoff.length === 0 ? undefined : handoff,
+    examples: isGroup || settings.example === undefined ? undefined : [plainText(settings.example)],
+  });
+}
+
+function groupManifest(
+  name: string,
+  start: string,
+  { agents, variables, handoffs, settings, folder }: Workflow,
+  options: ImportOptions,
+): JsonObject {
+  return mapOf({
+    kind: 'Agent',
+    name,
+    description: `The agents ${agents.map((each) => each.name).join(', ')} in one conversation.`,
+    model: options.model ?? DEFAULT_MODEL,
+    limits: settings.maxTurns === undefined ? undefined : { handoffs: settings.maxTurns },
+    context_variables: listsOf(variables),
+    import: importsOf({
+      agents: agents.map((each) => `./${folder}/${each.name}.yml`),
+      artifacts: variables.responses.length === 0 ? [] : [`./${folder}/responses.yml`],
+    }),
+    group: mapOf({
+      agents: agents.map((each) => each.name),
+      start,
+      next_speaker: settings.nextSpeaker ?? 'user',
+      on_message: handoffs.onMessage.length === 0 ? undefined : handoffs.onMessage,
+    }),
+    examples: settings.example === undefined ? undefined : [plainText(settings.example)],
+  });
+}
+
+const importsOf = (lists: Readonly<Record<string, readonly string[]>>): JsonObject | undefined => {
+  const filled = Object.entries(lists).filter(([, list]) => list.length > 0);
+  return filled.length === 0 ? undefined : Object.fromEntries(filled);
+};
+
+function listsOf({ defined, runtime, derived }: Variables): JsonObject | undefined {
+  const filled = Object.entries({ defined, runtime, derived }).filter(([, list]) => list.length > 0);
+  return filled.length === 0 ? undefined : Object.fromEntries(filled);
+}
+
+/** Variables without an agent: a `context_variables.json`, which an agent in the same folder reads. */
+function variablesAlone({ folder, variables }: Workflow): Made | undefined {
+  const { defined, runtime, derived } = variables;
+  if (variables.names.size === 0) return undefined;
+  const lists = { defined_variables: defined, runtime_variables: runtime, derived_variables: derived };
+  const text = `${JSON.stringify({ context_variables: lists }, null, 2)}\n`;
+  return { kind: 'variables', name: folder, files: [{ path: `${folder}/context_variables.json`, text }] };
+}
+
+/** The artifact that takes values out of what tools returned. */
+function responsesArtifact({ variables, written }: Workflow): JsonObject | undefined {
+  if (variables.responses.length === 0) return undefined;
+  const [{ artifact } = { artifact: undefined }] = variables.derived.flatMap(({ triggers }) =>
+    (triggers as readonly JsonObject[]).filter(({ type }) => type === 'function'),
+  );
+  const methods = variables.responses.map(
+    ({ variable, tool, key }) =>
+      `export function ${variable}(context) {\n  return answer(context, ${JSON.stringify(tool)}, ${JSON.stringify(key)});\n}\n`,
+  );
+  return {
+    kind: 'Artifact',
+    name: artifact ?? null,
+    description: `What tools of ${written} returned, for its variables.`,
+    source: plainText(`${ANSWER}\n${methods.join('\n')}`),
+    methods: Object.fromEntries(variables.responses.map(({ variable }) => [variable, {}])),
+  };
+}
+
+const ANSWER = `// The value under a key of the result, where the last action was a call of the tool; null leaves the variable.
+function answer(context, tool, key) {
+  const last = context.recent_actions[context.recent_actions.length - 1];
+  if (last === undefined || last.name !== tool || last.status !== 'ok') return null;
+  const value = context.last_result === null ? undefined : context.last_result[key];
+  return value === undefined ? null : value;
+}
+`;

@@ -37,8 +37,8 @@ export class Part extends SourceFields {
   }
 
   /**
-   * The maps of a list, or of a map of maps, under a key. Each is read by `read`, then what it did not read is reported.
-   * Other entries are reported as left.
+   * Calls `read` with the maps of a list, or of a map of maps, under a key. Other entries are reported as left. Keys of
+   * these maps that nobody has read are reported by `rest`.
    */
   each(key: string, labelOf: (name: string) => string, read: (item: Part, name: string) => void): void {
     const value = this.take(key);
@@ -61,8 +61,8 @@ export class Part extends SourceFields {
       }
       const name = nameIn(value, at);
       const item = new Part(value, labelOf(name), [...this.path, key, at], this.report);
+      this.#children.push(item);
       read(item, name);
-      item.rest();
     }
   }
 
@@ -71,7 +71,7 @@ export class Part extends SourceFields {
   }
 }
 
-const NAME_KEYS = ['name', 'key', 'id', 'agent_name', 'agent', 'function', 'trigger'];
+const NAME_KEYS = ['name', 'key', 'id', 'function', 'agent_name', 'agent', 'trigger'];
 
 /** What a map of a list is called; the key it stands under counts first. */
 function nameIn(value: JsonObject, at: string | number): string {

@@ -315,7 +315,7 @@ const remarksOf = (entries: readonly Entry[], label: string | null): readonly st
 
 function agentManifest(
   { name, written, description, instructions }: ReadAgent,
-  { agents, tools, variables, handoffs, settings, outputs, folder }: Workflow,
+  { agents, tools, variables, handoffs, settings, outputs }: Workflow,
   isGroup: boolean,
   options: ImportOptions,
 ): JsonObject {

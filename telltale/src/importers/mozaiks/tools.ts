@@ -178,7 +178,7 @@ export function readOutputs(definition: Definition): ReadonlyMap<string, JsonObj
           if (key !== 'name') item.kept(key, 'a part of the JSON Schema');
       },
     );
-    for (const [agent, model] of registryOf(part)) {
+    for (const [agent, model] of [...registryOf(part), ...(part === root ? [] : registryOf(root))]) {
       if (model === undefined) continue;
       if (models.has(model)) outputs.set(agent, schemaOf(model, models, []));
       else part.note('registry', 'left', `${agent}: there is no model ${model}`);

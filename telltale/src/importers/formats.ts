@@ -12,4 +12,9 @@ export const FORMATS: Readonly<Record<string, Format>> = {
     options: ['model'],
     load: async () => (await import('./mozaiks/import-mozaiks.ts')).mozaiks,
   },
+  'agent-ecology': {
+    noun: 'a manifest of agent_ecology2',
+    options: ['model'],
+    load: async () => (await import('./agent-ecology/import-agent-ecology.ts')).agentEcology,
+  },
 };

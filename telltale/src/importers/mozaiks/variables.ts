@@ -270,6 +270,11 @@ function readOrigin(source: Part, kind: string): void {
     source.left(key, 'the database is not read: let a tool set the variable');
   for (const key of ['schema', 'indexes', 'write_strategy', 'persist', 'persist_to'])
     source.left(key, 'writes go to the store of Telltale, at once');
+  source.left(
+    'trigger',
+    'nothing says which text or tool is meant: have an agent or a tool set the variable',
+  );
+  source.left('sources_from_agents', 'every agent of the workflow may set it');
   source.left('required', 'a variable without a value is empty, and nothing fails');
 }
 

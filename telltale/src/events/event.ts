@@ -2,6 +2,7 @@ import type { InvokeRecord } from '../kernel/invoke-record.ts';
 import type { Json } from '../kernel/json.ts';
 import type { ActionEventBody } from './action-event.ts';
 import type { FeedEventBody } from './feed-event.ts';
+import type { HandoffEventBody } from './handoff-event.ts';
 import type { HookRecord } from './hook-record.ts';
 import type { LifeEventBody } from './life-event.ts';
 import type { LiveEvent } from './live-event.ts';
@@ -39,6 +40,7 @@ export type OwnEventBody =
       readonly balance: number;
     }
   | TaskEventBody
+  | HandoffEventBody
   | FeedEventBody
   | ({ readonly type: 'invoke' } & InvokeRecord)
   | ({ readonly type: 'hook.ran' } & HookRecord)
@@ -68,7 +70,7 @@ export type CopiedType =
   | 'variable.changed';
 
 interface OfChild {
-  /** The action that called the sub-agent, or `feed:ID` of a feed that a workflow makes. */
+  /** The action that called the sub-agent, `speaker:NAME` where it has the conversation, or `feed:ID` of a feed that a workflow makes. */
   readonly action: string;
   /** Where the event stands on the sub-agent's own log. */
   readonly child: { readonly session: string; readonly seq: number };

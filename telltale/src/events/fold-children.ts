@@ -1,5 +1,6 @@
 import { added } from '../kernel/grow.ts';
 import type { ChildEventBody } from './event.ts';
+import { speakerOf } from './fold-handoffs.ts';
 import { charge } from './fold-turns.ts';
 import type { ChildCursor, SessionState } from './state.ts';
 
@@ -7,7 +8,7 @@ import type { ChildCursor, SessionState } from './state.ts';
 export function followChild(state: SessionState, event: ChildEventBody): void {
   const { action, child } = event;
   // One that was left to itself, since it did not stop in time, still costs what it costs.
-  if (state.open.has(action)) {
+  if (state.open.has(action) || speakerOf(action) !== undefined) {
     const cursor = cursorOf(state, action);
     cursor.session = child.session;
     cursor.seq = child.seq;
@@ -16,14 +17,21 @@ export function followChild(state: SessionState, event: ChildEventBody): void {
     const { usage, cost_usd = 0 } = event.event;
     if (usage !== undefined) charge(state, usage, cost_usd);
     if (event.type === 'child.turn.completed') countTurn(state, action);
+  } else if (event.type === 'child.response') {
+    if (state.thread !== undefined && event.event.final && speakerOf(action) !== undefined)
+      state.thread.answer = event.event.text;
   } else if (event.type === 'child.usage') {
     charge(state, event.usage ?? NO_USAGE, event.cost_usd ?? 0);
     if (state.balance !== undefined) state.balance -= event.charged ?? 0;
   }
 }
 
+/** The agent whose event was copied. */
+export const agentOfChild = (state: SessionState, action: string): string | undefined =>
+  speakerOf(action) ?? state.actions.get(action)?.action.name;
+
 function countTurn(state: SessionState, action: string): void {
-  const agent = state.actions.get(action)?.action.name;
+  const agent = agentOfChild(state, action);
   if (agent === undefined) return;
   const before = state.childTurns.find((each) => each.agent === agent);
   const others = state.childTurns.filter((each) => each !== before);

@@ -1,5 +1,6 @@
 import { added, put } from '../kernel/grow.ts';
 import type { EventOf, MessageFrom } from './event.ts';
+import type { ParentRef } from './life-event.ts';
 import { ownFields, type SessionState } from './state.ts';
 import type { VariableClass } from './value-event.ts';
 
@@ -10,7 +11,10 @@ export function begin(state: SessionState, event: EventOf<'session.started'>): v
   state.model = event.model;
   if (event.seal !== undefined) state.seal = event.seal;
   if (event.environment !== undefined) state.environment = event.environment;
-  if (event.parent !== undefined) state.parent = event.parent;
+  if (event.parent !== undefined) {
+    state.parent = event.parent;
+    if (event.cause.stream === event.parent.session) state.toldSeq = event.cause.seq;
+  }
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.chat === true) state.chat = true;
   if (event.led === true) state.led = true;
@@ -22,8 +26,15 @@ export function begin(state: SessionState, event: EventOf<'session.started'>): v
   for (const [field, value] of Object.entries(event.metadata ?? {})) ownFields(state)[field] = value;
   for (const [name, value] of Object.entries(event.vars ?? {}))
     state.variables = put(state.variables, name, { value, class: classIn(event, name), by: 'start' });
-  tellMessage(state, event.parent === undefined || event.led === true ? 'user' : 'parent', event.input);
+  const isCalled = event.parent !== undefined && event.led !== true && !isSpeaker(event.parent);
+  tellMessage(state, isCalled ? 'parent' : 'user', event.input);
 }
+
+/** What the actions of copied events are called where an agent has the conversation, and no action has called it. */
+export const SPEAKER = 'speaker:';
+
+/** Whether the session speaks in the conversation of its parent. */
+export const isSpeaker = ({ action }: ParentRef): boolean => action.startsWith(SPEAKER);
 
 /** What was spent of another balance before is spent of this one, too. */
 export function grant(state: SessionState, balance: number): void {

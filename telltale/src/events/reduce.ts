@@ -1,9 +1,10 @@
-import { added } from '../kernel/grow.ts';
+import { added, NONE } from '../kernel/grow.ts';
 import type { SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { addFeed, failFeed, removeFeed, updateFeed } from './fold-feeds.ts';
-import { becomeChat, begin, end, goOn, grant, tellMessage } from './fold-life.ts';
+import { handOver, hearMessage } from './fold-handoffs.ts';
+import { becomeChat, begin, end, goOn, grant } from './fold-life.ts';
 import { request, resolve, voidReview } from './fold-reviews.ts';
 import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import {
@@ -82,9 +83,14 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       if (event.for !== 'message') break;
       state.idle = true;
       delete state.held;
+      if (state.thread !== undefined) {
+        state.thread.spoken = [state.thread.speaker];
+        state.thread.pending = NONE;
+      }
       state.turnsBefore = state.totals.turns;
       break;
     case 'turn.started':
+      delete state.handoff;
       beginTurn(state, event);
       notePrompt(state, event);
       if (state.task !== undefined) countBarren(state.task);
@@ -118,9 +124,21 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.idleTurns = 0;
       break;
     case 'message.received':
-      if (state.status === 'waiting') state.status = 'running';
-      state.idle = false;
-      tellMessage(state, event.from, event.text);
+      hearMessage(state, event);
+      break;
+    case 'handoff.requested': {
+      const { to, reason, carry, summary, action } = event;
+      state.handoff = {
+        to,
+        action,
+        ...(reason === undefined ? {} : { reason }),
+        ...(carry === undefined ? {} : { carry }),
+        ...(summary === undefined ? {} : { summary }),
+      };
+      break;
+    }
+    case 'handoff':
+      handOver(state, event);
       break;
     case 'action.declared':
       declare(state, event.action, event.turn);

@@ -177,6 +177,7 @@ export function createSnapshotReader(): SnapshotReader {
       if (part.live.exceeded === undefined) delete state.exceeded;
       if (part.live.window === undefined) delete state.window;
       if (part.live.held === undefined) delete state.held;
+      if (part.live.handoff === undefined) delete state.handoff;
       state.open = new Set(part.open);
       state.metadata = Object.fromEntries(part.metadata);
       state.variables = new Map(part.variables);

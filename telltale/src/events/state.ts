@@ -3,12 +3,14 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState, ActionStatus } from './action.ts';
 import type { FeedState } from './feed-event.ts';
+import type { HandoffRequest } from './handoff-event.ts';
 import type { HookMark } from './hook-marks.ts';
 import type { ManifestPin, ParentRef, SessionEnvironment } from './life-event.ts';
 import { emptyNews, type News } from './news.ts';
 import type { RunOrders, StartedRun, Timer, TriggerCount } from './reaction-state.ts';
 import type { ReviewAnswer, ReviewRequest, StandingOffer } from './review-event.ts';
 import type { TaskState } from './task-state.ts';
+import type { Thread } from './thread-state.ts';
 import { type Asked, type Compaction, noSigns, type TurnRecord, type TurnSigns } from './turn-record.ts';
 import type { VariableClass } from './value-event.ts';
 
@@ -121,6 +123,12 @@ export interface SessionState {
   open: ReadonlySet<string>;
   /** Sub-agents whose actions have not ended. */
   children: readonly ChildCursor[];
+  /** Where the conversation has moved to another agent. */
+  thread?: Thread;
+  /** A handoff that this agent has asked for in its last turn. */
+  handoff?: HandoffRequest;
+  /** The last event of the parent's log that this session was told of, where it speaks in the parent's conversation. */
+  toldSeq?: number;
   /** Turns that sub-agents have ended, by the agent's name. */
   childTurns: readonly { readonly agent: string; readonly turns: number }[];
   /** The action whose result an `output_key` names: the last one that completed. */

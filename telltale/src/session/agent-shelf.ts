@@ -18,6 +18,8 @@ export interface AgentShelf {
   look(agent: LoadedAgent<unknown>): Promise<PreparedAgent>;
   /** To be called once for each `prepare` that succeeded, when its session is over. */
   release(prepared: PreparedAgent): void;
+  /** The agents that it may call or hand a conversation to. */
+  callableBy(agent: LoadedAgent<unknown>): readonly LoadedAgent<unknown>[];
   close(): Promise<void>;
 }
 
@@ -110,6 +112,7 @@ export function createAgentShelf(
   return {
     prepare: (agent, given) => take(agent, typeof given === 'object' ? modelOf(given) : given),
     look: (agent) => take(agent, UNASKED),
+    callableBy: edges.family.callableBy,
     release(prepared) {
       const kept = owners.get(prepared);
       if (kept !== undefined) leave(kept);

@@ -135,6 +135,28 @@ async function compact(
   conversation.rebuild(state);
 }
 
+const SUMMARIZE =
+  'Summarize this conversation for the agent that takes it over: what the user wants, what is known, what was promised, what is open. Facts only, at most 200 words.';
+
+const SUMMARY_TOKENS = 1_000;
+
+/** A summary of what was said, by the model that writes summaries; undefined where there is none, or it has none to give. */
+export async function summarizeText(context: SessionContext, text: string): Promise<string | undefined> {
+  const model = await summariser(context).catch(toRuntimeError);
+  if (model === undefined) return undefined;
+  if (model instanceof RuntimeError) {
+    noteFailure(context, model);
+    return undefined;
+  }
+  const messages = [{ role: 'user' as const, text }];
+  const { summary, usage, problem } = await askSummary(context, model, {
+    request: { system: SUMMARIZE, messages, maxOutputTokens: SUMMARY_TOKENS },
+  });
+  if (usage !== undefined) payFor(context, { summary, usage, cost_usd: costWith(model, usage) });
+  if (problem !== undefined && context.stop.reason === undefined) noteFailure(context, problem);
+  return problem === undefined && /\S/.test(summary) ? summary : undefined;
+}
+
 /** What a summary used that the session was stopped over: it stands for no turns, but counts. */
 function payFor(context: SessionContext, { usage, cost_usd = 0 }: Written): void {
   if (usage === undefined) return;
@@ -208,7 +230,7 @@ function fitted(
 async function askSummary(
   { stop, clock }: SessionContext,
   model: Model,
-  { request }: CompactionPlan,
+  { request }: Pick<CompactionPlan, 'request'>,
 ): Promise<{ readonly summary: string; readonly usage?: Usage; readonly problem?: unknown }> {
   const abort = new AbortController();
   const forget = stop.onStop(() => abort.abort());

@@ -9,10 +9,12 @@ import { mayBeLost } from '../store/may-be-lost.ts';
 import type { InboxMessage } from '../store/store.ts';
 import { agentView } from './agent-view.ts';
 import { beforeTurn as learnOfOthers } from './before-turn.ts';
+import type { ChildEdges } from './children/child-edges.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { createCalledAtRest } from './children/rest.ts';
 import { feedsOf } from './feeds/open-feeds.ts';
 import { createCompleteStep } from './guide/complete-step.ts';
+import type { SharedValues } from './inbox.ts';
 import type { InternalEdges } from './internal/definition.ts';
 import { NOTHING_SAID } from './last-said.ts';
 import { applyMetadata } from './metadata-writer.ts';
@@ -46,6 +48,7 @@ const METHODS = {
   context,
   applyMetadata,
   takeOrder,
+  takeValues,
   beforeTurn,
 };
 
@@ -123,12 +126,22 @@ function onEnded(this: SessionWorks): void {
 }
 
 function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
-  const { edges, called } = this;
-  const run = createChildRunner({
-    ...{ ...edges.runtime, ...edges, called, setVariable: setterOf(edges.variables) },
-    applyMetadata: (...update) => this.applyMetadata(...update),
-  });
-  return run(call);
+  return createChildRunner(childEdgesOf(this))(call);
+}
+
+/** What the sessions below this one need of it. */
+export const childEdgesOf = (works: SessionWorks): ChildEdges => ({
+  ...works.edges.runtime,
+  ...works.edges,
+  called: works.called,
+  setVariable: setterOf(works.edges.variables),
+  applyMetadata: (...update) => works.applyMetadata(...update),
+});
+
+function takeValues(this: SessionWorks, { vars, metadata }: SharedValues, cause: Cause): void {
+  const setVariable = setterOf(this.edges.variables);
+  for (const [name, value] of Object.entries(vars)) setVariable(name, value, 'model', { as: 'parent', cause });
+  if (Object.keys(metadata).length > 0) this.applyMetadata(metadata, 'parent', cause);
 }
 
 function runWorkflow(this: SessionWorks, call: PerformCall): Promise<Json> {

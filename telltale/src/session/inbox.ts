@@ -1,4 +1,5 @@
-import type { Cause } from '../events/event.ts';
+import type { Cause, MessageFrom } from '../events/event.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
@@ -27,12 +28,29 @@ export interface Inbox {
 /** Whose messages are nobody's in particular. */
 const USER = 'user';
 
+/** The kind of message in which a conversation tells the session of another agent what was said. */
+export const TOLD = 'told';
+
+/** Variables and metadata that the conversation shares with the agent that speaks. */
+export interface SharedValues {
+  readonly vars: JsonObject;
+  readonly metadata: JsonObject;
+}
+
+export interface Told extends SharedValues {
+  readonly from: MessageFrom;
+  readonly text: string;
+  /** Where it stands on the log of the conversation. */
+  readonly seq: number;
+}
+
 export interface InboxEdges {
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly reviews: Pick<Reviews, 'decide' | 'moved'>;
   /** What a run asks or tells; false where the message is not a run's. */
   takeOrder(message: InboxMessage): boolean;
+  takeValues(values: SharedValues, cause: Cause): void;
   /** How a person leads a chat, from another process. */
   readonly talk: Pick<Talk, 'breakOff' | 'finish' | 'over' | 'heard'>;
   readonly sentBefore: number;
@@ -69,6 +87,7 @@ function receive(this: OwnInbox, message: InboxMessage): void {
   const { writer, edges } = this;
   const { log, stop, reviews, talk, sentBefore } = edges;
   if (edges.takeOrder(message)) return;
+  if (message.kind === TOLD) return hearTold(this, message);
   const { id, kind, from, body } = message;
   if (talk.over && isForAgent(kind)) return;
   const consumed = { consumed: [id] };
@@ -81,10 +100,7 @@ function receive(this: OwnInbox, message: InboxMessage): void {
     talk.heard = id;
     // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
     if (from !== USER) log.append({ type: 'audit', who: from, what: kind }, this.last);
-    const told = this.waiting;
-    this.waiting = undefined;
-    for (const then of told ?? []) then();
-    reviews.moved();
+    wakeListeners(this);
   } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
     log.append(
       { type: 'audit', who: from, what: text === '' ? kind : `${kind}: ${text}` },
@@ -95,6 +111,29 @@ function receive(this: OwnInbox, message: InboxMessage): void {
   if (kind === 'cancel' && id > sentBefore) stop.now({ kind: 'cancel', reason: text, by: from });
   if (kind === 'break_off') talk.breakOff();
   if (kind === 'finish') talk.finish();
+}
+
+/** What the conversation that this session speaks in tells it, each once: a message of the person, or a handoff. */
+function hearTold(inbox: OwnInbox, { id, body }: InboxMessage): void {
+  const { log } = inbox.edges;
+  const { from, text, seq, vars, metadata } = body as unknown as Told;
+  const { parent, toldSeq = 0 } = log.state;
+  const consumed = { consumed: [id] };
+  if (parent === undefined || seq <= toldSeq) {
+    log.append({ type: 'audit', who: 'parent', what: `told again: ${seq}` }, undefined, consumed);
+    return;
+  }
+  const cause = { stream: parent.session, seq, depth: 1 };
+  inbox.edges.takeValues({ vars, metadata }, cause);
+  inbox.last = log.append({ type: 'message.received', from, text }, cause, consumed);
+  wakeListeners(inbox);
+}
+
+function wakeListeners(inbox: OwnInbox): void {
+  const told = inbox.waiting;
+  inbox.waiting = undefined;
+  for (const then of told ?? []) then();
+  inbox.edges.reviews.moved();
 }
 
 const isForAgent = (kind: string): boolean => kind === 'steer' || kind === 'message';

@@ -93,6 +93,8 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
     if (before !== undefined) await before;
     if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
     if (state.failing !== undefined) return owner.ended(await untilStopped(context));
+    if (state.handoff !== undefined && left !== undefined)
+      return owner.ended({ kind: 'completed', result: null });
     if (context.guide !== undefined) await giveWay(context);
     const led = context.guide?.before();
     const ended = led === undefined ? undefined : await led;

@@ -1,4 +1,5 @@
 import { type DeclaredAction, isReported } from '../events/action.ts';
+import { handsOver } from '../events/fold-handoffs.ts';
 import { TURN_CUT_SHORT } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { isLoop, loopOf } from '../scheduler/loops.ts';
@@ -10,7 +11,7 @@ import type { FaultBody } from './turn/group-faults.ts';
 import type { Next } from './turn/next.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
 import { setVariables } from './turn/set-variables.ts';
-import { responsesOut } from './turn/settle-actions.ts';
+import { responsesOut, settle } from './turn/settle-actions.ts';
 
 /** What the last turn before a restart left to do. */
 export type Left =
@@ -105,6 +106,10 @@ function tellLost(context: SessionContext, { lost }: Reheard): void {
 /** Does what was left to do, and says what follows. */
 export async function finishLast(context: SessionContext, left: Left): Promise<Next> {
   const { state } = context;
+  if (left.kind !== 'undecided' && handsOver(state)) {
+    await settle(context);
+    if (state.handoff !== undefined) return { kind: 'completed', result: null };
+  }
   switch (left.kind) {
     case 'undecided':
       return finishTurn(context, left.heard);

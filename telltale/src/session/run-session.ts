@@ -30,16 +30,21 @@ export async function takeUp(
 
 /** Turn after turn, from what the last one before a restart left to do, until `owner` is told how it ended. */
 export function workOn(
-  { works, context, conversation, inbox }: WiredSession,
+  { works, context, conversation, inbox, thread }: WiredSession,
   left: Left | undefined,
   owner: LoopOwner,
 ): void {
-  if (context.state.chat !== true) startLoop(context, conversation, left, owner);
-  else
-    runChat(context, conversation, { left, inbox, talk: works.edges.talk }).then(
-      (end) => owner.ended(end),
-      (thrown: unknown) => owner.failed(thrown),
-    );
+  if (context.state.chat !== true && thread === undefined)
+    return startLoop(context, conversation, left, owner);
+  const { talk } = works.edges;
+  const working =
+    thread !== undefined && context.state.chat !== true
+      ? thread.exchange(context, left)
+      : runChat(context, conversation, { left, inbox, talk, thread });
+  working.then(
+    (end) => owner.ended(end),
+    (thrown: unknown) => owner.failed(thrown),
+  );
 }
 
 /** The session writes no more when it resolves. */
@@ -89,8 +94,9 @@ async function findLeft({ works, context, conversation, triggers }: WiredSession
   return resumed ? recover(context, asked?.tokens ?? 0) : undefined;
 }
 
-async function comeToEnd({ works, triggers, own }: WiredSession, end: LoopEnd): Promise<void> {
+async function comeToEnd({ works, triggers, own, thread }: WiredSession, end: LoopEnd): Promise<void> {
   const { edges, feeds, memory, stop } = works;
+  await thread?.close(end);
   await own?.close(end);
   // What a load still brings belongs to no turn any more, and what it costs would stand behind the session's end.
   await feeds?.keeper.close();

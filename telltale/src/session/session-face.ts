@@ -1,5 +1,6 @@
 import type { ObservedEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
+import type { SessionState } from '../events/state.ts';
 import type { SessionPrompt } from '../events/session-prompt.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { lateMethods } from '../kernel/late-methods.ts';
@@ -72,6 +73,7 @@ const METHODS = {
   say,
   breakOff,
   finish,
+  peek,
   isOver,
   hasHeard,
   stop,
@@ -158,6 +160,10 @@ async function showPrompt(this: Face, asked: AskedPrompt): Promise<SessionPrompt
   await this.ready;
   const { readPrompt } = await import('./read-prompt.ts');
   return readPrompt(live.edges, live.begin.id, live.begin.agent, asked, live.prepared);
+}
+
+function peek(this: Face): SessionState | undefined {
+  return this[LIVE].log?.state;
 }
 
 function isOver(this: Face): boolean {

@@ -9,10 +9,12 @@ import { openFreshParts } from './feeds/open-feeds.ts';
 import { createGuide } from './guide/guide.ts';
 import { ledResult } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
+import type { Thread } from './handoffs/thread.ts';
 import { hasHooks } from './hooks/hook-types.ts';
+import { leadsThread } from './internal/handoff.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import { followSaid } from './last-said.ts';
-import { openHooks, openLead, openLedHooks, openSessionMemory, openTriggers } from './late-parts.ts';
+import { openHooks, openLead, openLedHooks, openSessionMemory, openThread, openTriggers } from './late-parts.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { runsOf, type SessionWorks } from './session-works.ts';
@@ -28,6 +30,8 @@ export interface WiredSession {
   readonly triggers: TriggerReactions | undefined;
   /** The run that leads it, where that is the agent's own workflow. */
   readonly own: OwnLead | undefined;
+  /** Where the conversation may move to other agents. */
+  readonly thread: Thread | undefined;
   readonly disarm: () => void;
   /** The session's `stop` tells it, also of a session that is over: what it has set off may still run. */
   stopped(): void;
@@ -90,10 +94,13 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
     },
   };
   const conversation = createConversation(face.opening(state));
+  const thread = leadsThread(manifest, state)
+    ? await openThread({ works, context, conversation, inbox })
+    : undefined;
   const disarm = state.chat === true ? () => undefined : armWall(context);
   const wired = withMethods<WiredSession, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    ...{ works, context, conversation, inbox, triggers, own, disarm },
+    ...{ works, context, conversation, inbox, triggers, own, thread, disarm },
   });
   stop.on(wired);
   return wired;

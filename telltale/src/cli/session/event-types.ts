@@ -59,6 +59,8 @@ const TYPES: Readonly<Record<EventType, true>> = {
   'feed.removed': true,
   'feed.updated': true,
   'feed.failed': true,
+  'handoff.requested': true,
+  handoff: true,
   custom: true,
   'child.thought': true,
   'child.text': true,

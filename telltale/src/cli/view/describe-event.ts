@@ -182,6 +182,10 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `${safe(event.id)}: ${errorText(event.error)}`;
     case 'custom':
       return customText(event, room);
+    case 'handoff.requested':
+      return `to ${safe(event.to)}${event.reason === undefined ? '' : `: ${brief(event.reason, room)}`}`;
+    case 'handoff':
+      return `${safe(event.from)} → ${safe(event.to)} by ${event.by}${event.reason === undefined ? '' : `: ${brief(event.reason, room)}`}`;
     case 'child.usage':
       return `${called(event.action)}: ${usageText(event)}`;
     case 'child.thought':

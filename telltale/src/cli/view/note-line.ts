@@ -99,6 +99,10 @@ export function noteLine(
       return paint.yellow(told('! stuck: '));
     case 'task.answered':
       return event.text === undefined ? undefined : paint.yellow(told('↺ '));
+    case 'handoff':
+      return paint.cyan(told('⇢ '));
+    case 'handoff.requested':
+      return undefined;
     case 'child.response':
     case 'child.action.completed':
     case 'child.action.failed':

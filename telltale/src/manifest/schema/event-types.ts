@@ -30,6 +30,8 @@ const EVENT_TYPES = [
     'artifact.written',
     'timer.set',
     'timer.fired',
+    'handoff',
+    'handoff.requested',
     'custom',
   ],
   ...['feed.updated', 'feed.failed', 'feed.added', 'feed.removed', 'trigger.fired', 'trigger.suppressed'],

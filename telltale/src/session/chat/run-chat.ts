@@ -1,3 +1,4 @@
+import { isAway } from '../../events/fold-handoffs.ts';
 import { TURN_BROKEN_OFF } from '../../events/fold-turns.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { Conversation } from '../../prompt/conversation.ts';
@@ -8,6 +9,7 @@ import type { Inbox } from '../inbox.ts';
 import { type LoopEnd, startLoop } from '../loop.ts';
 import type { Left } from '../recover.ts';
 import { endTurnInHand } from '../turn/hearing-state.ts';
+import type { Thread } from '../handoffs/thread.ts';
 import type { Talk } from './talk.ts';
 
 export interface ChatEdges {
@@ -15,6 +17,8 @@ export interface ChatEdges {
   readonly left: Left | undefined;
   readonly inbox: Inbox;
   readonly talk: Talk;
+  /** Where the conversation may move to other agents. */
+  readonly thread: Thread | undefined;
 }
 
 /**
@@ -24,7 +28,7 @@ export interface ChatEdges {
 export async function runChat(
   context: SessionContext,
   conversation: Conversation,
-  { left, inbox, talk }: ChatEdges,
+  { left, inbox, talk, thread }: ChatEdges,
 ): Promise<LoopEnd> {
   const { state, stop } = context;
   // The exchange before a restart was over: nothing of it is left to do.
@@ -46,19 +50,24 @@ export async function runChat(
     exchange.stop.on(() => endTurnInHand(within));
     let end: LoopEnd;
     try {
-      end = await exchangeEnd(within, conversation, rest);
+      end = await (thread === undefined
+        ? exchangeEnd(within, conversation, rest)
+        : thread.exchange(within, rest));
     } finally {
       disarm();
       exchange.end();
     }
     if (stop.reason !== undefined) return { kind: 'stopped' };
     if (end.kind === 'stopped') await brokenOff(within, conversation.prompt()?.tokens ?? 0);
-    else if (end.kind !== 'completed') return end;
+    else if (end.kind !== 'completed' || end.over === true) return end;
     // What was broken off in the middle of `on_error: fail` fails the session all the same.
     if (state.failing !== undefined) await context.reviews.until(() => undefined);
     if (stop.reason !== undefined) return { kind: 'stopped' };
     rest = undefined;
-    waits = end.kind === 'stopped' || state.news.messages.length === 0;
+    waits =
+      end.kind === 'stopped' ||
+      state.handoff !== undefined ||
+      (state.news.messages.length === 0 && (state.thread?.pending.length ?? 0) === 0);
   }
 }
 
@@ -101,6 +110,7 @@ async function brokenOff(context: SessionContext, promptTokens: number): Promise
 
 /** What the chat comes to: the answer of its last exchange. */
 function lastAnswer({ state, edges }: SessionContext): Json {
+  if (isAway(state)) return state.thread?.answer ?? null;
   if (state.response?.final !== true) return null;
   const output = edges.prepared.checkOutput(state.response.text);
   return output.ok ? output.value : state.response.text;

@@ -12,12 +12,21 @@ const HASH_CHARS = 32;
 export function childId({ id: session, children }: SessionState, action: string): string {
   const tries = children.find((cursor) => cursor.action === action)?.tries ?? 0;
   const id = `${session}.${action}${tries === 0 ? '' : `~${tries + 1}`}`;
+  return shortened(id);
+}
+
+function shortened(id: string): string {
   if (id.length <= MAX_CHARS) return id;
   return `ses_${createHash('sha256').update(id).digest('hex').slice(0, HASH_CHARS)}`;
 }
 
-/** The sessions of sub-agents that a session waits for, whether or not they have begun. */
-export const openChildren = (state: SessionState): readonly string[] =>
-  [...state.open].flatMap((id) =>
+/** The session of an agent that has the conversation: the same each time, so that it remembers what it said. */
+export const speakerId = ({ id }: Pick<SessionState, 'id'>, agent: string): string => shortened(`${id}.speaker.${agent}`);
+
+/** The sessions below one that has not ended, whether or not they have begun: sub-agents that it waits for, and agents of its conversation. */
+export const openChildren = (state: SessionState): readonly string[] => [
+  ...[...state.open].flatMap((id) =>
     state.actions.get(id)?.action.kind === 'agent' ? [childId(state, id)] : [],
-  );
+  ),
+  ...(state.thread?.members ?? []).map(({ agent }) => speakerId(state, agent)),
+];

@@ -1,4 +1,5 @@
 import type { Cause } from '../../events/event.ts';
+import { isSpeaker } from '../../events/fold-life.ts';
 import type { ParentRef } from '../../events/life-event.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { inheritedVariables, shownVariables } from '../variables/inherited-variables.ts';
@@ -25,7 +26,7 @@ export function childLineage(
     sharedFields: shared,
     shared: valuesOf(state.metadata, shared),
     shown: inherit === 'read' ? { ...state.metadata } : undefined,
-    variables: inheritedVariables(manifest, child, state),
+    variables: inheritedVariables(manifest, child, state, isSpeaker(parent)),
     shownVariables: shownVariables(manifest, child, state),
     user: state.user,
     view:

@@ -67,7 +67,7 @@ const OWNED_MS = 5_000;
 const AGAIN_MS = 50;
 
 /** Whoever answers a question of the sub-agent, or ends it, has its log for a moment: nothing fails for that. */
-async function whenFree<Given>(
+export async function whenFree<Given>(
   { clock }: Pick<ChildEdges, 'clock'>,
   ask: () => Promise<Given>,
   signal: AbortSignal,
@@ -109,7 +109,7 @@ async function followChild(
 }
 
 /** Where the caller is let go of, so is the sub-agent; else it is over. */
-function stopOf(stop: Stop, why: unknown): StopReason {
+export function stopOf(stop: Stop, why: unknown): StopReason {
   if (isLetGo(stop)) return { kind: stop.reason?.kind === 'wait' ? 'wait' : 'interrupt' };
   return { kind: 'cancel', reason: why instanceof Error ? why.message : String(why), by: BY_PARENT };
 }

@@ -1,4 +1,5 @@
 import type { Cause, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import { speakerOf } from '../../events/fold-handoffs.ts';
 import { CHILD_WRITER } from '../../events/fold-values.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
@@ -36,7 +37,7 @@ export function createLogCopy(
   }: { readonly child: AgentManifest; readonly session: string; readonly action: string },
 ): LogCopy {
   const shared = sharedFields(parent, child);
-  const sharedVars = sharedVariables(parent, child);
+  const sharedVars = sharedVariables(parent, child, speakerOf(action) !== undefined);
   const by = `${CHILD_WRITER}${child.name}`;
   const known = log.state.children.find((cursor) => cursor.action === action);
   let seen = known?.session === session ? known.seq : 0;
@@ -72,7 +73,7 @@ export function createLogCopy(
 
   /** Whoever looks at the parent would see nothing but an action that takes its time. */
   const note = (event: SessionEvent) => {
-    if (event.type !== 'session.waiting') return;
+    if (event.type !== 'session.waiting' || event.for === 'message') return;
     const what = `${session} waits for a person (${event.for}): telltale reviews`;
     log.append({ type: 'audit', who: child.name, what }, causeOf(event));
   };

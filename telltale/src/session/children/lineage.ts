@@ -1,4 +1,5 @@
 import type { Cause, ObservedEvent } from '../../events/event.ts';
+import type { SessionState } from '../../events/state.ts';
 import type { ParentRef } from '../../events/life-event.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -69,6 +70,12 @@ export interface ChildSession {
   readonly result: Promise<SessionResult<unknown>>;
   subscribe(listener: (event: ObservedEvent) => void): () => void;
   readonly rest: Pick<Rest, 'reviews' | 'onMoved'>;
+  /** What it is by now, as far as it has begun. The session's own: it changes. */
+  peek(): SessionState | undefined;
+  /** Ends the exchange in hand, of a chat. */
+  breakOff(): void;
+  /** Nothing more is said to it, a chat. */
+  finish(): void;
   /** Ends it; the first reason counts. `result` says when it has ended. */
   stop(reason: StopReason): void;
 }

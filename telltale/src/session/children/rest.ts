@@ -1,3 +1,4 @@
+import { speakerOf } from '../../events/fold-handoffs.ts';
 import type { Review, SessionState } from '../../events/state.ts';
 import { withMethods } from '../../kernel/with-methods.ts';
 import { openChildren } from './child-id.ts';
@@ -52,6 +53,8 @@ export interface CalledAtRest {
   isEmpty(): boolean;
   /** What they wait for. */
   reviews(): readonly Review[];
+  /** The one that has the conversation, if another session than this one has it. */
+  speaker(): Resting | undefined;
 }
 
 /** Who is told when one may have come to rest. */
@@ -65,7 +68,7 @@ interface OwnCalled extends CalledAtRest {
   called: Map<string, Resting> | undefined;
 }
 
-const CALLED = { add, has, isEmpty, reviews: reviewsOfCalled };
+const CALLED = { add, has, isEmpty, reviews: reviewsOfCalled, speaker };
 
 export const createCalledAtRest = (above: Above): CalledAtRest =>
   // A copy: docs/decisions/copies.md
@@ -88,6 +91,11 @@ function has(this: OwnCalled, action: string): boolean {
 
 function isEmpty(this: OwnCalled): boolean {
   return this.called === undefined || this.called.size === 0;
+}
+
+function speaker(this: OwnCalled): Resting | undefined {
+  for (const [action, session] of this.called ?? []) if (speakerOf(action) !== undefined) return session;
+  return undefined;
 }
 
 function reviewsOfCalled(this: OwnCalled): readonly Review[] {

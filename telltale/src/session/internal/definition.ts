@@ -47,6 +47,8 @@ export interface Definition {
   isTaught?(manifest: AgentManifest, targets: readonly Pick<Target, 'kind' | 'name'>[]): boolean;
   /** What the model reads in place of `parameters`, which still judge each call. */
   readonly shownParameters?: JsonObject;
+  /** The same, where it depends on the agent. */
+  shownTo?(manifest: AgentManifest): JsonObject;
   /** `own` is the id of the action that calls it; `signal` is aborted when it is to stop. */
   run(input: JsonObject, edges: InternalEdges, own: string, signal: AbortSignal): Promise<Json>;
 }

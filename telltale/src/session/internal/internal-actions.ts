@@ -12,6 +12,7 @@ import { listContextFeeds } from './feeds/list-context-feeds.ts';
 import { readContextFeed } from './feeds/read-context-feed.ts';
 import { removeContextFeed } from './feeds/remove-context-feed.ts';
 import { updateContextFeed } from './feeds/update-context-feed.ts';
+import { handoffAction } from './handoff.ts';
 import { listActions } from './list-actions.ts';
 import { queryKnowledgeGraph } from './memory/query-knowledge-graph.ts';
 import { updateKnowledgeGraph } from './memory/update-knowledge-graph.ts';
@@ -27,6 +28,7 @@ const DEFINITIONS: readonly Definition[] = [
   rollbackAction,
   listActions,
   cancelAction,
+  handoffAction,
   setVariable,
   deleteVariable,
   readArtifact,
@@ -45,7 +47,7 @@ const DEFINITIONS: readonly Definition[] = [
 export const INTERNAL_ACTIONS: readonly string[] = [...DEFINITIONS, completeStep].map(({ name }) => name);
 
 /** An internal action, made ready once for all sessions of an agent. */
-export interface InternalAction extends Omit<Definition, 'run' | 'useless' | 'isTaught'> {
+export interface InternalAction extends Omit<Definition, 'run' | 'useless' | 'isTaught' | 'shownTo'> {
   /** Whether the prompt teaches it to an agent with these targets. */
   isTaught(targets: readonly Pick<Target, 'kind' | 'name'>[]): boolean;
   check(input: JsonObject): RuntimeError | undefined;
@@ -57,7 +59,11 @@ export interface InternalAction extends Omit<Definition, 'run' | 'useless' | 'is
 export function allowedInternalActions(manifest: AgentManifest): readonly InternalAction[] {
   return DEFINITIONS.filter(
     ({ name, useless }) => whyNot(name, manifest) === undefined && useless?.(manifest) === undefined,
-  ).map((definition) => prepared(definition, teaching(definition, manifest)));
+  ).map((definition) => {
+    const shownParameters = definition.shownTo?.(manifest);
+    const shown = shownParameters === undefined ? definition : { ...definition, shownParameters };
+    return prepared(shown, teaching(definition, manifest));
+  });
 }
 
 /** What the manifest names is taught; else what this agent has a use for. */
@@ -94,7 +100,7 @@ function whyNot(name: string, { internal_actions: settings }: AgentManifest): st
 }
 
 function prepared(
-  { run, useless: _, isTaught: __, ...definition }: Definition,
+  { run, useless: _, isTaught: __, shownTo: ___, ...definition }: Definition,
   isTaught: InternalAction['isTaught'],
 ): InternalAction {
   const check = compileCheck(definition.parameters, `internal action "${definition.name}"`);

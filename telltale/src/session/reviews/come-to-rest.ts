@@ -9,7 +9,7 @@ import type { Asking } from './asking.ts';
 export interface RestEdges {
   readonly log: SessionLog;
   readonly stop: Stop;
-  readonly scheduler: Pick<Scheduler, 'atRest'>;
+  readonly scheduler: Pick<Scheduler, 'atRest' | 'tracked'>;
   /** The agents that it calls. */
   readonly called: CalledAtRest;
   readonly rest: Rest;
@@ -58,7 +58,13 @@ function waitsNow(this: ComingToRest): readonly Review[] | undefined {
   if (this.spokenTo !== undefined && hasWord(this)) return undefined;
   const open = openReviews(log.state);
   if (open.length === 0 && called.isEmpty()) return undefined;
-  return edges.scheduler.atRest() ? [...open, ...called.reviews()] : undefined;
+  const speaker = called.speaker();
+  const isAtRest =
+    speaker === undefined
+      ? edges.scheduler.atRest()
+      : speaker.rest.reviews() !== undefined &&
+        (edges.scheduler.atRest() || edges.scheduler.tracked().length === 0);
+  return isAtRest ? [...open, ...called.reviews()] : undefined;
 }
 
 export function setIdle(coming: ComingToRest, isIdle: boolean): void {

@@ -16,6 +16,7 @@ import { isLoop, loopOf } from '../../scheduler/loops.ts';
 import { baseOf } from '../../scheduler/names.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
 import type { SessionContext } from '../context.ts';
+import { leadsThread } from '../internal/handoff.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { HeardResponse } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
@@ -64,8 +65,8 @@ export function concludeWith(context: SessionContext, { text, source }: Final): 
 }
 
 /** The session ends with this; in a chat only the exchange does. */
-export function completedWith({ state, inbox }: SessionContext, result: Json): Next {
-  if (state.chat !== true) inbox.hearNoMore();
+export function completedWith({ state, inbox, manifest }: SessionContext, result: Json): Next {
+  if (state.chat !== true && !leadsThread(manifest, state)) inbox.hearNoMore();
   return { kind: 'completed', result };
 }
 

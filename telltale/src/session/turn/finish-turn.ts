@@ -1,4 +1,5 @@
 import type { SessionState } from '../../events/state.ts';
+import { handsOver } from '../../events/fold-handoffs.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { OUTPUT_LIMIT, REPEATS, TURN_TOO_LONG } from '../../prompt/own-words.ts';
 import type { SessionContext } from '../context.ts';
@@ -17,6 +18,7 @@ const MAX_IDLE_TURNS = 3;
 
 const STOPPED: Next = { kind: 'stopped' };
 const TURN: Next = { kind: 'turn' };
+const HANDED_OVER: Next = { kind: 'completed', result: null };
 
 /**
  * Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. A promise where
@@ -33,6 +35,11 @@ export function finishTurn(context: SessionContext, heard: Heard): Promise<Next>
 async function finishWith(context: SessionContext, heard: Heard): Promise<Next> {
   const { stop, scheduler } = context;
   if (heard.responses.length > 0) await responsesOut(context, heard.responses);
+  if (handsOver(context.state)) {
+    await settle(context);
+    if (stop.reason !== undefined) return STOPPED;
+    if (context.state.handoff !== undefined) return endWithHandoff(context, heard);
+  }
   const final = heard.responses.findLast((response) => response.final);
   if (final !== undefined) {
     const next = await finishWithFinal(context, final);
@@ -49,6 +56,16 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
   await settle(context);
   if (stop.reason !== undefined) return STOPPED;
   return text === undefined || holdsCalls ? goOn(context) : finishBare(context, text);
+}
+
+/** What the agent says beside a handoff is its last word, whatever else its actions came to: nobody asks it again. */
+function endWithHandoff({ log }: SessionContext, heard: Heard): Next {
+  const final = heard.responses.findLast((response) => response.final);
+  if (final === undefined) return HANDED_OVER;
+  const { text } = final.stream;
+  if (/\S/.test(text)) log.append({ type: 'response', text, final: true });
+  log.speaking = undefined;
+  return { kind: 'completed', result: text };
 }
 
 /** The turn was nothing but text: it is the answer, or the model is told how to give one. */
@@ -70,6 +87,7 @@ async function finishBare(context: SessionContext, text: string): Promise<Next> 
 function goOn(context: SessionContext): Promise<Next> | Next {
   const { stop, state, scheduler } = context;
   if (stop.reason !== undefined) return STOPPED;
+  if (state.handoff !== undefined) return HANDED_OVER;
   if (isOnlyInBackground(context))
     return untilNews(context).then(() => (stop.reason === undefined ? TURN : STOPPED));
   const running = scheduler.tracked();

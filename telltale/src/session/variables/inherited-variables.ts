@@ -5,15 +5,16 @@ import { isExposed } from '../../prompt/exposed-variables.ts';
 import { type SettableVariable, settableVariables, valueProblem } from './declared-variables.ts';
 
 /**
- * The values that a sub-agent's variables begin with, where it says `metadata.inherit: read` or `share`: those of its
- * caller's variables of the same names. What the caller's model can set gets into no variable that models may not set.
+ * The values that a sub-agent's variables begin with, where it says `metadata.inherit: read` or `share`, or where it
+ * speaks in a conversation: those of its caller's variables of the same names. What the caller's model can set gets into no variable that models may not set.
  */
 export function inheritedVariables(
   parent: AgentManifest,
   child: AgentManifest,
   { variables }: Pick<SessionState, 'variables'>,
+  speaks = false,
 ): JsonObject {
-  if (child.metadata.inherit === 'none') return {};
+  if (child.metadata.inherit === 'none' && !speaks) return {};
   const above = new Map(settableVariables(parent).map((each) => [each.name, each]));
   const isDerived = (name: string) => parent.context_variables.derived.some((each) => each.name === name);
   const taken = settableVariables(child).flatMap((variable): readonly (readonly [string, Json])[] => {
@@ -29,9 +30,13 @@ export function inheritedVariables(
 
 const isForModels = ({ writers }: SettableVariable): boolean => writers.includes('model');
 
-/** Variables that a sub-agent writes back to its caller's, where it says `metadata.inherit: share`. */
-export function sharedVariables(parent: AgentManifest, child: AgentManifest): ReadonlySet<string> {
-  if (child.metadata.inherit !== 'share') return NONE;
+/** Variables that a sub-agent writes back to its caller's: where it says `metadata.inherit: share`, or speaks in a conversation. */
+export function sharedVariables(
+  parent: AgentManifest,
+  child: AgentManifest,
+  speaks = false,
+): ReadonlySet<string> {
+  if (child.metadata.inherit !== 'share' && !speaks) return NONE;
   const above = new Set(
     settableVariables(parent)
       .filter(isForModels)

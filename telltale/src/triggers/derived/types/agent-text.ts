@@ -1,5 +1,6 @@
 import { compilePattern } from '../../../conditions/linear-regex.ts';
 import type { EventType } from '../../../events/event.ts';
+import { agentOfChild } from '../../../events/fold-children.ts';
 import type { GivenTrigger } from '../given-trigger.ts';
 import type { DerivedTriggerType, Seen } from '../trigger-type.ts';
 
@@ -27,7 +28,7 @@ const textOf = (said: object): string => ('text' in said && typeof said.text ===
 
 /** The agent an event comes from. */
 export function speaker(event: Seen['event'], state: Seen['state']): string | undefined {
-  return 'child' in event ? state.actions.get(event.action)?.action.name : state.agent;
+  return 'child' in event ? agentOfChild(state, event.action) : state.agent;
 }
 
 function fitsOf({ equals, contains, matches }: Given['match']): AgentText['fits'] {

@@ -2,6 +2,11 @@ import type { Format } from './importer.ts';
 
 /** Every format. Only the one that is asked for is loaded. */
 export const FORMATS: Readonly<Record<string, Format>> = {
+  cortex: {
+    noun: 'a manifest of Cortex',
+    options: ['model'],
+    load: async () => (await import('./cortex/import-cortex.ts')).cortex,
+  },
   workrail: {
     noun: 'a workflow of WorkRail',
     options: ['agent', 'confirm', 'model'],

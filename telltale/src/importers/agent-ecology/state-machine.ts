@@ -277,12 +277,16 @@ class WorkflowBuilder {
         }
       }
     }
-    if (!isDecided && targets.length === 0)
-      for (const each of declared)
-        if (!isDecided && (each.from === state || (each.from === '*' && each.to !== state))) {
-          lead(each.to, each.condition);
-          isDecided = each.condition === undefined;
-        }
+    // In agent_ecology2 nothing but a step takes a transition. Here the way that the author drew is taken.
+    for (const each of declared)
+      if (
+        !isDecided &&
+        !targets.includes(each.to) &&
+        (each.from === state || (each.from === '*' && targets.length === 0 && each.to !== state))
+      ) {
+        lead(each.to, each.condition);
+        isDecided = each.condition === undefined;
+      }
     if (!isDecided) lead(state, undefined);
     return { steps: made, transitions: leads, to: targets };
   }

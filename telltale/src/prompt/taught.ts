@@ -34,11 +34,22 @@ export function isUndoable({
   return Object.values(templates).some(({ compensate }) => compensate !== undefined);
 }
 
-/** Prompts that the manifest declares, or that one of its templates calls; every other target. */
+/** Agents that the conversation may move to: they are taught as that, not as agents to call. */
+const speakers = ({ handoff, group }: AgentManifest): ReadonlySet<string> =>
+  new Set([
+    ...handoff.map((entry) => (typeof entry === 'string' ? entry : entry.to)),
+    ...(group?.agents ?? []),
+  ]);
+
+/**
+ * Prompts that the manifest declares, or that one of its templates calls; agents that the conversation does not move to;
+ * every other target.
+ */
 export function isTaughtTarget(
   agent: AgentManifest,
   { kind, name }: Pick<DescribedTarget, 'kind' | 'name'>,
 ): boolean {
+  if (kind === 'agent') return !speakers(agent).has(name);
   if (kind !== 'llm' || Object.hasOwn(agent.prompts, name)) return true;
   const { action_templates: templates } = agent;
   return Object.values(templates).some((each) => {

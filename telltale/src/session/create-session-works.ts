@@ -140,7 +140,8 @@ export const childEdgesOf = (works: SessionWorks): ChildEdges => ({
 
 function takeValues(this: SessionWorks, { vars, metadata }: SharedValues, cause: Cause): void {
   const setVariable = setterOf(this.edges.variables);
-  for (const [name, value] of Object.entries(vars)) setVariable(name, value, 'model', { as: 'parent', cause });
+  for (const [name, value] of Object.entries(vars))
+    setVariable(name, value, 'model', { as: 'parent', cause });
   if (Object.keys(metadata).length > 0) this.applyMetadata(metadata, 'parent', cause);
 }
 

@@ -87,7 +87,10 @@ function receive(this: OwnInbox, message: InboxMessage): void {
   const { writer, edges } = this;
   const { log, stop, reviews, talk, sentBefore } = edges;
   if (edges.takeOrder(message)) return;
-  if (message.kind === TOLD) return hearTold(this, message);
+  if (message.kind === TOLD) {
+    hearTold(this, message);
+    return;
+  }
   const { id, kind, from, body } = message;
   if (talk.over && isForAgent(kind)) return;
   const consumed = { consumed: [id] };

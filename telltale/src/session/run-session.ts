@@ -34,8 +34,10 @@ export function workOn(
   left: Left | undefined,
   owner: LoopOwner,
 ): void {
-  if (context.state.chat !== true && thread === undefined)
-    return startLoop(context, conversation, left, owner);
+  if (context.state.chat !== true && thread === undefined) {
+    startLoop(context, conversation, left, owner);
+    return;
+  }
   const { talk } = works.edges;
   const working =
     thread !== undefined && context.state.chat !== true

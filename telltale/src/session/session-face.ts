@@ -1,7 +1,7 @@
 import type { ObservedEvent } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
-import type { SessionState } from '../events/state.ts';
 import type { SessionPrompt } from '../events/session-prompt.ts';
+import type { SessionState } from '../events/state.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { lateMethods } from '../kernel/late-methods.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';

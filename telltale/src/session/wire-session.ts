@@ -11,10 +11,17 @@ import { ledResult } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
 import type { Thread } from './handoffs/thread.ts';
 import { hasHooks } from './hooks/hook-types.ts';
-import { leadsThread } from './internal/handoff.ts';
 import { createInbox, type Inbox } from './inbox.ts';
+import { leadsThread } from './internal/handoff.ts';
 import { followSaid } from './last-said.ts';
-import { openHooks, openLead, openLedHooks, openSessionMemory, openThread, openTriggers } from './late-parts.ts';
+import {
+  openHooks,
+  openLead,
+  openLedHooks,
+  openSessionMemory,
+  openThread,
+  openTriggers,
+} from './late-parts.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { runsOf, type SessionWorks } from './session-works.ts';

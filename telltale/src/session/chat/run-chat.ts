@@ -5,11 +5,11 @@ import type { Conversation } from '../../prompt/conversation.ts';
 import { armWall } from '../arm-wall.ts';
 import { closeTurn } from '../close-turn.ts';
 import type { SessionContext } from '../context.ts';
+import type { Thread } from '../handoffs/thread.ts';
 import type { Inbox } from '../inbox.ts';
 import { type LoopEnd, startLoop } from '../loop.ts';
 import type { Left } from '../recover.ts';
 import { endTurnInHand } from '../turn/hearing-state.ts';
-import type { Thread } from '../handoffs/thread.ts';
 import type { Talk } from './talk.ts';
 
 export interface ChatEdges {
@@ -64,10 +64,12 @@ export async function runChat(
     if (state.failing !== undefined) await context.reviews.until(() => undefined);
     if (stop.reason !== undefined) return { kind: 'stopped' };
     rest = undefined;
+    // A conversation of several agents is over when it says so: not all that stands here is for this agent.
     waits =
       end.kind === 'stopped' ||
+      thread !== undefined ||
       state.handoff !== undefined ||
-      (state.news.messages.length === 0 && (state.thread?.pending.length ?? 0) === 0);
+      state.news.messages.length === 0;
   }
 }
 

@@ -21,7 +21,8 @@ function shortened(id: string): string {
 }
 
 /** The session of an agent that has the conversation: the same each time, so that it remembers what it said. */
-export const speakerId = ({ id }: Pick<SessionState, 'id'>, agent: string): string => shortened(`${id}.speaker.${agent}`);
+export const speakerId = ({ id }: Pick<SessionState, 'id'>, agent: string): string =>
+  shortened(`${id}.speaker.${agent}`);
 
 /** The sessions below one that has not ended, whether or not they have begun: sub-agents that it waits for, and agents of its conversation. */
 export const openChildren = (state: SessionState): readonly string[] => [

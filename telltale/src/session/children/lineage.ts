@@ -1,6 +1,6 @@
 import type { Cause, ObservedEvent } from '../../events/event.ts';
-import type { SessionState } from '../../events/state.ts';
 import type { ParentRef } from '../../events/life-event.ts';
+import type { SessionState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Lead } from '../guide/lead.ts';

@@ -1,6 +1,6 @@
 import { SPEAKER } from '../../events/fold-life.ts';
 import type { SessionState } from '../../events/state.ts';
-import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ChildEdges } from '../children/child-edges.ts';
 import { idTaken, MAX_DEPTH, tooDeep } from '../children/child-errors.ts';
 import { speakerId } from '../children/child-id.ts';
@@ -43,11 +43,7 @@ export class Member {
   readonly agent: LoadedAgent<unknown>;
   readonly session: ChildSession;
 
-  constructor(
-    edges: ChildEdges,
-    agent: LoadedAgent<unknown>,
-    { session, id, told, take }: Opened,
-  ) {
+  constructor(edges: ChildEdges, agent: LoadedAgent<unknown>, { session, id, told, take }: Opened) {
     this.sent = told;
     this.edges = edges;
     this.agent = agent;
@@ -167,11 +163,17 @@ export async function openMember(
   const begin = { id, agent, lineage: childLineage(edges, manifest, parent, cause) };
   // One that names no model runs on that of the first agent.
   const model = manifest.model === undefined ? { model: prepared.model } : {};
-  const copy = createLogCopy({ ...edges, parent: prepared.agent.manifest }, { child: manifest, session: id, action });
+  const copy = createLogCopy(
+    { ...edges, parent: prepared.agent.manifest },
+    { child: manifest, session: id, action },
+  );
   const follow = (begun: Begin, told: number) =>
     new Member(edges, agent, { session: spawn(begun), id, told, take: copy.take });
   if (known === undefined || known.head === 0)
-    return follow({ kind: 'start', ...begin, start: { input: beginning.text, chat: true, ...model } }, beginning.seq);
+    return follow(
+      { kind: 'start', ...begin, start: { input: beginning.text, chat: true, ...model } },
+      beginning.seq,
+    );
   const { parent: works, toldSeq = 0 } = await readSession(store, id);
   if (works?.session !== state.id || works.action !== action) throw idTaken(manifest.name, id);
   const { signal } = new AbortController();

@@ -5,17 +5,17 @@ import type { PendingMessage } from '../../events/thread-state.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { NOT_AGENTS } from '../../manifest/schema/handoff.ts';
+import type { Conversation } from '../../prompt/conversation.ts';
 import { speakerId } from '../children/child-id.ts';
 import { summarizeText } from '../compact.ts';
 import type { SessionContext } from '../context.ts';
 import { childEdgesOf } from '../create-session-works.ts';
+import type { Inbox } from '../inbox.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { type LoopEnd, startLoop } from '../loop.ts';
-import type { Conversation } from '../../prompt/conversation.ts';
-import type { Inbox } from '../inbox.ts';
-import type { SessionWorks } from '../session-works.ts';
 import { readEvents } from '../read-session.ts';
 import type { Left } from '../recover.ts';
+import type { SessionWorks } from '../session-works.ts';
 import { isLetGo } from '../stop.ts';
 import { type Beginning, type Member, openMember } from './members.ts';
 import {
@@ -84,6 +84,7 @@ export class Thread {
       if (end.kind !== 'completed') return end;
       const next = await this.afterSpeaking(within, name);
       if (stop.reason !== undefined) return { kind: 'stopped' };
+      if (next.to === 'user' && this.isUnanswered(name)) continue;
       if (next.to === 'user' || next.to === 'end') {
         if (state.chat !== true) this.wired.inbox.hearNoMore();
         return this.over(next.to, end.result);
@@ -110,6 +111,13 @@ export class Thread {
     const { state } = this;
     if (isAway(state)) return true;
     return left === undefined || state.news.messages.length > 0;
+  }
+
+  /** Whether something was said to the agent after it had answered. */
+  private isUnanswered(name: string): boolean {
+    const { state } = this;
+    if (!isAway(state)) return state.news.messages.length > 0 && state.handoff === undefined;
+    return this.members.get(name)?.hasHeard(this.lastToTell()) === false;
   }
 
   private speakerAt(name: string): Speaker {
@@ -254,7 +262,9 @@ export class Thread {
     const lines = linesOf(await readEvents(edges.runtime.store, state.id, since), state.agent);
     const asked = decision.carry ?? context.manifest.group?.carry ?? 'messages';
     const summary =
-      asked !== 'summary' ? undefined : (decision.summary ?? (await summarizeText(context, shownLines(lines))));
+      asked !== 'summary'
+        ? undefined
+        : (decision.summary ?? (await summarizeText(context, shownLines(lines))));
     // Without a summary the messages themselves go along.
     const carry = asked === 'summary' && summary === undefined ? 'messages' : asked;
     if (within.stop.reason !== undefined || isLetGo(context.stop)) return;

@@ -51,10 +51,7 @@ export interface Passing {
 }
 
 /** What the next agent is told. */
-export function toldText(
-  lines: readonly Line[],
-  { from, reason, carry, summary, isBack }: Passing,
-): string {
+export function toldText(lines: readonly Line[], { from, reason, carry, summary, isBack }: Passing): string {
   const because = reason === undefined ? '' : ` Why: ${reason}`;
   const opening = `You have the conversation${isBack ? ' again' : ''}: ${from} handed it to you.${because}`;
   const last = lines.findLast(({ who }) => who === PERSON);

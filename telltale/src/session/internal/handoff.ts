@@ -7,7 +7,7 @@ import { CARRIES } from '../../manifest/schema/handoff.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Definition } from './definition.ts';
 
-export const HANDOFF = 'handoff';
+const HANDOFF = 'handoff';
 
 interface Offer {
   readonly to: string;
@@ -16,7 +16,7 @@ interface Offer {
 }
 
 /** The agents to which the model of this one may hand over. */
-export const offersOf = ({ handoff }: AgentManifest): readonly Offer[] =>
+const offersOf = ({ handoff }: AgentManifest): readonly Offer[] =>
   handoff.flatMap((entry): readonly Offer[] => {
     if (typeof entry === 'string') return [{ to: entry, when: undefined, carry: undefined }];
     const { to, when, carry } = entry;

@@ -1,5 +1,5 @@
-import type { SessionState } from '../../events/state.ts';
 import { handsOver } from '../../events/fold-handoffs.ts';
+import type { SessionState } from '../../events/state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { OUTPUT_LIMIT, REPEATS, TURN_TOO_LONG } from '../../prompt/own-words.ts';
 import type { SessionContext } from '../context.ts';

@@ -37,21 +37,22 @@ export class Part extends SourceFields {
   }
 
   /**
-   * Calls `read` with the maps of a list, or of a map of maps, under a key. Other entries are reported as left. Keys of
-   * these maps that nobody has read are reported by `rest`.
+   * Calls `read` with the maps of a list, or of a map of maps, under a key; `kind` is what they are called in the report,
+   * '' for the same as this map. Other entries are reported as left. Keys of these maps that nobody has read are
+   * reported by `rest`.
    */
-  each(key: string, labelOf: (name: string) => string, read: (item: Part, name: string) => void): void {
+  each(key: string, kind: string, read: (item: Part, name: string) => void): void {
     const value = this.take(key);
     if (value === undefined) return;
-    if (Array.isArray(value)) this.#items([...value.entries()], key, labelOf, read);
-    else if (isJsonObject(value)) this.#items(Object.entries(value), key, labelOf, read);
+    if (Array.isArray(value)) this.#items([...value.entries()], key, kind, read);
+    else if (isJsonObject(value)) this.#items(Object.entries(value), key, kind, read);
     else this.note(key, 'left', 'it is neither a list nor a map');
   }
 
   #items(
     items: readonly (readonly [string | number, Json])[],
     key: string,
-    labelOf: (name: string) => string,
+    kind: string,
     read: (item: Part, name: string) => void,
   ): void {
     for (const [at, value] of items) {
@@ -60,10 +61,26 @@ export class Part extends SourceFields {
         continue;
       }
       const name = nameIn(value, at);
-      const item = new Part(value, labelOf(name), [...this.path, key, at], this.report);
+      const item = new Part(
+        value,
+        kind === '' ? this.label : `${kind} ${name}`,
+        [...this.path, key, at],
+        this.report,
+      );
       this.#children.push(item);
       read(item, name);
     }
+  }
+
+  /** Says that a key that was read is kept, or why it is not. */
+  settle(key: string, isKept: boolean, how: string, why: string): void {
+    this.note(key, isKept ? 'kept' : 'left', isKept ? how : why);
+  }
+
+  /** Says that a name that was read is kept, or what it is now. */
+  renamed(key: string, now: string): void {
+    const isKept = textOf(this.value[key]) === now;
+    this.note(key, isKept ? 'kept' : 'changed', isKept ? key : `it is ${now}`);
   }
 
   text(key: string): string | undefined {
@@ -94,6 +111,12 @@ export function mapOf(entries: { readonly [key: string]: Json | undefined }): Js
   const map: Record<string, Json> = {};
   for (const [key, value] of Object.entries(entries)) if (value !== undefined) map[key] = value;
   return map;
+}
+
+/** Lists by name without the empty ones; undefined if all are empty. */
+export function filledOf(lists: { readonly [key: string]: readonly Json[] }): JsonObject | undefined {
+  const filled = Object.entries(lists).filter(([, list]) => list.length > 0);
+  return filled.length === 0 ? undefined : Object.fromEntries(filled);
 }
 
 /** Text as a template that means itself: dollars before a brace are doubled. */

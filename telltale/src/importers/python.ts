@@ -5,6 +5,22 @@ import { mapOf, plainText } from './part.ts';
 export const failingScript = (message: string): string =>
   plainText(`throw new Error(${JSON.stringify(message)});`);
 
+/** A tool in place of Python code: it has the parameters of the function, and its calls fail. */
+export function toolStub(
+  name: string,
+  description: string | undefined,
+  parameters: JsonObject | undefined,
+  place: string,
+): JsonObject {
+  return mapOf({
+    kind: 'Tool',
+    name,
+    description: description === undefined ? undefined : plainText(description.trim()),
+    parameters: parameters ?? { type: 'object' },
+    implementation: { script: failingScript(`The tool ${name} is not ported yet: ${place}.`) },
+  });
+}
+
 const TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
   [/^(str|string|optional_str|Text)$/, 'string'],
   [/^int$/, 'integer'],

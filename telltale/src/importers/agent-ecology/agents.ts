@@ -1,10 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import type { ImportedFile, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
-import { nameOf } from '../names.ts';
+import { nameOf, type Taken } from '../names.ts';
 import { mapOf, type Part, plainText, textOf, textsOf } from '../part.ts';
 import { amountOf, budgetOf } from './genesis.ts';
-import type { Taken } from './import-agent-ecology.ts';
 import { isInvocation, toInvocation, toTemplate, WorldVariables } from './prompts.ts';
 import { type EcologyFile, modelOf, motivationText, readAbove, siblingText, stemOf } from './read-ecology.ts';
 import { MAX_TICKS, makeWorkflow } from './state-machine.ts';

@@ -1,11 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import type { ImportedFile, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
-import { nameOf } from '../names.ts';
-import { mapOf, type Part, plainText, textOf, textsOf } from '../part.ts';
-import { failingScript, parametersOf } from '../python.ts';
+import { nameOf, type Taken } from '../names.ts';
+import { filledOf, mapOf, type Part, plainText, textOf, textsOf } from '../part.ts';
+import { failingScript, parametersOf, toolStub } from '../python.ts';
 import { readSource } from '../sources.ts';
-import type { Taken } from './import-agent-ecology.ts';
 import {
   contentText,
   type EcologyFile,
@@ -54,11 +53,7 @@ export async function makeGenesis(
   root.left('enabled_key', 'nothing runs until somebody starts it');
   root.left('kernel', 'there is no kernel: these are artifacts and tools like any others');
   const parts: (readonly [part: Part, id: string])[] = [];
-  root.each(
-    'artifacts',
-    (name) => `artifact ${name}`,
-    (part, name) => void parts.push([part, name]),
-  );
+  root.each('artifacts', 'artifact', (part, name) => void parts.push([part, name]));
   for (const [part, name] of parts) await readArtifact(part, name, path, folder, cluster, taken, options);
   if (root.value.source_dir !== undefined) await readFolder(root, path, folder, cluster, taken, options);
   const principal = readPrincipal(root);
@@ -78,11 +73,7 @@ export async function makeGenesis(
     instructions: `${plainText((cluster.instructions ?? '').trim())}${memory}`,
     limits: principal.cost === undefined ? undefined : { cost_usd: principal.cost },
     budget: principal.budget,
-    import: mapOf({
-      tools: cluster.tools.length === 0 ? undefined : cluster.tools,
-      workflows: cluster.workflows.length === 0 ? undefined : cluster.workflows,
-      artifacts: cluster.artifacts.length === 0 ? undefined : cluster.artifacts,
-    }),
+    import: filledOf({ tools: cluster.tools, workflows: cluster.workflows, artifacts: cluster.artifacts }),
     permissions: { artifacts: ['read', 'write'] },
   });
   if (cluster.model === undefined && options.model === undefined)
@@ -220,13 +211,7 @@ function makeTool(
 ): void {
   const name = taken.tools.take(nameOf(id));
   const parameters = code === undefined ? undefined : parametersOf(code, 'run');
-  const manifest = mapOf({
-    kind: 'Tool',
-    name,
-    description: description === undefined ? undefined : plainText(description),
-    parameters: parameters ?? { type: 'object' },
-    implementation: { script: failingScript(`The tool ${name} is not ported yet: ${place}.`) },
-  });
+  const manifest = toolStub(name, description, parameters, place);
   cluster.files.push({ path: `${folder}/${name}.yml`, text: yamlOf(manifest, [`Port ${place}.`]) });
   cluster.tools.push(`./${folder}/${name}.yml`);
 }

@@ -3,21 +3,12 @@ import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import { fileDiagnostic } from '../../manifest/files/file-finding.ts';
 import type { ImportedFile, Importer, ImportOptions, SourceFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
-import { createNames, type Names, nameOf } from '../names.ts';
+import { createTaken, nameOf, type Taken } from '../names.ts';
 import { type Part, plainText, textOf } from '../part.ts';
 import { readDocuments } from '../sources.ts';
 import { makeAgent, type Shared } from './agents.ts';
 import { makeGenesis } from './genesis.ts';
 import { type EcologyFile, ecologyKind, motivationText, readEcologyFile, stemOf } from './read-ecology.ts';
-
-/** Names that were given out, over all files of one import. */
-export interface Taken {
-  readonly agents: Names;
-  readonly workflows: Names;
-  readonly tools: Names;
-  readonly artifacts: Names;
-  readonly folders: Names;
-}
 
 /** Converts agents of agent_ecology2, in the layout with state machines and in the one with Python loops. */
 export const agentEcology: Importer = {
@@ -27,13 +18,7 @@ export const agentEcology: Importer = {
     return first !== undefined && isJsonObject(first.value) && ecologyKind(first.value) !== undefined;
   },
   async import(sources, options) {
-    const taken: Taken = {
-      agents: createNames('_'),
-      workflows: createNames('_'),
-      tools: createNames('_'),
-      artifacts: createNames('_'),
-      folders: createNames('_'),
-    };
+    const taken = createTaken();
     const files = sources.map((source) => ({ source, file: readEcologyFile(source) }));
     const shared = sharedOf(files.flatMap(({ file }) => file ?? []));
     const imported: ImportedFile[] = [];

@@ -80,11 +80,7 @@ class WorkflowBuilder {
   build(): MadeWorkflow | undefined {
     const machine = this.#workflow.part('state_machine');
     const steps: SourceStep[] = [];
-    this.#workflow.each(
-      'steps',
-      (name) => `step ${name}`,
-      (part, name) => void steps.push(this.#read(part, name)),
-    );
+    this.#workflow.each('steps', 'step', (part, name) => void steps.push(this.#read(part, name)));
     if (steps.length === 0) return undefined;
     const body = machine === undefined ? this.#list(steps) : this.#states(machine, steps);
     if (body === undefined) return undefined;
@@ -161,17 +157,13 @@ class WorkflowBuilder {
     const initial = textOf(machine.kept('initial_state', 'the initial state')) ?? states[0] ?? 'start';
     const all = states.includes(initial) ? states : [initial, ...states];
     const transitions: Transition[] = [];
-    machine.each(
-      'transitions',
-      () => 'a transition',
-      (part) => {
-        const [from, to] = [part.text('from') ?? '*', part.text('to') ?? ''];
-        const written = part.take('condition');
-        const condition =
-          written === undefined ? undefined : this.#test(part, 'condition', written, '"condition"');
-        transitions.push({ part, from, to, condition });
-      },
-    );
+    machine.each('transitions', 'transition', (part) => {
+      const [from, to] = [part.text('from') ?? '*', part.text('to') ?? ''];
+      const written = part.take('condition');
+      const condition =
+        written === undefined ? undefined : this.#test(part, 'condition', written, '"condition"');
+      transitions.push({ part, from, to, condition });
+    });
     this.#stringTransitions(machine, transitions);
     const final = all.includes('finished') ? 'finished_here' : 'finished';
     const tick = this.#variables.use('tick');

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { mapOf, type Part, plainText, textOf } from '../part.ts';
 import { conditionToCel } from '../python.ts';
 import { type Definition, inner, specialTarget } from './read-mozaiks.ts';
@@ -20,7 +20,6 @@ interface Rule {
   readonly to: string;
   readonly isAfterWork: boolean;
   readonly condition: string | undefined;
-  readonly conditionKey: string;
 }
 
 /** Reads the handoffs in every form: `handoff_rules`, `{from, to, condition}`, and `{source, targets}`. */
@@ -33,11 +32,7 @@ export function readHandoffs(
   for (const root of definition.sections.get('handoffs') ?? []) {
     const part = inner(root, 'handoffs');
     for (const key of ['handoff_rules', 'handoffs', 'rules'])
-      part.each(
-        key,
-        () => 'a handoff',
-        (item) => rules.push(...rulesOf(item, agent)),
-      );
+      part.each(key, 'handoff', (item) => rules.push(...rulesOf(item, agent)));
     part.left('agent_message', 'it is shown by the user interface of Mozaiks');
   }
   const byAgent = new Map<string, JsonObject[]>();
@@ -73,14 +68,10 @@ function rulesOf(item: Part, agent: (name: string) => string | undefined): reado
     return rule === undefined ? [] : [rule];
   }
   const rules: Rule[] = [];
-  item.each(
-    'targets',
-    () => 'a handoff',
-    (target) => {
-      const rule = from === undefined ? undefined : ruleOf(target, from, agent);
-      if (rule !== undefined) rules.push(rule);
-    },
-  );
+  item.each('targets', 'handoff', (target) => {
+    const rule = from === undefined ? undefined : ruleOf(target, from, agent);
+    if (rule !== undefined) rules.push(rule);
+  });
   return rules;
 }
 
@@ -116,7 +107,7 @@ function ruleOf(part: Part, from: string, agent: (name: string) => string | unde
   }
   if (isAfterWork && condition !== undefined)
     part.note('condition', 'left', 'a rule after the work has no condition');
-  return { part, from, to, isAfterWork, condition, conditionKey: 'condition' };
+  return { part, from, to, isAfterWork, condition };
 }
 
 /** An agent by its name here, `user` or `end`; undefined, and reported, if the workflow does not have it. */
@@ -130,15 +121,15 @@ function speakerOf(part: Part, key: string, agent: (name: string) => string | un
 }
 
 function handoffEntry(rule: Rule, variables: Variables): JsonObject | undefined {
-  const { part, to, condition, conditionKey } = rule;
+  const { part, to, condition } = rule;
   if (rule.isAfterWork) return { to, always: true };
   const scope = textOf(part.take('condition_scope') ?? part.take('scope'));
   if (condition === undefined || condition === '') {
-    part.note(conditionKey, 'left', 'a condition without text never holds; Mozaiks skips the rule, too');
+    part.note('condition', 'left', 'a condition without text never holds; Mozaiks skips the rule, too');
     return undefined;
   }
   if (!isExpression(rule)) {
-    part.note(conditionKey, 'changed', 'it is "when": the model decides by it');
+    part.note('condition', 'changed', 'it is "when": the model decides by it');
     if (scope !== undefined) part.note('condition_scope', 'left', 'the model decides in its turn');
     return { to, when: plainText(condition) };
   }
@@ -151,7 +142,7 @@ function handoffEntry(rule: Rule, variables: Variables): JsonObject | undefined 
 }
 
 function messageEntry(rule: Rule, variables: Variables): JsonObject | undefined {
-  const { part, to, condition, conditionKey } = rule;
+  const { part, to, condition } = rule;
   if (to === 'user' || to === 'end') {
     part.note('target_agent', 'left', 'only an agent gets the messages of the person');
     return undefined;
@@ -161,7 +152,7 @@ function messageEntry(rule: Rule, variables: Variables): JsonObject | undefined 
   part.left('scope', 'it is checked when a message comes');
   if (condition === undefined || !isExpression(rule)) {
     part.note(
-      conditionKey,
+      'condition',
       'left',
       'no model decides who gets a message: write it as "if", or as "when" of an agent',
     );
@@ -181,25 +172,20 @@ function isExpression({ part, condition = '' }: Rule): boolean {
 }
 
 /** The condition as CEL over variables. Those that no file declares are declared, since Mozaiks makes them, too. */
-function celOf({ part, condition = '', conditionKey }: Rule, variables: Variables): Json | undefined {
-  const used = new Set<string>();
+function celOf({ part, condition = '' }: Rule, variables: Variables): string | undefined {
+  const undeclared: string[] = [];
   const cel = conditionToCel(condition, {
-    reference: (name) => {
-      used.add(name);
-      return `vars.${variables.names.get(name) ?? name}`;
+    reference: (written) => {
+      const [root = '', ...path] = written.split('.');
+      const { name, isDeclared } = variables.reference(root);
+      if (!isDeclared) undeclared.push(name);
+      return ['vars', name, ...path].join('.');
     },
     isBoolean: (name) => variables.booleans.has(name),
   });
-  if (cel === undefined) {
-    part.note(conditionKey, 'left', `the expression could not be converted: ${condition}`);
-    return undefined;
-  }
-  for (const name of used) {
-    if (variables.names.has(name) || name.includes('.')) continue;
-    variables.names.set(name, name);
-    variables.runtime.push({ name, type: 'any' });
-    part.note(conditionKey, 'changed', `no file declares ${name}: it is a runtime variable now`);
-  }
-  part.note(conditionKey, 'changed', `it is "if": ${cel}`);
+  for (const name of undeclared)
+    part.note('condition', 'changed', `no file declares ${name}: it is a runtime variable now`);
+  if (cel === undefined) part.note('condition', 'left', `it could not be converted: ${condition}`);
+  else part.note('condition', 'changed', `it is "if": ${cel}`);
   return cel;
 }

@@ -3,35 +3,22 @@ import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import { fileDiagnostic } from '../../manifest/files/file-finding.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
-import { createNames, type Names, nameOf } from '../names.ts';
-import { mapOf, type Part, plainText, textOf } from '../part.ts';
+import { createTaken, type Names, nameOf, type Taken } from '../names.ts';
+import { filledOf, mapOf, type Part, plainText, textOf } from '../part.ts';
 import type { Entry } from '../report.ts';
 import { type Handoffs, readHandoffs } from './handoffs.ts';
 import { type Definition, inner, isMozaiks, nameOfDefinition, readDefinitions } from './read-mozaiks.ts';
 import { type MadeTool, readOutputs, readTools } from './tools.ts';
-import { readVariables, type Variables } from './variables.ts';
+import { Variables } from './variables.ts';
 
 const DEFAULT_MODEL = 'anthropic/claude-sonnet-4-5';
-
-/** Names that were given out, over all workflows of one import. */
-interface Taken {
-  readonly agents: Names;
-  readonly tools: Names;
-  readonly artifacts: Names;
-  readonly folders: Names;
-}
 
 /** Converts workflows of Mozaiks: agents, their tools and variables, and who hands the conversation to whom. */
 export const mozaiks: Importer = {
   pattern: '**/*.{yaml,yml,json}',
   detect: isMozaiks,
   async import(files, options) {
-    const taken: Taken = {
-      agents: createNames(),
-      tools: createNames(),
-      artifacts: createNames('_'),
-      folders: createNames(),
-    };
+    const taken = createTaken();
     const imported: ImportedFile[] = [];
     for (const definition of readDefinitions(files)) {
       options.signal.throwIfAborted();
@@ -59,31 +46,26 @@ async function importDefinition(
   const agents = readAgents(definition, taken.agents);
   const agentName = (name: string) => agents.find((each) => sameName(each.written, name))?.name;
   const tools = await readTools(definition, taken.tools, options);
-  const variables = readVariables(definition, {
+  const variables = new Variables(definition, {
     agent: agentName,
-    tool: (name) => tools.find((each) => each.written === name)?.name ?? nameOf(name === '' ? 'tool' : name),
+    tool: (name) => tools.find((each) => each.written === name)?.name,
     artifact: taken.artifacts.take(`${nameOf(written)}_responses`),
   });
   const handoffs = readHandoffs(definition, agentName, variables);
   const settings = readSettings(definition, agentName);
   const outputs = readOutputs(definition);
   readOthers(definition);
-  for (const { written: agent, name } of tools.flatMap(({ agents: having, written: name }) =>
-    having.map((each) => ({ written: each, name })),
-  ))
-    if (agentName(agent) === undefined) noteStranger(definition, agent, name);
+  for (const tool of tools)
+    for (const agent of tool.agents)
+      if (agentName(agent) === undefined)
+        for (const part of definition.sections.get('tools') ?? [])
+          part.note(
+            'tools',
+            'left',
+            `the workflow has no agent ${agent}: nobody imports the tool ${tool.written}`,
+          );
   definition.rest();
-  const workflow: Workflow = {
-    definition,
-    folder,
-    written,
-    agents,
-    tools,
-    variables,
-    handoffs,
-    settings,
-    outputs,
-  };
+  const workflow = { definition, folder, written, agents, tools, variables, handoffs, settings, outputs };
   const made = makeFiles(workflow, taken, options);
   if (made === undefined) return { file, diagnostics: [...diagnostics, nothingToRun(file)] };
   return { file, diagnostics, made: { ...made, entries: definition.entries() } };
@@ -100,45 +82,34 @@ const nothingToRun = (file: string): Diagnostic =>
     hint: 'Name the folder of a workflow, such as workflows/HelloWorld.',
   });
 
-function noteStranger(definition: Definition, agent: string, tool: string): void {
-  for (const part of definition.sections.get('tools') ?? [])
-    part.note('tools', 'left', `the workflow has no agent ${agent}: nobody imports the tool ${tool}`);
-}
-
 function readAgents(definition: Definition, names: Names): readonly ReadAgent[] {
   const agents: ReadAgent[] = [];
   const read = (item: Part, written: string) => {
     if (Array.isArray(item.value.agents)) {
       item.left('workflow', 'its agents join those of the other documents');
-      item.each('agents', (name) => `agent ${name}`, read);
+      item.each('agents', 'agent', read);
       return;
     }
     agents.push(readAgent(item, written, names));
   };
-  for (const root of definition.sections.get('agents') ?? [])
-    root.each('agents', (name) => `agent ${name}`, read);
+  for (const root of definition.sections.get('agents') ?? []) root.each('agents', 'agent', read);
   return agents;
 }
 
 function readAgent(item: Part, written: string, names: Names): ReadAgent {
   const name = names.take(nameOf(written));
-  if (item.take('name') !== undefined)
-    item.note('name', name === written ? 'kept' : 'changed', `the agent ${name}`);
+  if (item.take('name') !== undefined) item.renamed('name', name);
   const description = textOf(item.changed('description', 'the description of the agent'));
   const shown = textOf(item.changed('display_name', 'the description of the agent'));
   const sections: string[] = [];
   for (const key of ['prompt_sections', 'prompt_sections_custom']) {
     if (item.value[key] === undefined) continue;
-    item.each(
-      key,
-      () => item.label ?? name,
-      (section) => {
-        section.take('id');
-        const heading = section.text('heading') ?? '';
-        const content = section.text('content') ?? '';
-        sections.push([heading, content].filter((text) => text !== '').join('\n'));
-      },
-    );
+    item.each(key, '', (section) => {
+      section.take('id');
+      const heading = section.text('heading') ?? '';
+      const content = section.text('content') ?? '';
+      sections.push([heading, content].filter((text) => text !== '').join('\n'));
+    });
     item.note(key, 'changed', 'sections of "instructions", each under its heading');
   }
   const message = textOf(item.changed('system_message', 'it is "instructions"'));
@@ -181,17 +152,8 @@ function readSettings(definition: Definition, agent: (name: string) => string | 
     const initial = part.text('initial_agent');
     const start = initial === undefined ? undefined : agent(initial);
     if (initial !== undefined)
-      part.note(
-        'initial_agent',
-        start === undefined ? 'left' : 'changed',
-        start === undefined
-          ? `the workflow has no agent ${initial}`
-          : '"start" of the group; without a group it is the agent to run',
-      );
-    const maxTurns = part.changed(
-      'max_turns',
-      '"limits: { handoffs }" of the group, "limits: { turns }" of an agent alone',
-    );
+      part.settle('initial_agent', start !== undefined, 'who starts', `the workflow has no agent ${initial}`);
+    const maxTurns = part.changed('max_turns', '"handoffs" of a group, "turns" of an agent alone');
     const example = textOf(part.changed('initial_message', 'an example: start the conversation with it'));
     part.left('initial_message_to_user', 'it is shown by the user interface of Mozaiks');
     part.left('startup_mode', 'who speaks first is up to how the session is started');
@@ -199,28 +161,19 @@ function readSettings(definition: Definition, agent: (name: string) => string | 
     part.left('visual_agents', 'the console shows every agent');
     part.left('agent_message', 'it is shown by the user interface of Mozaiks');
     const pattern = part.text('orchestration_pattern') ?? '';
-    const rule = /round.?robin/i.test(pattern)
-      ? 'round_robin'
-      : /random/i.test(pattern)
-        ? 'random'
-        : undefined;
+    const rule = ['round_robin', 'random'].find((each) =>
+      pattern.toLowerCase().startsWith(each.replace('_', '')),
+    );
     const isAuto = /^auto/i.test(pattern);
-    if (pattern !== '')
-      part.note(
-        'orchestration_pattern',
-        'changed',
-        rule ??
-          (isAuto
-            ? 'agents without rules may hand over to every other agent'
-            : 'the handoffs decide who speaks next'),
-      );
+    const routing = isAuto
+      ? 'agents without rules may hand over to all others'
+      : 'the handoffs decide who speaks next';
+    part.changed('orchestration_pattern', rule ?? routing);
     const isAlone = part.take('human_in_the_loop') === false;
-    if (part.value.human_in_the_loop !== undefined)
-      part.note(
-        'human_in_the_loop',
-        'changed',
-        isAlone ? '"next_speaker: end": nobody is asked' : '"next_speaker: user": the person is asked',
-      );
+    part.changed(
+      'human_in_the_loop',
+      isAlone ? '"next_speaker: end": nobody is asked' : '"next_speaker: user"',
+    );
     settings = {
       start: start ?? settings.start,
       maxTurns: typeof maxTurns === 'number' && maxTurns >= 1 ? Math.floor(maxTurns) : settings.maxTurns,
@@ -236,20 +189,16 @@ function readSettings(definition: Definition, agent: (name: string) => string | 
 function readOthers({ sections }: Definition): void {
   for (const part of sections.get('hooks') ?? []) {
     for (const key of ['hooks', 'hook_files'])
-      part.each(
-        key,
-        (name) => `hook ${name}`,
-        (item) => {
-          const place = `${item.text('filename') ?? item.text('file') ?? 'its file'}, function ${item.text('function') ?? ''}`;
-          const type = item.text('hook_type') ?? 'hook';
-          item.note(
-            'hook_type',
-            'left',
-            `Python code is not converted: port ${place} (${type}) as a hook or a context feed`,
-          );
-          item.rest('it belongs to the code to port');
-        },
-      );
+      part.each(key, 'hook', (item) => {
+        const place = `${item.text('filename') ?? item.text('file') ?? 'its file'}, function ${item.text('function') ?? ''}`;
+        const type = item.text('hook_type') ?? 'hook';
+        item.note(
+          'hook_type',
+          'left',
+          `Python code is not converted: port ${place} (${type}) as a hook or a feed`,
+        );
+        item.rest('it belongs to the code to port');
+      });
   }
   for (const part of sections.get('workflow_graph') ?? []) {
     part.left('version', 'it is the version of the file format');
@@ -333,9 +282,9 @@ function agentManifest(
     model: options.model ?? DEFAULT_MODEL,
     instructions,
     limits: isGroup || settings.maxTurns === undefined ? undefined : { turns: settings.maxTurns },
-    context_variables: listsOf(variables),
+    context_variables: variables.listsFor(own.map((tool) => tool.name)),
     output: schema === undefined ? undefined : { schema },
-    import: importsOf({
+    import: filledOf({
       agents: others.filter((each) => targets.includes(each.name)).map((each) => `./${each.name}.yml`),
       tools: own.map((tool) => `./tools/${tool.name}.yml`),
       artifacts: variables.responses.length === 0 ? [] : ['./responses.yml'],
@@ -357,8 +306,8 @@ function groupManifest(
     description: `The agents ${agents.map((each) => each.name).join(', ')} in one conversation.`,
     model: options.model ?? DEFAULT_MODEL,
     limits: settings.maxTurns === undefined ? undefined : { handoffs: settings.maxTurns },
-    context_variables: listsOf(variables),
-    import: importsOf({
+    context_variables: variables.listsFor([]),
+    import: filledOf({
       agents: agents.map((each) => `./${folder}/${each.name}.yml`),
       artifacts: variables.responses.length === 0 ? [] : [`./${folder}/responses.yml`],
     }),
@@ -370,16 +319,6 @@ function groupManifest(
     }),
     examples: settings.example === undefined ? undefined : [plainText(settings.example)],
   });
-}
-
-const importsOf = (lists: Readonly<Record<string, readonly string[]>>): JsonObject | undefined => {
-  const filled = Object.entries(lists).filter(([, list]) => list.length > 0);
-  return filled.length === 0 ? undefined : Object.fromEntries(filled);
-};
-
-function listsOf({ defined, runtime, derived }: Variables): JsonObject | undefined {
-  const filled = Object.entries({ defined, runtime, derived }).filter(([, list]) => list.length > 0);
-  return filled.length === 0 ? undefined : Object.fromEntries(filled);
 }
 
 /** Variables without an agent: a `context_variables.json`, which an agent in the same folder reads. */
@@ -394,16 +333,13 @@ function variablesAlone({ folder, variables }: Workflow): Made | undefined {
 /** The artifact that takes values out of what tools returned. */
 function responsesArtifact({ variables, written }: Workflow): JsonObject | undefined {
   if (variables.responses.length === 0) return undefined;
-  const [{ artifact } = { artifact: undefined }] = variables.derived.flatMap(({ triggers }) =>
-    (triggers as readonly JsonObject[]).filter(({ type }) => type === 'function'),
-  );
   const methods = variables.responses.map(
     ({ variable, tool, key }) =>
       `export function ${variable}(context) {\n  return answer(context, ${JSON.stringify(tool)}, ${JSON.stringify(key)});\n}\n`,
   );
   return {
     kind: 'Artifact',
-    name: artifact ?? null,
+    name: variables.artifact,
     description: `What tools of ${written} returned, for its variables.`,
     source: plainText(`${ANSWER}\n${methods.join('\n')}`),
     methods: Object.fromEntries(variables.responses.map(({ variable }) => [variable, {}])),

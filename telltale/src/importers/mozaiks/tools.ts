@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ImportOptions } from '../importer.ts';
 import { type Names, nameOf } from '../names.ts';
 import { mapOf, type Part, plainText, plainValue, textOf, textsOf } from '../part.ts';
-import { failingScript, parametersOf } from '../python.ts';
+import { parametersOf, toolStub } from '../python.ts';
 import { readSource } from '../sources.ts';
 import { type Definition, inner } from './read-mozaiks.ts';
 
@@ -27,31 +27,17 @@ export async function readTools(
   const parts: Part[] = [];
   const sources = new Map<string, string>();
   for (const root of definition.sections.get('tools') ?? []) {
-    root.each(
-      'tool_files',
-      (name) => `tool file ${name}`,
-      (item) => {
-        const file = textOf(item.kept('file', 'the code to port'));
-        const source = textOf(
-          item.changed('source', 'it is not converted: the stubs of its functions say so'),
-        );
-        if (file !== undefined && source !== undefined) sources.set(basename(file), source);
-      },
-    );
+    root.each('tool_files', 'tool file', (item) => {
+      const file = textOf(item.kept('file', 'the code to port'));
+      const source = textOf(item.changed('source', 'it is not converted: the stubs of its functions say so'));
+      if (file !== undefined && source !== undefined) sources.set(basename(file), source);
+    });
     // Tools are read once their sources are known; what they do not read is reported then.
-    root.each(
-      'tools',
-      (name) => `tool ${name}`,
-      (item) => void parts.push(item),
-    );
-    root.each(
-      'ui_tools',
-      (name) => `tool ${name}`,
-      (item) => {
-        item.rest('nothing draws components of Mozaiks: the console shows the call and its result');
-      },
-    );
-    root.each('lifecycle_tools', (name) => `lifecycle tool ${name}`, readLifecycleTool);
+    root.each('tools', 'tool', (item) => void parts.push(item));
+    root.each('ui_tools', 'tool', (item) => {
+      item.rest('nothing draws components of Mozaiks: the console shows the call and its result');
+    });
+    root.each('lifecycle_tools', 'lifecycle tool', readLifecycleTool);
   }
   const made = new Map<string, MadeTool>();
   for (const part of parts) {
@@ -90,14 +76,7 @@ async function readTool(
   );
   if (content !== undefined)
     part.note('content', 'changed', 'the code to port, out of which the parameters were read');
-  const description = textOf(part.kept('description'));
-  const manifest = mapOf({
-    kind: 'Tool',
-    name,
-    description: description === undefined ? undefined : plainText(description.trim()),
-    parameters: parameters ?? { type: 'object' },
-    implementation: { script: failingScript(`The tool ${name} is not ported yet: ${place}.`) },
-  });
+  const manifest = toolStub(name, textOf(part.kept('description')), parameters, place);
   noteTool(part);
   return { name, written, agents, manifest, remark };
 }
@@ -168,16 +147,12 @@ export function readOutputs(definition: Definition): ReadonlyMap<string, JsonObj
   for (const root of definition.sections.get('structured_outputs') ?? []) {
     const part = inner(root, 'structured_outputs');
     const models = new Map<string, JsonObject>();
-    part.each(
-      'models',
-      (name) => `model ${name}`,
-      (item, name) => {
-        item.take('name');
-        models.set(name, item.value);
-        for (const key of Object.keys(item.value))
-          if (key !== 'name') item.kept(key, 'a part of the JSON Schema');
-      },
-    );
+    part.each('models', 'model', (item, name) => {
+      item.take('name');
+      models.set(name, item.value);
+      for (const key of Object.keys(item.value))
+        if (key !== 'name') item.kept(key, 'a part of the JSON Schema');
+    });
     for (const [agent, model] of [...registryOf(part), ...(part === root ? [] : registryOf(root))]) {
       if (model === undefined) continue;
       if (models.has(model)) outputs.set(agent, schemaOf(model, models, []));
@@ -195,17 +170,13 @@ function registryOf(part: Part): readonly (readonly [agent: string, model: strin
   part.note('registry', 'changed', 'the agents named here have "output: { schema }"');
   if (Array.isArray(value)) {
     const pairs: (readonly [string, string | undefined])[] = [];
-    part.each(
-      'registry',
-      (name) => `agent ${name}`,
-      (item, name) => {
-        item.take('agent');
-        const key = ['agent_definition', 'model', 'schema'].find(
-          (each) => textOf(item.value[each]) !== undefined,
-        );
-        pairs.push([name, key === undefined ? undefined : textOf(item.kept(key, 'the model of its output'))]);
-      },
-    );
+    part.each('registry', 'agent', (item, name) => {
+      item.take('agent');
+      const key = ['agent_definition', 'model', 'schema'].find(
+        (each) => textOf(item.value[each]) !== undefined,
+      );
+      pairs.push([name, key === undefined ? undefined : textOf(item.kept(key, 'the model of its output'))]);
+    });
     return pairs;
   }
   return Object.entries(value as JsonObject).map(([agent, model]) => [agent, textOf(model)]);

@@ -346,11 +346,9 @@ function responsesArtifact({ variables, written }: Workflow): JsonObject | undef
   };
 }
 
-const ANSWER = `// The value under a key of the result, where the last action was a call of the tool; null leaves the variable.
+const ANSWER = `// A field of the last result, where that is the result of the tool; null leaves the variable as it is.
 function answer(context, tool, key) {
-  const last = context.recent_actions[context.recent_actions.length - 1];
-  if (last === undefined || last.name !== tool || last.status !== 'ok') return null;
-  const value = context.last_result === null ? undefined : context.last_result[key];
-  return value === undefined ? null : value;
+  const last = context.recent_actions.filter(({ status }) => status === 'completed').pop();
+  return last?.name === tool ? (context.last_result?.[key] ?? null) : null;
 }
 `;

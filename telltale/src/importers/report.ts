@@ -99,12 +99,18 @@ export class SourceFields {
     this.#report.note({ step, path }, `${this.#prefix}${key}`, outcome, how);
   }
 
-  /** The map under a key, to be read key by key itself; undefined if there is none. */
-  map(key: string): SourceFields | undefined {
+  /** The map under a key, to be read key by key itself; an empty one if there is none. */
+  map(key: string): SourceFields {
     const value = this.value[key];
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    this.#read.add(key);
-    return new SourceFields(value as JsonObject, this.#place, this.#report, `${this.#prefix}${key}.`);
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (isMap) this.#read.add(key);
+    const inside = isMap ? (value as JsonObject) : {};
+    return new SourceFields(inside, this.#place, this.#report, `${this.#prefix}${key}.`);
+  }
+
+  /** Reads each of the keys as `left` does. */
+  leave(why: string, ...keys: readonly string[]): void {
+    for (const key of keys) this.left(key, why);
   }
 
   /** Reports the keys that were not read. */

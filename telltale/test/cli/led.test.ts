@@ -89,7 +89,7 @@ describe('a session that is led', () => {
       const at = async (...words: string[]) =>
         (await tell('__complete', String(words.length), 'telltale', ...words)).out;
       expect(await at('reviews', 'approve', 'rev_')).toBe(`${review}\tapproval: Go on?\n`);
-      expect(await at('import', '')).toBe('workrail\n');
+      expect((await at('import', '')).split('\n')).toContain('workrail');
 
       expect((await tell('reviews', 'approve', review)).out).toContain(
         `No process works on ${lead} now; go on with:\n  telltale resume ${session}\n`,

@@ -88,6 +88,14 @@ test('standard input is filled and need not be read', async () => {
   expect(await deaf.call('x', { t: 'x'.repeat(1_000_000) })).toBe('');
 });
 
+test('{*} as a whole argument or as standard input is all parameters as JSON', async () => {
+  const parameters = { text: 'a "b" ${x} {n}', n: 1, list: [1] };
+  const cat = await given('implementation: { command: [cat], stdin: "{*}" }');
+  expect(JSON.parse(String(await cat.call('x', parameters)))).toEqual(parameters);
+  const echo = await given('implementation: { command: [printf, "%s|%s", "{*}", "x{*}"] }');
+  expect(await echo.call('x', parameters)).toBe(`${JSON.stringify(parameters)}|x{*}`);
+});
+
 test('without a schema the result is what was printed, but for the last line break', async () => {
   const { call } = await given('implementation: { command: [printf, "{\\"a\\":1}\\n\\n"] }');
   expect(await call('x')).toBe('{"a":1}\n');

@@ -6,8 +6,8 @@ import { yamlOf } from '../made.ts';
 import { createTaken, nameOf, type Taken } from '../names.ts';
 import { type Part, plainText, textOf } from '../part.ts';
 import { readDocuments } from '../sources.ts';
-import { makeAgent, type Shared } from './agents.ts';
-import { makeGenesis } from './genesis.ts';
+import { AgentFile, type Shared } from './agents.ts';
+import { GenesisCluster } from './genesis.ts';
 import { type EcologyFile, ecologyKind, motivationText, readEcologyFile, stemOf } from './read-ecology.ts';
 
 /** Converts agents of agent_ecology2, in the layout with state machines and in the one with Python loops. */
@@ -66,9 +66,9 @@ async function importFile(
   if (kind === undefined) return refused({ ...file, source: { file: file.file, text: '', lineStarts: [0] } });
   const made =
     kind === 'agent'
-      ? await makeAgent(file, shared, taken, options)
+      ? await new AgentFile(file, shared, taken, options).make()
       : kind === 'genesis'
-        ? await makeGenesis(file, taken, options)
+        ? await new GenesisCluster(file, taken, options).make()
         : kind === 'motivation'
           ? makeMotivation(file, taken)
           : { kind: 'component', name: textOf(file.root.value.name) ?? '', files: [] };

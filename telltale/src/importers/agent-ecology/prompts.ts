@@ -29,9 +29,9 @@ const WORLD: Readonly<Record<string, Json>> = {
 export class WorldVariables {
   readonly #defaults = new Map<string, Json>();
   readonly #booleans = new Set<string>();
-  readonly #known: ReadonlyMap<string, Json>;
+  readonly #known: JsonObject;
 
-  constructor(known: ReadonlyMap<string, Json>) {
+  constructor(known: JsonObject) {
     this.#known = known;
   }
 
@@ -39,7 +39,7 @@ export class WorldVariables {
   use(written: string, isTest = false): string {
     const name = identifierOf(written);
     if (!this.#defaults.has(name)) {
-      const known = this.#known.get(name) ?? WORLD[name];
+      const known = this.#known[name] ?? WORLD[name];
       this.#defaults.set(name, known ?? (isTest ? false : ''));
       if (known === undefined && isTest) this.#booleans.add(name);
     }
@@ -49,7 +49,7 @@ export class WorldVariables {
   /** Declares it as a number, because something is compared with it. */
   number(written: string): void {
     const name = identifierOf(written);
-    if (!this.#defaults.has(name)) this.#defaults.set(name, this.#known.get(name) ?? 0);
+    if (!this.#defaults.has(name)) this.#defaults.set(name, this.#known[name] ?? 0);
   }
 
   isBoolean(written: string): boolean {

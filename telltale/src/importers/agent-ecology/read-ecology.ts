@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import type { ImportOptions, SourceFile } from '../importer.ts';
 import { Part, textOf } from '../part.ts';
@@ -75,19 +75,16 @@ export function* foldersAbove(file: string): Generator<string> {
   }
 }
 
-/** The model of agent_ecology2 under the name of its provider here. */
-export function modelOf(written: string): string {
-  const plain = written.trim();
+/** The model of agent_ecology2 under the name of its provider here; without a name, its default. */
+export function modelOf(written = 'gemini/gemini-2.0-flash'): string {
+  const [first = '', ...rest] = written.trim().split('/');
   const provider: Readonly<Record<string, string>> = {
     gemini: 'google',
     vertex_ai: 'google',
     claude: 'anthropic',
   };
-  const [first = '', ...rest] = plain.split('/');
   if (rest.length > 0) return `${provider[first] ?? first}/${rest.join('/')}`;
-  if (plain.startsWith('gemini-')) return `google/${plain}`;
-  if (plain.startsWith('claude-')) return `anthropic/${plain}`;
-  return `openai/${plain}`;
+  return `${provider[first.split('-')[0] ?? ''] ?? 'openai'}/${first}`;
 }
 
 /** The paragraphs of a motivation profile: its purpose, nature, drives and personality. */
@@ -127,7 +124,3 @@ export function portReport(name: string, code: string): string {
 }
 
 export const stemOf = (path: string): string => basename(path).replace(/\.\w+$/, '');
-
-/** A value as the text of an artifact. */
-export const contentText = (value: Json): string =>
-  typeof value === 'string' ? value : `${JSON.stringify(value, null, 2)}\n`;

@@ -28,6 +28,13 @@ interface SourceStep {
   readonly rest: JsonObject;
 }
 
+interface MadeState {
+  readonly steps: readonly Json[];
+  readonly transitions: readonly JsonObject[];
+  /** The states it leads to. */
+  readonly to: readonly string[];
+}
+
 interface Transition {
   readonly part: Part;
   readonly from: string;
@@ -43,34 +50,33 @@ export function makeWorkflow(name: string, agent: Part, variables: WorldVariable
   return builder.build();
 }
 
-/** What a step does after a failure, from `error_handling` of the agent or of its workflow. */
-function retriesOf(agent: Part, workflow: Part): { readonly policy: string; readonly max: number } {
-  let policy = 'retry';
-  let max = 3;
+/** What a step does after a failure. */
+interface Retries {
+  readonly policy: string;
+  readonly max: number;
+}
+
+/** From `error_handling` of the agent or of its workflow. */
+function retriesOf(agent: Part, workflow: Part): Retries {
+  let retries: Retries = { policy: 'retry', max: 3 };
   for (const part of [agent.part('error_handling'), workflow.part('error_handling')]) {
-    if (part === undefined) continue;
-    policy = textOf(part.changed('default_on_failure', '"retry" or "on_error" of each step')) ?? policy;
-    const retries = part.changed('max_retries', '"retry" of each step');
-    if (typeof retries === 'number') max = retries;
+    const policy = textOf(part?.changed('default_on_failure', '"retry" or "on_error" of each step'));
+    const max = part?.changed('max_retries', '"retry" of each step');
+    retries = { policy: policy ?? retries.policy, max: typeof max === 'number' ? max : retries.max };
   }
-  return { policy, max };
+  return retries;
 }
 
 class WorkflowBuilder {
   readonly #name: string;
   readonly #workflow: Part;
-  readonly #retries: { readonly policy: string; readonly max: number };
+  readonly #retries: Retries;
   readonly #variables: WorldVariables;
   readonly #stepNames: Names = createNames('_');
   readonly #prompts = new Map<string, string[]>();
   readonly #ports: string[] = [];
 
-  constructor(
-    name: string,
-    workflow: Part,
-    retries: { readonly policy: string; readonly max: number },
-    variables: WorldVariables,
-  ) {
+  constructor(name: string, workflow: Part, retries: Retries, variables: WorldVariables) {
     this.#name = name;
     this.#workflow = workflow;
     this.#retries = retries;
@@ -111,16 +117,10 @@ class WorkflowBuilder {
   }
 
   #failure(part: Part): JsonObject {
-    const policy = textOf(part.take('on_failure')) ?? this.#retries.policy;
-    const max = part.take('max_retries');
+    const written = textOf(part.changed('on_failure', '"retry" or "on_error" of the step'));
+    const policy = written ?? this.#retries.policy;
+    const max = part.changed('max_retries', '"retry"');
     const retries = typeof max === 'number' ? max : this.#retries.max;
-    if (part.value.on_failure !== undefined)
-      part.note(
-        'on_failure',
-        'changed',
-        policy === 'skip' ? '"on_error: continue"' : policy === 'retry' ? '"retry"' : 'the step fails',
-      );
-    if (max !== undefined) part.note('max_retries', 'changed', '"retry"');
     if (policy === 'skip') return { on_error: 'continue' };
     return policy === 'retry' && retries > 0 ? { retry: retries } : {};
   }
@@ -168,41 +168,25 @@ class WorkflowBuilder {
     const final = all.includes('finished') ? 'finished_here' : 'finished';
     const tick = this.#variables.use('tick');
     const limit = this.#variables.use('max_ticks');
-    const made = new Map<
-      string,
-      { steps: readonly Json[]; transitions: readonly JsonObject[]; to: readonly string[] }
-    >();
-    for (const state of all)
-      made.set(
-        state,
-        this.#state(
-          state,
-          steps.filter((step) => step.states === undefined || step.states.includes(state)),
-          transitions,
-          { tick, limit, final },
-        ),
-      );
+    const made = new Map<string, MadeState>();
+    for (const state of all) {
+      const own = steps.filter((step) => step.states === undefined || step.states.includes(state));
+      made.set(state, this.#state(state, own, transitions, { tick, limit, final }));
+    }
     const reached = this.#reached(initial, made);
     const map: Record<string, Json> = {};
     for (const [state, { steps: own, transitions: leads }] of made)
-      if (reached.has(state))
-        map[nameOf(state)] = mapOf({ steps: own, transitions: leads.length === 0 ? undefined : leads });
+      if (reached.has(state)) map[nameOf(state)] = { steps: own, transitions: leads };
       else machine.note(`states (${state})`, 'left', 'no step leads there');
-    for (const { part, from, to } of transitions)
-      part.note(
-        'to',
-        reached.has(to) ? 'kept' : 'left',
-        reached.has(to) ? `${from} to ${to}, where a step decides so` : `no step goes from ${from} to ${to}`,
-      );
-    for (const step of steps)
-      if (step.states !== undefined)
-        step.part.note(
-          'in_state',
-          step.states.some((state) => reached.has(state)) ? 'kept' : 'left',
-          step.states.some((state) => reached.has(state))
-            ? 'it is a step of the state'
-            : 'no step leads to its state',
-        );
+    for (const { part, from, to } of transitions) {
+      const way = `from ${from} to ${to}`;
+      part.settle('to', reached.has(to), `${way}, where a step decides so`, `no step goes ${way}`);
+    }
+    for (const { part, states: own } of steps)
+      if (own !== undefined) {
+        const isReached = own.some((state) => reached.has(state));
+        part.settle('in_state', isReached, 'it is a step of the state', 'no step leads to its state');
+      }
     map[final] = { final: true };
     return { initial: nameOf(initial), max_transitions: 1000, states: map };
   }
@@ -223,14 +207,10 @@ class WorkflowBuilder {
     steps: readonly SourceStep[],
     declared: readonly Transition[],
     names: { readonly tick: string; readonly limit: string; readonly final: string },
-  ): { steps: readonly Json[]; transitions: readonly JsonObject[]; to: readonly string[] } {
+  ): MadeState {
+    const counter = this.#stepNames.take(`${nameOf(state)}_tick`);
     const made: Json[] = [
-      {
-        name: this.#stepNames.take(`${nameOf(state)}_tick`),
-        type: 'script',
-        script: `vars.${names.tick} + 1`,
-        output_key: names.tick,
-      },
+      { name: counter, type: 'script', script: `vars.${names.tick} + 1`, output_key: names.tick },
     ];
     const leads: JsonObject[] = [{ to: names.final, condition: `vars.${names.tick} > vars.${names.limit}` }];
     const targets: string[] = [];
@@ -256,29 +236,20 @@ class WorkflowBuilder {
       } else if (step.transitionTo !== undefined) {
         const to = step.transitionTo;
         const way = declared.find((each) => [state, '*'].includes(each.from) && each.to === to);
-        if (way === undefined && declared.length > 0)
-          step.part.note(
-            'transition_to',
-            'left',
-            `the state machine has no transition from ${state} to ${to}: the state stays, as in agent_ecology2`,
-          );
-        else {
-          step.part.note('transition_to', 'changed', 'a transition of the state');
-          lead(to, way?.condition);
-          isDecided ||= way?.condition === undefined;
-        }
+        const isAllowed = way !== undefined || declared.length === 0;
+        const why = `no transition leads from ${state} to ${to}: the state stays, as in agent_ecology2`;
+        step.part.settle('transition_to', isAllowed, 'a transition of the state', why);
+        if (isAllowed) lead(to, way?.condition);
+        isDecided ||= isAllowed && way?.condition === undefined;
       }
     }
     // In agent_ecology2 nothing but a step takes a transition. Here the way that the author drew is taken.
-    for (const each of declared)
-      if (
-        !isDecided &&
-        !targets.includes(each.to) &&
-        (each.from === state || (each.from === '*' && targets.length === 0 && each.to !== state))
-      ) {
-        lead(each.to, each.condition);
-        isDecided = each.condition === undefined;
-      }
+    for (const { from, to, condition } of declared) {
+      const isOpen = from === state || (from === '*' && targets.length === 0 && to !== state);
+      if (isDecided || !isOpen || targets.includes(to)) continue;
+      lead(to, condition);
+      isDecided = condition === undefined;
+    }
     if (!isDecided) lead(state, undefined);
     return { steps: made, transitions: leads, to: targets };
   }
@@ -309,36 +280,23 @@ class WorkflowBuilder {
     if (type === 'code') return this.#code(step, common);
     this.#prompts.set(step.name, [...(this.#prompts.get(step.name) ?? []), name]);
     if (type === 'transition') return this.#choice(step, common);
-    part.note(
-      'type',
-      type === 'llm' ? 'changed' : 'left',
-      type === 'llm'
-        ? 'a task: the agent acts itself, until it completes the step'
-        : `there is no step of type ${type}: it is a task`,
-    );
-    return mapOf({
-      ...common,
-      type: 'task',
-      ...this.#prompt(part, 'prompt', 'prompt_artifact_id'),
-      ...step.rest,
-    });
+    const known = type === 'llm' ? '' : `there is no step of type ${type}: `;
+    part.note('type', 'changed', `${known}a task: the agent acts itself, until it completes the step`);
+    const prompt = this.#prompt(part, 'prompt_artifact_id');
+    return mapOf({ ...common, type: 'task', ...prompt, ...step.rest });
   }
 
   #code(step: SourceStep, common: JsonObjectOfStep): JsonObject {
     const code = textOf(step.part.take('code')) ?? '';
     const place = portReport(`the step ${step.name}`, code);
-    const assigned = [
-      ...new Set([...code.matchAll(/^([A-Za-z]\w*)\s*=(?!=)/gm)].map(([, name = '']) => name)),
-    ];
+    const names = [...code.matchAll(/^([A-Za-z]\w*)\s*=(?!=)/gm)].map(([, name = '']) => name);
+    const assigned = [...new Set(names)];
     for (const name of assigned) this.#variables.use(name, true);
     const sets = assigned.length === 0 ? '' : ` It sets ${assigned.join(', ')}.`;
     if (!this.#ports.includes(place + sets)) this.#ports.push(place + sets);
     step.part.note('type', 'changed', 'a script that fails until it is ported');
-    step.part.note(
-      'code',
-      'changed',
-      `Python code is not converted: port it to JavaScript, with set_variable behind it.${sets}`,
-    );
+    const how = `Python code is not converted: port it to JavaScript, with set_variable behind it.${sets}`;
+    step.part.note('code', 'changed', how);
     return mapOf({
       ...common,
       type: 'script',
@@ -353,70 +311,55 @@ class WorkflowBuilder {
     const map: Record<string, Json> = {};
     for (const [answer, state] of Object.entries((part.take('transition_map') ?? {}) as JsonObject))
       map[answer] = nameOf(textOf(state) ?? '');
-    const source = part.take('transition_source');
     part.left('transition_mode', 'what stands in the step decides: a prompt, or an artifact');
-    if (isJsonObject(source)) {
-      part.note('transition_source', 'kept', 'the artifact decides');
-      part.left('prompt', 'an artifact decides here');
-      const [first = 'continue'] = Object.keys(map);
-      const given = toInvocation(source, this.#variables, first);
-      // A fallback that is no answer leads nowhere in agent_ecology2, too.
-      const fallback = textOf(given.fallback) ?? String(given.fallback);
-      if (Object.keys(map).length === 0)
-        return mapOf({
-          ...common,
-          type: 'transition',
-          transition_source: { ...given, fallback: nameOf(step.transitionTo ?? fallback) },
-          ...step.rest,
-        });
-      part.note('transition_map', 'kept', 'the answers, each with its state');
-      const known = map[fallback] !== undefined || Object.values(map).includes(fallback);
-      if (!known)
-        part.note('transition_source', 'changed', `the fallback ${fallback} is no answer: it is ${first}`);
-      return mapOf({
-        ...common,
-        type: 'transition',
-        transition_source: { ...given, fallback: known ? (given.fallback ?? first) : first },
-        transition_map: map,
-        ...step.rest,
-      });
+    const transition = { ...common, type: 'transition', ...step.rest };
+    const source = part.kept('transition_source', 'the artifact decides');
+    const answers = Object.keys(map);
+    if (answers.length > 0) part.note('transition_map', 'kept', 'the answers, each with its state');
+    if (!isJsonObject(source)) {
+      const prompt = this.#prompt(part, 'transition_prompt_artifact_id');
+      const isAsked = Object.keys(prompt).length > 0;
+      const asked = isAsked ? prompt : { prompt: `Decide how to go on: ${answers.join(', ')}.` };
+      return mapOf({ ...transition, ...asked, transition_map: map });
     }
-    part.note('transition_map', 'kept', 'the answers, each with its state');
-    const prompt = this.#prompt(part, 'prompt', 'transition_prompt_artifact_id');
-    const asked =
-      Object.keys(prompt).length > 0
-        ? prompt
-        : { prompt: `Decide how to go on: ${Object.keys(map).join(', ')}.` };
-    return mapOf({ ...common, type: 'transition', ...asked, transition_map: map, ...step.rest });
+    part.left('prompt', 'an artifact decides here');
+    const [first = 'continue'] = answers;
+    const given = toInvocation(source, this.#variables, first);
+    const fallback = textOf(given.fallback) ?? String(given.fallback);
+    if (answers.length === 0)
+      return mapOf({
+        ...transition,
+        transition_source: { ...given, fallback: nameOf(step.transitionTo ?? fallback) },
+      });
+    // A fallback that is no answer leads nowhere in agent_ecology2, too.
+    const isKnown = map[fallback] !== undefined || Object.values(map).includes(fallback);
+    if (!isKnown)
+      part.note('transition_source', 'changed', `the fallback ${fallback} is no answer: it is ${first}`);
+    return mapOf({
+      ...transition,
+      transition_source: isKnown ? given : { ...given, fallback: first },
+      transition_map: map,
+    });
   }
 
-  #prompt(part: Part, key: string, artifactKey: string): JsonObject {
-    const id = textOf(part.take('prompt_artifact_id')) ?? textOf(part.take(artifactKey));
-    const prompt = part.take(key);
-    if (isInvocation(prompt)) {
-      part.note(key, 'kept', 'the artifact writes the prompt');
-      return { prompt: toInvocation(prompt, this.#variables, 'Go on.') };
-    }
+  #prompt(part: Part, artifactKey: string): JsonObject {
+    const how = 'the prompt is the text of the artifact';
+    const id = textOf(part.kept('prompt_artifact_id', how)) ?? textOf(part.kept(artifactKey, how));
     if (id !== undefined) {
-      part.note(
-        part.value.prompt_artifact_id === undefined ? artifactKey : 'prompt_artifact_id',
-        'kept',
-        'the prompt is the text of the artifact',
-      );
-      if (prompt !== undefined) part.note(key, 'left', 'the text of the artifact counts');
+      part.left('prompt', 'the text of the artifact counts');
       return { prompt_artifact_id: nameOf(id) };
     }
-    const text = textOf(prompt);
-    if (text === undefined) return {};
-    const { text: template, formats } = toTemplate(text, this.#variables);
-    part.note(
-      key,
-      'changed',
-      formats.length === 0
-        ? '{name} is a variable'
-        : `{name} is a variable; formats are dropped: ${formats.join(' ')}`,
-    );
-    return { prompt: template };
+    const prompt = part.take('prompt');
+    if (isInvocation(prompt)) {
+      part.note('prompt', 'kept', 'the artifact writes the prompt');
+      return { prompt: toInvocation(prompt, this.#variables, 'Go on.') };
+    }
+    const written = textOf(prompt);
+    if (written === undefined) return {};
+    const { text, formats } = toTemplate(written, this.#variables);
+    const dropped = formats.length === 0 ? '' : `; formats are dropped: ${formats.join(' ')}`;
+    part.note('prompt', 'changed', `{name} is a variable${dropped}`);
+    return { prompt: text };
   }
 }
 

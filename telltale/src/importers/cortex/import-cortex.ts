@@ -8,11 +8,12 @@ import { yamlOf } from '../made.ts';
 import { createNames, type Names, nameOf } from '../names.ts';
 import { createReport, type Report, SourceFields } from '../report.ts';
 import { readDocuments, readSource } from '../sources.ts';
+import { listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';
 import { convertAgent, convertMonument } from './convert-agent.ts';
 import { convertMetadata } from './convert-metadata.ts';
-import { BUILTIN_TOOLS, convertFeed, convertRelic, convertTool } from './convert-tool.ts';
-import { convertWorkflow } from './convert-workflow.ts';
-import { literal, mapOf, textOf } from './texts.ts';
+import { convertRelic } from './convert-relic.ts';
+import { BUILTIN_TOOLS, convertTool, isRunnable } from './convert-tool.ts';
+import { bareName, convertWorkflow } from './convert-workflow.ts';
 
 const KIND = /^\s*"?kind"?:\s*["']?(Agent|Tool|Relic|Workflow|Metadata|Feed|Monument)\b/m;
 
@@ -23,7 +24,8 @@ export const cortex: Importer = {
 };
 
 /** What an agent has to import, by the lists of `import`: `builtin:NAME`, or a path in the folder of the import. */
-export type ImportList = 'tools' | 'relics' | 'agents' | 'workflows';
+export const LISTS = ['tools', 'relics', 'agents', 'workflows'] as const;
+export type ImportList = (typeof LISTS)[number];
 export type Needs = Readonly<Record<ImportList, Set<string>>>;
 
 export const noNeeds = (): Needs => ({
@@ -32,6 +34,10 @@ export const noNeeds = (): Needs => ({
   agents: new Set(),
   workflows: new Set(),
 });
+
+export function addNeeds(needs: Needs, more: Needs | undefined): void {
+  for (const list of LISTS) for (const entry of more?.[list] ?? []) needs[list].add(entry);
+}
 
 /** One manifest of Cortex. */
 export interface Unit {
@@ -49,10 +55,8 @@ export interface Unit {
 
 export interface Converted {
   readonly manifests: readonly { readonly path: string; readonly manifest: JsonObject }[];
-  /** What whoever uses it has to import as well. */
-  readonly needs?: Needs;
   /** Lines at the head of the file. */
-  readonly about?: readonly string[];
+  readonly about: readonly string[];
 }
 
 /** A name that steps and imports use, as it is called now, and what has to be imported for it. */
@@ -62,72 +66,83 @@ export interface Found {
   readonly unit?: Unit;
 }
 
+const KINDS = {
+  tools: ['Tool', 'Feed'],
+  relics: ['Relic'],
+  agents: ['Agent', 'Monument'],
+  workflows: ['Workflow'],
+};
+
 /** All manifests of one import, and what they refer to. */
 export class Cortex {
   readonly units: readonly Unit[];
-  /** The folder above all sources. */
-  readonly base: string;
   readonly options: ImportOptions;
-  /** What the workflows need, and the workflows that the hooks of a metadata manifest became. */
+  /** What whoever imports a workflow or metadata has to import as well. */
   readonly needs = new Map<Unit, Needs>();
-  readonly hookWorkflows = new Map<Unit, readonly string[]>();
+  readonly #base: string;
 
+  /** `base` is the folder above all sources. */
   constructor(units: readonly Unit[], base: string, options: ImportOptions) {
     this.units = units;
-    this.base = base;
+    this.#base = base;
     this.options = options;
   }
 
   /** The manifest that a path or a name means: the one of that name that lies closest. */
   find(kind: string, reference: string, from: Unit): Unit | undefined {
     const folder = dirname(from.source.path);
-    const path = resolve(folder, reference);
-    const byPath = this.units.find((unit) => unit.kind === kind && unit.source.path === path);
-    if (byPath !== undefined || isPath(reference)) return byPath;
-    const named = this.units.filter(
-      (unit) => unit.kind === kind && unit !== from && unit.written === reference,
-    );
-    const distance = (unit: Unit) => relative(folder, dirname(unit.source.path)).split(sep).length;
+    const ofKind = this.units.filter((unit) => unit.kind === kind);
+    if (/^\.{0,2}\/|\.ya?ml$/.test(reference))
+      return ofKind.find(({ source }) => source.path === resolve(folder, reference));
+    const distance = ({ source }: Unit) => relative(folder, dirname(source.path)).split(sep).length;
+    const named = ofKind.filter((unit) => unit !== from && unit.written === reference);
     return named.sort((a, b) => distance(a) - distance(b) || a.out.localeCompare(b.out))[0];
   }
 
   /** What a tool, relic, agent or workflow is called now; undefined if nothing takes its place. */
   target(list: ImportList, reference: string, from: Unit): Found | undefined {
-    const bare = reference.replace(/^builtin\//, '');
-    const builtin = list === 'tools' && !isPath(reference) ? BUILTIN_TOOLS[bare]?.tool : undefined;
+    const bare = bareName(reference);
+    const builtin = list === 'tools' ? BUILTIN_TOOLS[bare]?.tool : undefined;
     if (builtin !== undefined) return { target: builtin, entry: `builtin:${builtin}` };
-    const kinds = { tools: ['Tool', 'Feed'], relics: ['Relic'], agents: ['Agent'], workflows: ['Workflow'] }[
-      list
-    ];
-    for (const kind of kinds) {
-      const unit = this.find(kind, bare, from);
-      if (unit !== undefined && isConvertible(unit)) return { target: unit.name, entry: unit.out, unit };
+    const unit = KINDS[list]
+      .map((kind) => this.find(kind, bare, from))
+      .find((each) => each !== undefined && isRunnable(each));
+    return unit === undefined ? undefined : { target: unit.name, entry: unit.out, unit };
+  }
+
+  /** Reads one list of imports, and reports what became of each entry: text, or a map with a path or a name. */
+  resolve(list: ImportList, imports: SourceFields, from: Unit, needs: Needs): void {
+    for (const each of listOf(imports.take(list))) {
+      const reference = String(mapOf(each).path ?? mapOf(each).name ?? each);
+      const found = this.target(list, reference, from);
+      if (found !== undefined) needs[list].add(found.entry);
+      const how = found === undefined ? 'not among the imported files' : found.entry;
+      imports.note(
+        list,
+        found === undefined ? 'left' : found.unit === undefined ? 'changed' : 'kept',
+        `${reference}: ${how}`,
+      );
+    }
+  }
+
+  /** The folder of the sources, which `CORTEX_ROOT` moves. */
+  get sourceRoot(): string {
+    return `\${CORTEX_ROOT:-${this.#base}}`;
+  }
+
+  sourcePath(from: Unit, path: string): string {
+    const below = relative(this.#base, resolve(dirname(from.source.path), path));
+    return `${this.sourceRoot}/${literal(below.split(sep).join('/'))}`;
+  }
+
+  /** The text of the first of these files beside a manifest that can be read. */
+  async text(from: Unit, paths: readonly string[]): Promise<string | undefined> {
+    for (const path of paths) {
+      const read = await readSource(resolve(dirname(from.source.path), path), this.options);
+      if ('source' in read) return read.source.text.trim();
     }
     return undefined;
   }
-
-  /** A path of Cortex's, relative to a manifest, that is still right when the sources move: `CORTEX_ROOT` is their folder. */
-  sourcePath(from: Unit, path: string): string {
-    const below = relative(this.base, resolve(dirname(from.source.path), path))
-      .split(sep)
-      .join('/');
-    return `\${CORTEX_ROOT:-${this.base}}/${literal(below)}`;
-  }
-
-  /** The text of a file beside a manifest. */
-  async text(from: Unit, path: string): Promise<string | undefined> {
-    const read = await readSource(resolve(dirname(from.source.path), path), this.options);
-    return 'source' in read ? read.source.text.trim() : undefined;
-  }
-}
-
-export const isPath = (reference: string): boolean => /^\.{0,2}\/|\.ya?ml$/.test(reference);
-
-/** Tools and feeds that are compiled into Cortex have a manifest without anything to run. */
-function isConvertible({ kind, value }: Unit): boolean {
-  if (kind !== 'Tool' && kind !== 'Feed') return true;
-  const { entrypoint, runtime } = { ...value, ...mapOf(value.implementation as Json) } as JsonObject;
-  return textOf(entrypoint as Json) !== undefined && runtime !== 'builtin';
 }
 
 async function importCortex(
@@ -141,8 +156,8 @@ async function importCortex(
   const context = new Cortex(units, base, options);
   const imported: ImportedFile[] = [];
   // Agents come last: they import what the workflows and metadata need.
-  const order = ['Tool', 'Feed', 'Relic', 'Workflow', 'Metadata', 'Agent', 'Monument'];
-  for (const unit of units.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))) {
+  const kinds = Object.keys(CONVERTERS);
+  for (const unit of units.toSorted((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind))) {
     options.signal.throwIfAborted();
     imported.push(await importUnit(unit, context));
   }
@@ -189,84 +204,52 @@ const KIND_HERE: Readonly<Record<string, string>> = { Feed: 'Tool', Monument: 'A
 const problem = (file: string, code: string, message: string, hint: string): Diagnostic =>
   fileDiagnostic(file, { severity: 'error', code, message, hint });
 
+const CONVERTERS: Readonly<Record<string, (unit: Unit, context: Cortex) => Converted | Promise<Converted>>> =
+  {
+    Tool: convertTool,
+    Feed: convertTool,
+    Relic: convertRelic,
+    Workflow: convertWorkflow,
+    Metadata: convertMetadata,
+    Agent: convertAgent,
+    Monument: convertMonument,
+  };
+
 async function importUnit(unit: Unit, context: Cortex): Promise<ImportedFile> {
-  const { kind, name, written, source, report, fields } = unit;
-  const { file } = source;
-  if (!isConvertible(unit)) {
-    const tool = BUILTIN_TOOLS[written]?.tool;
-    const hint =
-      tool === undefined ? 'Nothing takes its place.' : `Agents that import it import builtin:${tool} now.`;
-    return {
-      file,
-      diagnostics: [
-        problem(file, 'built_in', `"${name}" is compiled into Cortex: there is nothing to run.`, hint),
-      ],
-    };
-  }
+  const { kind, name, written, out, source, report, fields } = unit;
+  const { file, path: from } = source;
+  const fail = (...words: readonly [code: string, message: string, hint: string]) => ({
+    file,
+    diagnostics: [problem(file, ...words)],
+  });
+  const convert = CONVERTERS[kind];
+  if (convert === undefined)
+    return fail('unknown_kind', `Cortex has no kind "${kind}".`, 'Correct the kind.');
+  if (join(context.options.out, out) === from)
+    return fail('same_folder', 'The manifest would replace its source.', 'Name another folder with --out.');
+  const tool = BUILTIN_TOOLS[written]?.tool;
+  const instead =
+    tool === undefined ? 'Nothing takes its place.' : `What imports it imports builtin:${tool} now.`;
+  if (!isRunnable(unit))
+    return fail('built_in', `"${written}" is compiled into Cortex: there is nothing to run.`, instead);
   fields.take('kind');
+  fields.take('name');
   fields.note('name', written === name ? 'kept' : 'changed', `name ${name}`);
-  const converted = await convert(unit, context);
-  if (converted === undefined)
-    return {
-      file,
-      diagnostics: [problem(file, 'unknown_kind', `Cortex has no kind "${kind}".`, 'Correct the kind.')],
-    };
+  const { manifests, about } = await convert(unit, context);
   fields.rest();
-  const about = [...(converted.about ?? []), `Imported from ${file}, ${kind} of Cortex.`, ...remarks(report)];
-  const files = converted.manifests.map(
-    ({ path, manifest }, index): MadeFile => ({
-      path,
-      text: yamlOf(manifest, index === 0 ? about : [`Imported from ${file}, ${kind} of Cortex.`]),
-    }),
-  );
-  const clash = files.find(({ path }) => join(context.options.out, path) === source.path);
-  if (clash !== undefined)
-    return {
-      file,
-      diagnostics: [
-        problem(
-          file,
-          'same_folder',
-          'The manifest would replace its source.',
-          'Name another folder with --out.',
-        ),
-      ],
-    };
+  const remarks = report.entries().flatMap(({ step, construct, outcome, how }) => {
+    if (outcome === 'kept') return [];
+    return [`${step === null ? '' : `${step}, `}${construct} (${outcome}): ${how}`];
+  });
+  const origin = `Imported from ${file}, ${kind} of Cortex.`;
+  const files = manifests.map(({ path, manifest }, index): MadeFile => {
+    return { path, text: yamlOf(manifest, index === 0 ? [...about, origin, ...remarks] : [origin]) };
+  });
   return {
     file,
     diagnostics: [],
     made: { kind: kind.toLowerCase(), name, files, entries: report.entries() },
   };
-}
-
-const remarks = (report: Report): readonly string[] =>
-  report
-    .entries()
-    .filter(({ outcome }) => outcome !== 'kept')
-    .map(
-      ({ step, construct, outcome, how }) =>
-        `${step === null ? '' : `${step}, `}${construct} (${outcome}): ${how}`,
-    );
-
-function convert(unit: Unit, context: Cortex): Converted | Promise<Converted> | undefined {
-  switch (unit.kind) {
-    case 'Tool':
-      return convertTool(unit, context);
-    case 'Feed':
-      return convertFeed(unit, context);
-    case 'Relic':
-      return convertRelic(unit);
-    case 'Workflow':
-      return convertWorkflow(unit, context);
-    case 'Metadata':
-      return convertMetadata(unit, context);
-    case 'Agent':
-      return convertAgent(unit, context);
-    case 'Monument':
-      return convertMonument(unit, context);
-    default:
-      return undefined;
-  }
 }
 
 function commonFolder(folders: readonly string[]): string {
@@ -278,25 +261,20 @@ function commonFolder(folders: readonly string[]): string {
   return common;
 }
 
-/** Keys that say what a manifest is about and have no place in ours: lines at the head of the file. */
-export function aboutOf(fields: SourceFields): readonly string[] {
-  return ['author', 'state', 'grade', 'agency_level', 'category', 'tags'].flatMap((key) => {
+/** What all kinds have. Keys without a place in ours are lines at the head of the file. */
+export function headOf(fields: SourceFields): {
+  readonly about: string[];
+  readonly version: string | undefined;
+  readonly description: string | undefined;
+} {
+  const about = ['author', 'state', 'grade', 'agency_level', 'category', 'tags'].flatMap((key) => {
     const value = fields.changed(key, 'a comment at the head of the file');
-    if (value === undefined) return [];
-    return [`${key}: ${Array.isArray(value) ? value.join(', ') : String(value)}`];
+    return value === undefined ? [] : [`${key}: ${listOf(value).join(', ')}`];
   });
-}
-
-/** `version` and `description`, of all kinds. */
-export function commonOf(fields: SourceFields): JsonObject {
-  const version = fields.kept('version');
-  const summary = textOf(fields.kept('summary', 'description'));
-  const description = textOf(fields.kept('description'));
-  const both = [summary, description === summary ? undefined : description].filter(
-    (text) => text !== undefined,
+  const version = textOf(fields.kept('version'));
+  const description = paragraphs(
+    textOf(fields.kept('summary', 'description')),
+    textOf(fields.kept('description')),
   );
-  return {
-    ...(version === undefined ? {} : { version: String(version) }),
-    ...(both.length === 0 ? {} : { description: literal(both.join('\n\n')) }),
-  };
+  return { about, version, description: description === undefined ? undefined : literal(description) };
 }

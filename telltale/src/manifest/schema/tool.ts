@@ -31,11 +31,13 @@ const command = closed(
   },
   {
     command: commandLine(
-      'The program and its arguments; {name} stands for a parameter. Never passed through a shell.',
+      'The program and its arguments; {name} stands for a parameter, {*} for all of them as JSON. Never passed through a shell.',
     ),
     cwd: nonEmptyText('The folder it runs in.').optional(),
     env: z.record(z.string(), z.string()).prefault({}).describe('Environment variables for it.'),
-    stdin: text('What it reads from standard input; {name} stands for a parameter.').optional(),
+    stdin: text(
+      'What it reads from standard input; {name} stands for a parameter, {*} for all of them as JSON.',
+    ).optional(),
   },
 );
 

@@ -35,11 +35,22 @@ export interface Filling {
 const BRACES = /(?<!\$)\{([A-Za-z_][A-Za-z0-9_-]*)\}/g;
 const WHOLE = /^\{([A-Za-z_][A-Za-z0-9_-]*)\}$/;
 
+/** Stands for all parameters where it is the whole text. Inside a longer text it is text. */
+const ALL = '{*}';
+
+const allParameters: Filling = {
+  usesInput: true,
+  names: [],
+  fill: ({ input }) => JSON.stringify(input),
+  value: ({ input }) => JSON.stringify(input),
+};
+
 /**
  * `declared` are the names that stand for parameters; other braces are text. A parameter that was not given is empty.
- * Without `declared` every name in braces is a parameter.
+ * Without `declared` every name in braces is a parameter. `{*}` alone is all parameters as JSON.
  */
 export function readFilling(source: string, what: string, declared?: ReadonlySet<string>): Filling {
+  if (source === ALL) return allParameters;
   const parsed = parseTemplate(source);
   if (!parsed.ok) throw badTemplate(source, what, parsed.error[0]?.message ?? '');
   const { pieces } = parsed.value;

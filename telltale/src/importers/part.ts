@@ -83,6 +83,11 @@ export class Part extends SourceFields {
     this.note(key, isKept ? 'kept' : 'changed', isKept ? key : `it is ${now}`);
   }
 
+  /** The first of these keys that it has. */
+  keyOf(...keys: readonly string[]): string | undefined {
+    return keys.find((key) => this.value[key] !== undefined && this.value[key] !== null);
+  }
+
   text(key: string): string | undefined {
     return textOf(this.take(key));
   }

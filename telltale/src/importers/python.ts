@@ -22,13 +22,18 @@ export function toolStub(
 }
 
 const TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
-  [/^(str|string|optional_str|Text)$/, 'string'],
-  [/^int$/, 'integer'],
+  [/^(str|string|text)$/i, 'string'],
+  [/^(int|integer)$/, 'integer'],
   [/^(float|number|Decimal)$/, 'number'],
-  [/^bool$/, 'boolean'],
-  [/^(list|List|tuple|Tuple|set|Set|Sequence)\b/, 'array'],
-  [/^(dict|Dict|Mapping)\b/, 'object'],
+  [/^bool(ean)?$/, 'boolean'],
+  [/^(list|tuple|set|sequence|array)\b/i, 'array'],
+  [/^(dict|mapping|object)\b/i, 'object'],
+  [/^(null|None)$/, 'null'],
 ];
+
+/** The type of JSON Schema for a plain type of Python; undefined if it is another one. */
+export const jsonTypeOf = (written: string): string | undefined =>
+  TYPES.find(([pattern]) => pattern.test(written))?.[1];
 
 /** What the framework passes in; a model does not. */
 const INJECTED = /^(self|cls|context_variables|context|ctx|_\w*)$/;
@@ -55,8 +60,7 @@ export function parametersOf(source: string, name: string): JsonObject | undefin
 function schemaOf(written: string): JsonObject {
   const annotated = /^Annotated\[\s*([^,]+),\s*(["'])([\s\S]*)\2\s*\]$/.exec(written);
   const type = (annotated?.[1] ?? written).replace(/^Optional\[(.*)\]$/s, '$1').replace(/\s*\|\s*None$/, '');
-  const found = TYPES.find(([pattern]) => pattern.test(type));
-  return mapOf({ type: found?.[1], description: annotated?.[3] });
+  return mapOf({ type: jsonTypeOf(type), description: annotated?.[3] });
 }
 
 /** The parameters of a signature, from behind its opening bracket on. */

@@ -42,11 +42,7 @@ export function readHandoffs(
     const conditional = own.filter(({ isAfterWork }) => !isAfterWork);
     const defaults = own.filter(({ isAfterWork }) => isAfterWork);
     for (const rule of defaults.slice(0, -1))
-      rule.part.note(
-        'handoff_type',
-        'left',
-        'a later rule after the work of the same agent counts, as in Mozaiks',
-      );
+      rule.part.note('handoff_type', 'left', 'a later rule after the work counts, as in Mozaiks');
     // What always holds comes last: nothing after it is checked.
     const entries = [...conditional, ...defaults.slice(-1)].flatMap((rule) => {
       const entry = from === 'user' ? messageEntry(rule, variables) : handoffEntry(rule, variables);
@@ -59,35 +55,23 @@ export function readHandoffs(
 }
 
 function rulesOf(item: Part, agent: (name: string) => string | undefined): readonly Rule[] {
-  const fromKey = ['source_agent', 'from_agent', 'from', 'source'].find(
-    (key) => item.value[key] !== undefined,
-  );
+  const fromKey = item.keyOf('source_agent', 'from_agent', 'from', 'source');
   const from = fromKey === undefined ? undefined : speakerOf(item, fromKey, agent);
-  if (item.value.targets === undefined) {
-    const rule = from === undefined ? undefined : ruleOf(item, from, agent);
-    return rule === undefined ? [] : [rule];
-  }
   const rules: Rule[] = [];
-  item.each('targets', 'handoff', (target) => {
-    const rule = from === undefined ? undefined : ruleOf(target, from, agent);
+  const read = (part: Part) => {
+    const rule = from === undefined ? undefined : ruleOf(part, from, agent);
     if (rule !== undefined) rules.push(rule);
-  });
+  };
+  if (item.value.targets === undefined) read(item);
+  else item.each('targets', 'handoff', read);
   return rules;
 }
 
 function ruleOf(part: Part, from: string, agent: (name: string) => string | undefined): Rule | undefined {
-  const toKey = ['target_agent', 'to_agent', 'to', 'agent', 'target'].find(
-    (key) => part.value[key] !== undefined,
-  );
-  const transition = part.text('transition_target');
-  if (transition !== undefined)
-    part.note('transition_target', 'kept', '"to" says whether it is an agent, "user" or "end"');
-  const implied = transition?.startsWith('Terminate')
-    ? 'end'
-    : transition?.startsWith('RevertToUser')
-      ? 'user'
-      : undefined;
-  const to = toKey === undefined ? implied : speakerOf(part, toKey, agent);
+  const toKey = part.keyOf('target_agent', 'to_agent', 'to', 'agent', 'target');
+  const implied = textOf(part.kept('transition_target', '"to" is an agent, "user" or "end"')) ?? '';
+  const special = { TerminateTarget: 'end', RevertToUserTarget: 'user' }[implied];
+  const to = toKey === undefined ? special : speakerOf(part, toKey, agent);
   if (to === undefined) {
     if (toKey === undefined) part.note('target_agent', 'left', 'nothing says where the conversation goes');
     return undefined;
@@ -98,11 +82,7 @@ function ruleOf(part: Part, from: string, agent: (name: string) => string | unde
     part.note('handoff_type', 'changed', isAfterWork ? 'it is "always"' : 'it is "if" or "when"');
   const condition = textOf(part.take('condition'))?.trim();
   if (to === from && to !== 'user') {
-    part.note(
-      'condition',
-      'left',
-      'an agent keeps the conversation by itself: no handoff to itself is needed',
-    );
+    part.note('condition', 'left', 'an agent keeps the conversation by itself');
     return undefined;
   }
   if (isAfterWork && condition !== undefined)
@@ -115,8 +95,8 @@ function speakerOf(part: Part, key: string, agent: (name: string) => string | un
   const written = part.text(key) ?? '';
   const speaker = agent(written) ?? specialTarget(written);
   if (speaker === undefined)
-    part.note(key, 'left', `the workflow has no agent ${written}: Mozaiks skips the rule, too`);
-  else part.note(key, speaker === written ? 'kept' : 'changed', speaker);
+    part.note(key, 'left', `the workflow has no agent ${written}: the rule is skipped`);
+  else part.renamed(key, speaker);
   return speaker;
 }
 
@@ -151,11 +131,7 @@ function messageEntry(rule: Rule, variables: Variables): JsonObject | undefined 
   part.left('condition_scope', 'it is checked when a message comes');
   part.left('scope', 'it is checked when a message comes');
   if (condition === undefined || !isExpression(rule)) {
-    part.note(
-      'condition',
-      'left',
-      'no model decides who gets a message: write it as "if", or as "when" of an agent',
-    );
+    part.note('condition', 'left', 'no model decides who gets a message: write it as "when" of an agent');
     return undefined;
   }
   const test = celOf(rule, variables);
@@ -164,8 +140,7 @@ function messageEntry(rule: Rule, variables: Variables): JsonObject | undefined 
 
 /** Whether the runtime of Mozaiks evaluates the condition; else its model reads it. */
 function isExpression({ part, condition = '' }: Rule): boolean {
-  const type = part.text('condition_type')?.toLowerCase() ?? '';
-  if (type !== '') part.note('condition_type', 'kept', 'it decides between "if" and "when"');
+  const type = textOf(part.kept('condition_type', 'it decides between "if" and "when"'))?.toLowerCase() ?? '';
   return type === ''
     ? condition.includes('${')
     : ['expression', 'context_expression', 'context'].includes(type);

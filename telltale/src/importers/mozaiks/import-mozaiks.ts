@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import { fileDiagnostic } from '../../manifest/files/file-finding.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
@@ -67,20 +66,16 @@ async function importDefinition(
   definition.rest();
   const workflow = { definition, folder, written, agents, tools, variables, handoffs, settings, outputs };
   const made = makeFiles(workflow, taken, options);
-  if (made === undefined) return { file, diagnostics: [...diagnostics, nothingToRun(file)] };
+  if (made === undefined) {
+    const [message, hint] = ['There is no agent in it, and no variable.', 'Name the folder of a workflow.'];
+    const empty = fileDiagnostic(file, { severity: 'error', code: 'nothing_to_import', message, hint });
+    return { file, diagnostics: [...diagnostics, empty] };
+  }
   return { file, diagnostics, made: { ...made, entries: definition.entries() } };
 }
 
 const sameName = (one: string, other: string): boolean =>
   one === other || one.toLowerCase() === other.toLowerCase();
-
-const nothingToRun = (file: string): Diagnostic =>
-  fileDiagnostic(file, {
-    severity: 'error',
-    code: 'nothing_to_import',
-    message: 'There is no agent in it, and no variable.',
-    hint: 'Name the folder of a workflow, such as workflows/HelloWorld.',
-  });
 
 function readAgents(definition: Definition, names: Names): readonly ReadAgent[] {
   const agents: ReadAgent[] = [];
@@ -128,38 +123,31 @@ function readAgent(item: Part, written: string, names: Names): ReadAgent {
 }
 
 interface Settings {
-  readonly start: string | undefined;
-  readonly maxTurns: number | undefined;
-  readonly example: string | undefined;
-  readonly nextSpeaker: string | undefined;
+  readonly start?: string | undefined;
+  readonly maxTurns?: number | undefined;
+  readonly example?: string | undefined;
+  readonly nextSpeaker?: string | undefined;
   /** Whether a model chooses the next speaker among all agents. */
   readonly isAuto: boolean;
 }
 
 function readSettings(definition: Definition, agent: (name: string) => string | undefined): Settings {
-  let settings: Settings = {
-    start: undefined,
-    maxTurns: undefined,
-    example: undefined,
-    nextSpeaker: undefined,
-    isAuto: false,
-  };
+  let settings: Settings = { isAuto: false };
   for (const root of definition.sections.get('orchestrator') ?? []) {
     const part = inner(root, 'orchestrator');
-    part.changed('workflow_name', 'the name of the group, or of the folder');
-    if (part.value.workflow_name === undefined)
-      part.changed('name', 'the name of the group, or of the folder');
+    const nameKey = part.keyOf('workflow_name', 'name');
+    if (nameKey !== undefined) part.changed(nameKey, 'the name of the group, or of the folder');
     const initial = part.text('initial_agent');
     const start = initial === undefined ? undefined : agent(initial);
     if (initial !== undefined)
       part.settle('initial_agent', start !== undefined, 'who starts', `the workflow has no agent ${initial}`);
     const maxTurns = part.changed('max_turns', '"handoffs" of a group, "turns" of an agent alone');
     const example = textOf(part.changed('initial_message', 'an example: start the conversation with it'));
-    part.left('initial_message_to_user', 'it is shown by the user interface of Mozaiks');
     part.left('startup_mode', 'who speaks first is up to how the session is started');
     part.left('entry_point', 'the server lists every agent');
     part.left('visual_agents', 'the console shows every agent');
-    part.left('agent_message', 'it is shown by the user interface of Mozaiks');
+    for (const key of ['agent_message', 'initial_message_to_user'])
+      part.left(key, 'it is shown by the user interface of Mozaiks');
     const pattern = part.text('orchestration_pattern') ?? '';
     const rule = ['round_robin', 'random'].find((each) =>
       pattern.toLowerCase().startsWith(each.replace('_', '')),
@@ -187,19 +175,14 @@ function readSettings(definition: Definition, agent: (name: string) => string | 
 
 /** Files that only the platform of Mozaiks uses. */
 function readOthers({ sections }: Definition): void {
-  for (const part of sections.get('hooks') ?? []) {
+  for (const part of sections.get('hooks') ?? [])
     for (const key of ['hooks', 'hook_files'])
       part.each(key, 'hook', (item) => {
-        const place = `${item.text('filename') ?? item.text('file') ?? 'its file'}, function ${item.text('function') ?? ''}`;
-        const type = item.text('hook_type') ?? 'hook';
-        item.note(
-          'hook_type',
-          'left',
-          `Python code is not converted: port ${place} (${type}) as a hook or a feed`,
-        );
+        const file = item.text('filename') ?? item.text('file') ?? 'its file';
+        const place = `${file}, function ${item.text('function') ?? ''} (${item.text('hook_type') ?? 'a hook'})`;
+        item.note('hook_type', 'left', `Python code is not converted: port ${place} as a hook or a feed`);
         item.rest('it belongs to the code to port');
       });
-  }
   for (const part of sections.get('workflow_graph') ?? []) {
     part.left('version', 'it is the version of the file format');
     part.rest('one workflow does not lead to another: port it as a workflow with steps of type "agent"');

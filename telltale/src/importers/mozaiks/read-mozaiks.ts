@@ -6,64 +6,29 @@ import { Part, textOf } from '../part.ts';
 import { createReport, type Entry, type Report } from '../report.ts';
 import { readDocuments } from '../sources.ts';
 
-/** The files of a workflow, by the name that Mozaiks gives them; any of them may be JSON or YAML. */
-export type Section =
-  | 'orchestrator'
-  | 'agents'
-  | 'handoffs'
-  | 'context_variables'
-  | 'tools'
-  | 'structured_outputs'
-  | 'hooks'
-  | 'ui_config'
-  | 'workflow_graph';
+/**
+ * The files of a workflow, by the names that Mozaiks gives them, JSON or YAML; and the keys that say what a document of a
+ * file with several of them is.
+ */
+const KEYS = {
+  orchestrator:
+    'orchestrator workflow_name name initial_agent initial_message startup_mode max_turns visual_agents',
+  agents: 'agents',
+  handoffs: 'handoffs handoff_rules',
+  context_variables: 'context_variables ContextVariablesPlan definitions derived_variables',
+  tools: 'tools lifecycle_tools tool_files ui_tools',
+  structured_outputs: 'structured_outputs models registry',
+  hooks: 'hooks hook_files',
+  ui_config: 'ui_config',
+  workflow_graph: 'workflow_graph mid_flight_journeys journeys',
+} as const;
 
-const SECTIONS: readonly Section[] = [
-  'orchestrator',
-  'agents',
-  'handoffs',
-  'context_variables',
-  'tools',
-  'structured_outputs',
-  'hooks',
-  'ui_config',
-  'workflow_graph',
-];
-
-/** Keys that say which section a document of a file with several of them is. */
-const KEYS: Readonly<Record<Section, readonly string[]>> = {
-  orchestrator: [
-    'orchestrator',
-    'workflow_name',
-    'name',
-    'initial_agent',
-    'initial_message',
-    'startup_mode',
-    'max_turns',
-    'visual_agents',
-  ],
-  agents: ['agents'],
-  handoffs: ['handoffs', 'handoff_rules'],
-  context_variables: ['context_variables', 'ContextVariablesPlan', 'definitions', 'derived_variables'],
-  tools: ['tools', 'lifecycle_tools', 'tool_files', 'ui_tools'],
-  structured_outputs: ['structured_outputs', 'models', 'registry'],
-  hooks: ['hooks', 'hook_files'],
-  ui_config: ['ui_config'],
-  workflow_graph: ['workflow_graph', 'mid_flight_journeys', 'journeys'],
-};
+export type Section = keyof typeof KEYS;
+const SECTIONS = Object.keys(KEYS) as readonly Section[];
 
 /** What the generator of Mozaiks writes while it plans; the definitions follow in other documents. */
-const PLANNING = [
-  'PatternSelection',
-  'WorkflowStrategy',
-  'StateArchitecture',
-  'UXArchitecture',
-  'AgentRoster',
-  'ToolPlanning',
-  'MermaidSequenceDiagram',
-  'PackMetadata',
-  'agent_message',
-] as const;
+const PLANNING =
+  'PatternSelection WorkflowStrategy StateArchitecture UXArchitecture AgentRoster ToolPlanning MermaidSequenceDiagram PackMetadata agent_message';
 
 /** One workflow of Mozaiks: a folder of files, or one file that holds all of it. */
 export interface Definition {
@@ -153,14 +118,14 @@ function rootOf(value: Json, section: Section | undefined): JsonObject {
 
 /** A document without a name of its own: its keys say what it holds. */
 function route(part: Part, add: (section: Section, part: Part) => void): void {
-  for (const key of PLANNING)
+  for (const key of PLANNING.split(' '))
     part.left(key, 'it is a record of planning; what runs is defined in the other documents');
   for (const key of Object.keys(part.value)) {
     const nested = key.endsWith('_output') ? part.part(key) : undefined;
     if (nested !== undefined) route(nested, add);
   }
   for (const section of SECTIONS)
-    if (KEYS[section].some((key) => part.value[key] !== undefined)) add(section, part);
+    if (part.keyOf(...KEYS[section].split(' ')) !== undefined) add(section, part);
 }
 
 /** The map that holds the entries of a section: some files wrap it once more in its name. */

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ImportOptions } from '../importer.ts';
 import { type Names, nameOf } from '../names.ts';
 import { mapOf, type Part, plainText, plainValue, textOf, textsOf } from '../part.ts';
-import { parametersOf, toolStub } from '../python.ts';
+import { jsonTypeOf, parametersOf, toolStub } from '../python.ts';
 import { readSource } from '../sources.ts';
 import { type Definition, inner } from './read-mozaiks.ts';
 
@@ -69,27 +69,26 @@ async function readTool(
   const parameters = source === undefined ? undefined : parametersOf(source, written);
   const place = `${file ?? 'a Python file'}, function ${written}`;
   const remark = `Port ${place}. Replace "implementation" with a module, a command or an HTTP request.`;
+  const taken = parameters === undefined ? '; its parameters were not found, so any are taken' : '';
   part.note(
     'file',
     'changed',
-    `Python code is not converted: calls fail and say what to port (${place})${parameters === undefined ? '; its parameters were not found, so any are taken' : ''}`,
+    `Python code is not converted: calls fail and say what to port (${place})${taken}`,
   );
-  if (content !== undefined)
-    part.note('content', 'changed', 'the code to port, out of which the parameters were read');
+  if (content !== undefined) part.note('content', 'changed', 'the parameters were read out of it');
   const manifest = toolStub(name, textOf(part.kept('description')), parameters, place);
   noteTool(part);
   return { name, written, agents, manifest, remark };
 }
 
 function noteTool(part: Part): void {
-  const type = textOf(part.take('tool_type'));
-  if (type !== undefined)
-    part.note(
+  const isTool = part.text('tool_type') !== 'UI_Tool';
+  if (part.value.tool_type !== undefined)
+    part.settle(
       'tool_type',
-      type === 'UI_Tool' ? 'left' : 'kept',
-      type === 'UI_Tool'
-        ? 'no component is drawn: to ask a person, port it as an approval or a review'
-        : 'a tool',
+      isTool,
+      'a tool',
+      'no component is drawn: to ask a person, port it as an approval',
     );
   part.left('ui', 'nothing draws components of Mozaiks: the console shows the call and its result');
   part.left('auto_invoke', 'tools are called by the model, or by a workflow');
@@ -97,31 +96,19 @@ function noteTool(part: Part): void {
   part.left('installRequirements', 'packages of Python are not needed by what you port');
 }
 
+/** What lifecycle tools are to be ported as. */
+const LIFECYCLE: Readonly<Record<string, string>> = {
+  before_agent: 'the hook "before_turn"',
+  after_agent: 'the hook "after_turn"',
+  before_chat: 'a workflow with a trigger on the event session.started',
+  after_chat: 'a workflow with a trigger on the event session.ended',
+};
+
 function readLifecycleTool(part: Part): void {
-  const trigger = part.text('trigger') ?? '';
-  const hooks: Readonly<Record<string, string>> = {
-    before_agent: 'the hook "before_turn"',
-    after_agent: 'the hook "after_turn"',
-    before_chat: 'a workflow with a trigger on the event session.started',
-    after_chat: 'a workflow with a trigger on the event session.ended',
-  };
   const place = `${part.text('file') ?? 'its file'}, function ${part.text('function') ?? part.text('name') ?? ''}`;
-  part.note(
-    'trigger',
-    'left',
-    `Python code is not converted: port ${place} as ${hooks[trigger] ?? 'a hook'}`,
-  );
-  for (const key of [
-    'agent',
-    'description',
-    'tool_type',
-    'auto_invoke',
-    'ui',
-    'integration',
-    'content',
-    'filename',
-  ])
-    part.left(key, 'it belongs to the code to port');
+  const as = LIFECYCLE[part.text('trigger') ?? ''] ?? 'a hook';
+  part.note('trigger', 'left', `Python code is not converted: port ${place} as ${as}`);
+  part.rest('it belongs to the code to port');
 }
 
 /** The Python source of a tool: the file beside the manifests, or in their folder `tools`. */
@@ -148,10 +135,8 @@ export function readOutputs(definition: Definition): ReadonlyMap<string, JsonObj
     const part = inner(root, 'structured_outputs');
     const models = new Map<string, JsonObject>();
     part.each('models', 'model', (item, name) => {
-      item.take('name');
       models.set(name, item.value);
-      for (const key of Object.keys(item.value))
-        if (key !== 'name') item.kept(key, 'a part of the JSON Schema');
+      for (const key of Object.keys(item.value)) item.kept(key, 'a part of the JSON Schema');
     });
     for (const [agent, model] of [...registryOf(part), ...(part === root ? [] : registryOf(root))]) {
       if (model === undefined) continue;
@@ -172,34 +157,13 @@ function registryOf(part: Part): readonly (readonly [agent: string, model: strin
     const pairs: (readonly [string, string | undefined])[] = [];
     part.each('registry', 'agent', (item, name) => {
       item.take('agent');
-      const key = ['agent_definition', 'model', 'schema'].find(
-        (each) => textOf(item.value[each]) !== undefined,
-      );
+      const key = item.keyOf('agent_definition', 'model', 'schema');
       pairs.push([name, key === undefined ? undefined : textOf(item.kept(key, 'the model of its output'))]);
     });
     return pairs;
   }
   return Object.entries(value as JsonObject).map(([agent, model]) => [agent, textOf(model)]);
 }
-
-const PRIMITIVES: Readonly<Record<string, JsonObject>> = {
-  str: { type: 'string' },
-  string: { type: 'string' },
-  int: { type: 'integer' },
-  integer: { type: 'integer' },
-  float: { type: 'number' },
-  number: { type: 'number' },
-  bool: { type: 'boolean' },
-  boolean: { type: 'boolean' },
-  dict: { type: 'object' },
-  Dict: { type: 'object' },
-  list: { type: 'array' },
-  List: { type: 'array' },
-  null: { type: 'null' },
-  None: { type: 'null' },
-  optional_str: { type: ['string', 'null'] },
-  'Optional[str]': { type: ['string', 'null'] },
-};
 
 /** A model as JSON Schema, with the models in it written out. One that holds itself is any object there. */
 function schemaOf(
@@ -259,5 +223,8 @@ function typeSchema(
 ): JsonObject {
   const listed = /^list\[(.*)\]$/i.exec(type)?.[1];
   if (listed !== undefined) return { type: 'array', items: typeSchema(listed.trim(), models, above) };
-  return PRIMITIVES[type] ?? (models.has(type) ? schemaOf(type, models, above) : {});
+  const optional = /^(?:optional_|Optional\[)(\w+)\]?$/.exec(type)?.[1];
+  if (optional !== undefined) return { type: [jsonTypeOf(optional) ?? 'string', 'null'] };
+  if (models.has(type)) return schemaOf(type, models, above);
+  return mapOf({ type: jsonTypeOf(type) });
 }

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { identifierOf } from '../names.ts';
 import { filledOf, mapOf, type Part, plainText, plainValue, textOf, textsOf } from '../part.ts';
+import { jsonTypeOf } from '../python.ts';
 import { type Definition, inner, specialTarget } from './read-mozaiks.ts';
 
 export interface VariableNames {
@@ -12,30 +13,9 @@ export interface VariableNames {
   readonly artifact: string;
 }
 
-/** Older forms keep the variables of each source in a list of their own. */
-const LISTS: Readonly<Record<string, string>> = {
-  definitions: '',
-  variables: '',
-  context_variables: '',
-  base_variables: 'static',
-  declarative_variables: 'static',
-  static_variables: 'static',
-  runtime_variables: 'runtime',
-  environment_variables: 'environment',
-  config_variables: 'config',
-  database_variables: 'database',
-  defined_variables: 'database',
-  state_variables: 'state',
-  derived_variables: 'derived',
-};
-
-const TYPES: Readonly<Record<string, readonly string[]>> = {
-  string: ['string', 'str', 'text', 'optional_str'],
-  number: ['number', 'integer', 'int', 'float'],
-  boolean: ['boolean', 'bool'],
-  array: ['array', 'list'],
-  object: ['object', 'dict'],
-};
+/** Older forms keep the variables of each source in a list of their own, whose name begins with the source. */
+const LISTS =
+  'definitions variables context_variables base_variables declarative_variables static_variables runtime_variables environment_variables config_variables database_variables defined_variables state_variables derived_variables';
 
 /** What becomes of a variable of each source; of others, a runtime variable that tools or steps set. */
 const SOURCES: Readonly<Record<string, string>> = {
@@ -44,14 +24,14 @@ const SOURCES: Readonly<Record<string, string>> = {
   declarative: 'a runtime variable with a default',
   environment: 'a runtime variable that the model may not set',
   config: 'a runtime variable that the model may not set',
-  database: "a defined variable, kept in Telltale's store; the database is not read",
-  data_reference: "a defined variable, kept in Telltale's store; the database is not read",
-  data_entity: "a defined variable, kept in Telltale's store; the database is not written",
   derived: 'a derived variable',
   state: 'a derived variable',
 };
 
-/** What to do about a source that nothing reads here. */
+/** Sources that are kept in the store here. */
+const KEPT = ['database', 'defined', 'data_reference', 'data_entity'];
+
+/** What to do about the rest of a source that nothing reads here. */
 const TO_PORT: Readonly<Record<string, string>> = {
   computed: 'nothing computes it: have a tool or a workflow step set it',
   external: 'nothing asks the service: use a feed, or a tool that sets it',
@@ -88,9 +68,11 @@ export class Variables {
       const isOwn = definition.isFolder || part !== root;
       const views = isOwn ? this.#viewsOf(part) : undefined;
       if (isOwn) part.left('workflow_name', 'the workflow is named by its orchestrator file');
-      for (const [key, kind] of Object.entries(LISTS))
+      for (const key of LISTS.split(' ')) {
+        const kind = key === 'context_variables' ? '' : (/^(\w+)_variables$/.exec(key)?.[1] ?? '');
         if (isOwn || key !== 'variables')
           part.each(key, 'variable', (item, name) => this.#read(item, name, kind, views));
+      }
     }
   }
 
@@ -156,7 +138,8 @@ export class Variables {
     const source = item.part('source') ?? item.part('database') ?? item.part('environment') ?? item;
     const typeKey = item.value.type === undefined ? 'var_type' : 'type';
     const written = item.text(typeKey);
-    const type = Object.keys(TYPES).find((each) => TYPES[each]?.includes(written?.toLowerCase() ?? ''));
+    const json = jsonTypeOf(written?.toLowerCase().replace('optional_', '') ?? '');
+    const type = json === 'integer' ? 'number' : json;
     if (type !== undefined) item.renamed(typeKey, type);
     else if (written !== undefined)
       item.note(typeKey, 'changed', `${written} is no type of a value: it may hold anything`);
@@ -165,7 +148,11 @@ export class Variables {
       (source === item ? undefined : source.text('type')) ??
       (listed || (type ? 'runtime' : written) || 'runtime');
     if (source !== item && source.value.type !== undefined)
-      source.note('type', 'changed', SOURCES[kind] ?? `${kind}: a runtime variable that tools or steps set`);
+      source.note(
+        'type',
+        'changed',
+        SOURCES[kind] ?? `${kind}: ${KEPT.includes(kind) ? 'a defined variable' : 'a runtime variable'}`,
+      );
     const reading: Reading = { item, source, name: called, type };
     const initial = defaultOf(reading);
     const description =
@@ -194,35 +181,25 @@ export class Variables {
 
   /** A variable that is set by hand: kept in the store, or as long as the session. */
   #declare(
-    { source, name, type }: Reading,
+    { item, source, name, type }: Reading,
     kind: string,
     typed: JsonObject,
     initial: Json | undefined,
   ): void {
-    const toPort = TO_PORT[kind];
-    if (toPort !== undefined) source.rest(toPort);
     const searched = textOf(source.value.search_by) ?? '';
     const key = /user/.test(searched) ? 'user' : /app|agent/.test(searched) ? 'agent' : 'session';
+    const variable = kind === 'config' || kind === 'environment' ? source.text('env_var') : undefined;
     source.changed('search_by', `"key: ${key}" keeps one value for each`);
-    for (const each of [
-      'database_name',
-      'collection',
-      'field',
-      'fields',
-      'query_template',
-      'refresh_strategy',
-    ])
-      source.left(each, 'the database is not read: let a tool set the variable');
-    for (const each of ['schema', 'indexes', 'write_strategy', 'persist', 'persist_to'])
-      source.left(each, 'writes go to the store of Telltale, at once');
-    source.left('trigger', 'nothing says which text or tool is meant: have an agent or a tool set it');
-    source.left('sources_from_agents', 'every agent of the workflow may set it');
-    source.left('required', 'a variable without a value is empty, and nothing fails');
-    if (['database', 'data_reference', 'data_entity'].includes(kind)) {
+    const isKept = KEPT.includes(kind);
+    const database = isKept
+      ? 'the database is neither read nor written: let a tool set the variable'
+      : undefined;
+    if (source !== item) source.rest(database ?? TO_PORT[kind] ?? 'have an agent or a tool set the variable');
+    item.left('sources_from_agents', 'every agent of the workflow may set it');
+    if (isKept) {
       this.defined.push(mapOf({ ...typed, key, default: initial }));
       return;
     }
-    const variable = kind === 'config' || kind === 'environment' ? source.text('env_var') : undefined;
     if (variable === undefined) {
       this.runtime.push(mapOf({ ...typed, default: initial }));
       return;

@@ -4,7 +4,6 @@ import type { ImportedFile, Importer, ImportOptions, MadeFile } from '../importe
 import { yamlOf } from '../made.ts';
 import { createTaken, type Names, nameOf, type Taken } from '../names.ts';
 import { filledOf, mapOf, type Part, plainText, textOf } from '../part.ts';
-import type { Entry } from '../report.ts';
 import { type Handoffs, readHandoffs } from './handoffs.ts';
 import { type Definition, inner, isMozaiks, nameOfDefinition, readDefinitions } from './read-mozaiks.ts';
 import { type MadeTool, readOutputs, readTools } from './tools.ts';
@@ -44,7 +43,7 @@ async function importDefinition(
   const folder = taken.folders.take(nameOf(written));
   const agents = readAgents(definition, taken.agents);
   const agentName = (name: string) => agents.find((each) => sameName(each.written, name))?.name;
-  const tools = await readTools(definition, taken.tools, options);
+  const tools = await readTools(definition, taken.tools, agentName, options);
   const variables = new Variables(definition, {
     agent: agentName,
     tool: (name) => tools.find((each) => each.written === name)?.name,
@@ -54,15 +53,6 @@ async function importDefinition(
   const settings = readSettings(definition, agentName);
   const outputs = readOutputs(definition);
   readOthers(definition);
-  for (const tool of tools)
-    for (const agent of tool.agents)
-      if (agentName(agent) === undefined)
-        for (const part of definition.sections.get('tools') ?? [])
-          part.note(
-            'tools',
-            'left',
-            `the workflow has no agent ${agent}: nobody imports the tool ${tool.written}`,
-          );
   definition.rest();
   const workflow = { definition, folder, written, agents, tools, variables, handoffs, settings, outputs };
   const made = makeFiles(workflow, taken, options);
@@ -74,8 +64,7 @@ async function importDefinition(
   return { file, diagnostics, made: { ...made, entries: definition.entries() } };
 }
 
-const sameName = (one: string, other: string): boolean =>
-  one === other || one.toLowerCase() === other.toLowerCase();
+const sameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 function readAgents(definition: Definition, names: Names): readonly ReadAgent[] {
   const agents: ReadAgent[] = [];
@@ -94,8 +83,8 @@ function readAgents(definition: Definition, names: Names): readonly ReadAgent[] 
 function readAgent(item: Part, written: string, names: Names): ReadAgent {
   const name = names.take(nameOf(written));
   if (item.take('name') !== undefined) item.renamed('name', name);
-  const description = textOf(item.changed('description', 'the description of the agent'));
-  const shown = textOf(item.changed('display_name', 'the description of the agent'));
+  const description =
+    textOf(item.kept('description')) ?? textOf(item.changed('display_name', 'the description of the agent'));
   const sections: string[] = [];
   for (const key of ['prompt_sections', 'prompt_sections_custom']) {
     if (item.value[key] === undefined) continue;
@@ -114,12 +103,8 @@ function readAgent(item: Part, written: string, names: Names): ReadAgent {
   item.left('structured_outputs_required', 'where the registry names a model, "output" demands it');
   item.left('human_input_mode', 'an agent asks a person in its answer, or by a step of type "approval"');
   item.left('image_generation_enabled', 'import a tool that makes images');
-  return {
-    written,
-    name,
-    description: description ?? shown,
-    instructions: plainText(sections.map((text) => text.trim()).join('\n\n')),
-  };
+  const instructions = plainText(sections.map((text) => text.trim()).join('\n\n'));
+  return { written, name, description, instructions };
 }
 
 interface Settings {
@@ -148,20 +133,13 @@ function readSettings(definition: Definition, agent: (name: string) => string | 
     part.left('visual_agents', 'the console shows every agent');
     for (const key of ['agent_message', 'initial_message_to_user'])
       part.left(key, 'it is shown by the user interface of Mozaiks');
-    const pattern = part.text('orchestration_pattern') ?? '';
-    const rule = ['round_robin', 'random'].find((each) =>
-      pattern.toLowerCase().startsWith(each.replace('_', '')),
-    );
-    const isAuto = /^auto/i.test(pattern);
-    const routing = isAuto
-      ? 'agents without rules may hand over to all others'
-      : 'the handoffs decide who speaks next';
+    const pattern = part.text('orchestration_pattern')?.toLowerCase() ?? '';
+    const rule = ['round_robin', 'random'].find((each) => pattern.startsWith(each.replace('_', '')));
+    const isAuto = pattern.startsWith('auto');
+    const routing = isAuto ? '"handoff" names all others' : 'the handoffs decide who speaks next';
     part.changed('orchestration_pattern', rule ?? routing);
-    const isAlone = part.take('human_in_the_loop') === false;
-    part.changed(
-      'human_in_the_loop',
-      isAlone ? '"next_speaker: end": nobody is asked' : '"next_speaker: user"',
-    );
+    const isAlone = part.value.human_in_the_loop === false;
+    part.changed('human_in_the_loop', `"next_speaker: ${isAlone ? 'end' : 'user'}"`);
     settings = {
       start: start ?? settings.start,
       maxTurns: typeof maxTurns === 'number' && maxTurns >= 1 ? Math.floor(maxTurns) : settings.maxTurns,
@@ -210,40 +188,31 @@ function makeFiles(workflow: Workflow, taken: Taken, options: ImportOptions): Ma
   if (first === undefined) return variablesAlone(workflow);
   const files: MadeFile[] = [];
   const entries = workflow.definition.entries();
+  const from = `Imported from ${workflow.definition.file}, a workflow of Mozaiks.`;
+  /** With what was left of this part of the source as comments at its head. */
+  const write = (path: string, manifest: JsonObject, label: string | null, head = from) => {
+    const left = entries.filter(({ step, outcome }) => step === label && outcome === 'left');
+    const remarks = left.map(({ construct, how }) => `${construct} (left): ${how}`);
+    files.push({ path, text: yamlOf(manifest, [head, ...remarks]) });
+  };
   for (const { name, manifest, remark, written } of tools)
-    files.push({
-      path: `${folder}/tools/${name}.yml`,
-      text: yamlOf(manifest, [remark, ...remarksOf(entries, `tool ${written}`)]),
-    });
+    write(`${folder}/tools/${name}.yml`, manifest, `tool ${written}`, remark);
   const artifact = responsesArtifact(workflow);
-  if (artifact !== undefined) files.push({ path: `${folder}/responses.yml`, text: yamlOf(artifact, []) });
-  const isGroup =
-    agents.length > 1 || handoffs.onMessage.length > 0 || (handoffs.byAgent.get(first.name) ?? []).length > 1;
+  if (artifact !== undefined) write(`${folder}/responses.yml`, artifact, '');
+  const rules = handoffs.byAgent.get(first.name) ?? [];
+  const isGroup = agents.length > 1 || handoffs.onMessage.length > 0 || rules.length > 1;
   for (const agent of agents)
-    files.push({
-      path: `${folder}/${agent.name}.yml`,
-      text: yamlOf(agentManifest(agent, workflow, isGroup, options), [
-        `Imported from ${workflow.definition.file}, a workflow of Mozaiks.`,
-        ...remarksOf(entries, `agent ${agent.written}`),
-      ]),
-    });
+    write(
+      `${folder}/${agent.name}.yml`,
+      agentManifest(agent, workflow, isGroup, options),
+      `agent ${agent.written}`,
+    );
   const start = settings.start ?? first.name;
   if (!isGroup) return { kind: 'agent', name: start, files };
   const name = taken.agents.take(nameOf(workflow.written));
-  files.push({
-    path: `${folder}.yml`,
-    text: yamlOf(groupManifest(name, start, workflow, options), [
-      `Imported from ${workflow.definition.file}, a workflow of Mozaiks.`,
-      ...remarksOf(entries, null),
-    ]),
-  });
+  write(`${folder}.yml`, groupManifest(name, start, workflow, options), null);
   return { kind: 'agent', name, files };
 }
-
-const remarksOf = (entries: readonly Entry[], label: string | null): readonly string[] =>
-  entries
-    .filter(({ step, outcome }) => step === label && outcome === 'left')
-    .map(({ construct, how }) => `${construct} (left): ${how}`);
 
 function agentManifest(
   { name, written, description, instructions }: ReadAgent,
@@ -316,10 +285,10 @@ function variablesAlone({ folder, variables }: Workflow): Made | undefined {
 /** The artifact that takes values out of what tools returned. */
 function responsesArtifact({ variables, written }: Workflow): JsonObject | undefined {
   if (variables.responses.length === 0) return undefined;
-  const methods = variables.responses.map(
-    ({ variable, tool, key }) =>
-      `export function ${variable}(context) {\n  return answer(context, ${JSON.stringify(tool)}, ${JSON.stringify(key)});\n}\n`,
-  );
+  const methods = variables.responses.map(({ variable, tool, key }) => {
+    const asked = `${JSON.stringify(tool)}, ${JSON.stringify(key)}`;
+    return `export function ${variable}(context) {\n  return answer(context, ${asked});\n}\n`;
+  });
   return {
     kind: 'Artifact',
     name: variables.artifact,

@@ -148,8 +148,8 @@ export function specialTarget(name: string): 'user' | 'end' | undefined {
 export function nameOfDefinition({ sections, fallbackName }: Definition): string {
   for (const part of sections.get('orchestrator') ?? []) {
     const settings = inner(part, 'orchestrator');
-    const name = textOf(settings.value.workflow_name) ?? textOf(settings.value.name);
-    if (name !== undefined && name.trim() !== '') return name.trim();
+    const name = (textOf(settings.value.workflow_name) ?? textOf(settings.value.name))?.trim() ?? '';
+    if (name !== '') return name;
   }
   return fallbackName;
 }

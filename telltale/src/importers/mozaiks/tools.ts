@@ -18,10 +18,13 @@ export interface MadeTool {
   readonly remark: string;
 }
 
+const NOT_DRAWN = 'nothing draws components of Mozaiks: the console shows the call and its result';
+
 /** The tools of a workflow. Each becomes a stub: its Python code has to be ported by hand. */
 export async function readTools(
   definition: Definition,
   names: Names,
+  agentName: (name: string) => string | undefined,
   options: ImportOptions,
 ): Promise<readonly MadeTool[]> {
   const parts: Part[] = [];
@@ -34,14 +37,14 @@ export async function readTools(
     });
     // Tools are read once their sources are known; what they do not read is reported then.
     root.each('tools', 'tool', (item) => void parts.push(item));
-    root.each('ui_tools', 'tool', (item) => {
-      item.rest('nothing draws components of Mozaiks: the console shows the call and its result');
-    });
+    root.each('ui_tools', 'tool', (item) => item.rest(NOT_DRAWN));
     root.each('lifecycle_tools', 'lifecycle tool', readLifecycleTool);
   }
   const made = new Map<string, MadeTool>();
   for (const part of parts) {
-    const tool = await readTool(part, definition, names, sources, options);
+    const tool = await readTool(part, definition, { names, made, sources }, options);
+    for (const agent of tool.agents)
+      if (agentName(agent) === undefined) part.note('agent', 'left', `the workflow has no agent ${agent}`);
     const known = made.get(tool.written);
     if (known === undefined) made.set(tool.written, tool);
     else known.agents.push(...tool.agents);
@@ -49,17 +52,23 @@ export async function readTools(
   return [...made.values()];
 }
 
+/** What the tools of a workflow share while they are read. */
+interface Readings {
+  readonly names: Names;
+  readonly made: ReadonlyMap<string, MadeTool>;
+  readonly sources: ReadonlyMap<string, string>;
+}
+
 async function readTool(
   part: Part,
   definition: Definition,
-  names: Names,
-  sources: ReadonlyMap<string, string>,
+  { names, made, sources }: Readings,
   options: ImportOptions,
 ): Promise<MadeTool> {
   const file = textOf(part.take('file') ?? part.take('filename') ?? part.take('path'));
   part.take('filename');
   const written = part.text('function') ?? part.text('name') ?? basename(file ?? 'tool', '.py');
-  const name = names.take(nameOf(written));
+  const name = made.get(written)?.name ?? names.take(nameOf(written));
   const agents = [...textsOf(part.take('agent')), ...textsOf(part.take('agents'))];
   part.note('agent', 'changed', `the agent imports the tool: ${agents.join(', ') || 'none does'}`);
   part.note('function', name === written ? 'kept' : 'changed', `the tool ${name}`);
@@ -90,7 +99,7 @@ function noteTool(part: Part): void {
       'a tool',
       'no component is drawn: to ask a person, port it as an approval',
     );
-  part.left('ui', 'nothing draws components of Mozaiks: the console shows the call and its result');
+  part.left('ui', NOT_DRAWN);
   part.left('auto_invoke', 'tools are called by the model, or by a workflow');
   part.left('integration', 'say it in the code that you port');
   part.left('installRequirements', 'packages of Python are not needed by what you port');

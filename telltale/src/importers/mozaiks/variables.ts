@@ -58,10 +58,12 @@ export class Variables {
   readonly booleans = new Set<string>();
   /** Variables that take a value out of what a tool of the user interface returned. */
   readonly responses: { readonly variable: string; readonly tool: string; readonly key: string }[] = [];
+  readonly artifact: string;
   readonly #known: VariableNames;
 
   constructor(definition: Definition, known: VariableNames) {
     this.#known = known;
+    this.artifact = known.artifact;
     for (const root of definition.sections.get('context_variables') ?? []) {
       const part = inner(root, 'context_variables', 'ContextVariablesPlan');
       // In a file with several sections `agents` and `variables` mean something else at the top.
@@ -76,13 +78,7 @@ export class Variables {
     }
   }
 
-  get artifact(): string {
-    return this.#known.artifact;
-  }
-
-  /**
-   * Its name in CEL. A variable that a condition reads has a value, as in Mozaiks: None. False if no file declares it.
-   */
+  /** A variable that a condition reads. It has a value, as in Mozaiks, where it is None until something sets it. */
   reference(written: string): { readonly name: string; readonly isDeclared: boolean } {
     const name = this.names.get(written) ?? identifierOf(written);
     const isDeclared = this.names.has(written);
@@ -118,10 +114,9 @@ export class Variables {
       for (const key of ['agent', 'agent_name', 'name']) item.take(key);
       const agent = this.#known.agent(name);
       const variables = textsOf(item.take('variables'));
-      if (agent === undefined) item.note('variables', 'left', `the workflow has no agent ${name}`);
-      else item.note('variables', 'changed', '"expose" of these variables names the agent');
-      if (agent !== undefined)
-        for (const variable of variables) views.set(variable, [...(views.get(variable) ?? []), agent]);
+      const how = '"expose" of these variables names the agent';
+      item.settle('variables', agent !== undefined, how, `the workflow has no agent ${name}`);
+      for (const each of variables) views.set(each, [...(views.get(each) ?? []), ...(agent ? [agent] : [])]);
     });
     return views;
   }
@@ -130,10 +125,7 @@ export class Variables {
     const called = identifierOf(name);
     const nameKey = item.value.name === undefined ? 'key' : 'name';
     if (item.take(nameKey) !== undefined) item.renamed(nameKey, called);
-    if (this.names.has(name)) {
-      item.rest(`${name} is declared above, and the first declaration counts`);
-      return;
-    }
+    if (this.names.has(name)) return item.rest(`${name} is declared above: the first declaration counts`);
     this.names.set(name, called);
     const source = item.part('source') ?? item.part('database') ?? item.part('environment') ?? item;
     const typeKey = item.value.type === undefined ? 'var_type' : 'type';

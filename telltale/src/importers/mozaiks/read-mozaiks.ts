@@ -47,7 +47,7 @@ export interface Definition {
   rest(): void;
 }
 
-export const sectionOf = (path: string): Section | undefined =>
+const sectionOf = (path: string): Section | undefined =>
   SECTIONS.find((section) => section === basename(path).replace(/\.(ya?ml|json)$/, ''));
 
 const BUNDLE = /^\s*(?:"?handoff_rules"?|"?\w+_output"?|ContextVariablesPlan|"?derived_variables"?)\s*:/m;

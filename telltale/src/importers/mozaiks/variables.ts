@@ -95,8 +95,7 @@ export class Variables {
   listsFor(tools: readonly string[]): JsonObject | undefined {
     const runtime = [...this.runtime];
     const derived: JsonObject[] = [];
-    for (const variable of this.derived) {
-      const { triggers, ...rest } = variable;
+    for (const { triggers, ...rest } of this.derived) {
       const own = (triggers as readonly JsonObject[]).filter(
         ({ tool }) => tool === undefined || tools.includes(String(tool)),
       );
@@ -114,8 +113,8 @@ export class Variables {
       for (const key of ['agent', 'agent_name', 'name']) item.take(key);
       const agent = this.#known.agent(name);
       const variables = textsOf(item.take('variables'));
-      const how = '"expose" of these variables names the agent';
-      item.settle('variables', agent !== undefined, how, `the workflow has no agent ${name}`);
+      const why = `the workflow has no agent ${name}`;
+      item.settle('variables', agent !== undefined, '"expose" of these variables names it', why);
       for (const each of variables) views.set(each, [...(views.get(each) ?? []), ...(agent ? [agent] : [])]);
     });
     return views;
@@ -125,7 +124,10 @@ export class Variables {
     const called = identifierOf(name);
     const nameKey = item.value.name === undefined ? 'key' : 'name';
     if (item.take(nameKey) !== undefined) item.renamed(nameKey, called);
-    if (this.names.has(name)) return item.rest(`${name} is declared above: the first declaration counts`);
+    if (this.names.has(name)) {
+      item.rest(`${name} is declared above, and the first declaration counts`);
+      return;
+    }
     this.names.set(name, called);
     const source = item.part('source') ?? item.part('database') ?? item.part('environment') ?? item;
     const typeKey = item.value.type === undefined ? 'var_type' : 'type';
@@ -197,8 +199,7 @@ export class Variables {
       return;
     }
     // What is read from the environment is text.
-    const isText =
-      type === 'string' || (type === undefined && (initial === undefined || typeof initial === 'string'));
+    const isText = type === 'string' || (type === undefined && typeof (initial ?? '') === 'string');
     const isRead = isText && /^[A-Za-z_]\w*$/.test(variable);
     source.note(
       'env_var',

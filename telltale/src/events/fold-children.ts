@@ -19,7 +19,7 @@ export function followChild(state: SessionState, event: ChildEventBody): void {
     if (event.type === 'child.turn.completed') countTurn(state, action);
   } else if (event.type === 'child.response') {
     if (state.thread !== undefined && event.event.final && speakerOf(action) !== undefined)
-      state.thread.answer = event.event.text;
+      state.thread = { ...state.thread, answer: event.event.text };
   } else if (event.type === 'child.usage') {
     charge(state, event.usage ?? NO_USAGE, event.cost_usd ?? 0);
     if (state.balance !== undefined) state.balance -= event.charged ?? 0;

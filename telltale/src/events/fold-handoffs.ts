@@ -1,4 +1,4 @@
-import { added, NONE } from '../kernel/grow.ts';
+import { NONE } from '../kernel/grow.ts';
 import type { EventOf } from './event.ts';
 import { SPEAKER, tellMessage } from './fold-life.ts';
 import type { SessionState } from './state.ts';
@@ -12,7 +12,7 @@ export const isAway = ({ thread, agent }: Pick<SessionState, 'thread' | 'agent'>
   thread !== undefined && thread.speaker !== agent;
 
 export function handOver(state: SessionState, event: EventOf<'handoff'>): void {
-  const { from, to, session, seq, text } = event;
+  const { from, to, agent_session: session, seq, text, cause } = event;
   const before = state.thread;
   const members = (before?.members ?? NONE).map((each) =>
     each.agent === from ? { ...each, leftAt: seq } : each,
@@ -23,10 +23,11 @@ export function handOver(state: SessionState, event: EventOf<'handoff'>): void {
     speaker: to,
     session,
     seq,
+    depth: cause.depth + 1,
     text,
     spoken: [...(before?.spoken ?? [from]), to],
     pending: NONE,
-    members: isKnown ? members : added(members, { agent: to, session, leftAt: 0 }),
+    members: isKnown ? members : [...members, { agent: to, session, leftAt: 0 }],
     leftAt: from === state.agent ? seq : (before?.leftAt ?? 0),
     ...(before?.answer === undefined ? {} : { answer: before.answer }),
   };
@@ -42,9 +43,10 @@ export function hearMessage(state: SessionState, event: EventOf<'message.receive
   state.idle = false;
   const { from, text, seq, cause } = event;
   if (cause.stream === state.parent?.session) state.toldSeq = cause.seq;
-  if (state.thread !== undefined && isAway(state) && from !== 'runtime')
-    state.thread.pending = added(state.thread.pending, { seq, from, text });
-  else tellMessage(state, from, text);
+  if (state.thread !== undefined && isAway(state) && from !== 'runtime') {
+    const message = { seq, depth: cause.depth + 1, from, text };
+    state.thread = { ...state.thread, pending: [...state.thread.pending, message] };
+  } else tellMessage(state, from, text);
 }
 
 /** Whether the agent has asked to hand the conversation over, or is about to. */

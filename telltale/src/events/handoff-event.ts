@@ -24,7 +24,7 @@ export type HandoffEventBody =
       readonly from: string;
       readonly to: string;
       /** The session of the agent that speaks from here on. */
-      readonly session: string;
+      readonly agent_session: string;
       readonly by: HandoffBy;
       readonly reason?: string;
       readonly carry: Carried;

@@ -83,10 +83,8 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       if (event.for !== 'message') break;
       state.idle = true;
       delete state.held;
-      if (state.thread !== undefined) {
-        state.thread.spoken = [state.thread.speaker];
-        state.thread.pending = NONE;
-      }
+      if (state.thread !== undefined)
+        state.thread = { ...state.thread, spoken: [state.thread.speaker], pending: NONE };
       state.turnsBefore = state.totals.turns;
       break;
     case 'turn.started':

@@ -3,6 +3,8 @@ import type { MessageFrom } from './event.ts';
 /** A message for the agent that speaks, on the log of the conversation. */
 export interface PendingMessage {
   readonly seq: number;
+  /** Of what it brings about. */
+  readonly depth: number;
   readonly from: MessageFrom;
   readonly text: string;
 }
@@ -10,21 +12,23 @@ export interface PendingMessage {
 /** A conversation that has moved from one agent to another. */
 export interface Thread {
   /** The agent that speaks, and its session: this one, or one of `members`. */
-  speaker: string;
-  session: string;
+  readonly speaker: string;
+  readonly session: string;
   /** The last handoff, and what it told the agent. */
-  seq: number;
-  text: string;
+  readonly seq: number;
+  /** Of what the last handoff brings about. */
+  readonly depth: number;
+  readonly text: string;
   /** Who spoke since the conversation waited for the person, in order. */
-  spoken: readonly string[];
+  readonly spoken: readonly string[];
   /** Messages that came since the last handoff or answer, for an agent whose session is another one. */
-  pending: readonly PendingMessage[];
+  readonly pending: readonly PendingMessage[];
   /** All agents that have spoken, but for the first: their sessions, and where each handed over last. */
-  members: readonly ThreadMember[];
+  readonly members: readonly ThreadMember[];
   /** Where this session's own agent handed over last. */
-  leftAt: number;
+  readonly leftAt: number;
   /** The last final response of an agent whose session is another one. */
-  answer?: string;
+  readonly answer?: string;
 }
 
 export interface ThreadMember {

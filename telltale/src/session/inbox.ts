@@ -42,6 +42,7 @@ export interface Told extends SharedValues {
   readonly text: string;
   /** Where it stands on the log of the conversation. */
   readonly seq: number;
+  readonly depth: number;
 }
 
 export interface InboxEdges {
@@ -119,14 +120,14 @@ function receive(this: OwnInbox, message: InboxMessage): void {
 /** What the conversation that this session speaks in tells it, each once: a message of the person, or a handoff. */
 function hearTold(inbox: OwnInbox, { id, body }: InboxMessage): void {
   const { log } = inbox.edges;
-  const { from, text, seq, vars, metadata } = body as unknown as Told;
+  const { from, text, seq, depth, vars, metadata } = body as unknown as Told;
   const { parent, toldSeq = 0 } = log.state;
   const consumed = { consumed: [id] };
   if (parent === undefined || seq <= toldSeq) {
     log.append({ type: 'audit', who: 'parent', what: `told again: ${seq}` }, undefined, consumed);
     return;
   }
-  const cause = { stream: parent.session, seq, depth: 1 };
+  const cause = { stream: parent.session, seq, depth };
   inbox.edges.takeValues({ vars, metadata }, cause);
   inbox.last = log.append({ type: 'message.received', from, text }, cause, consumed);
   wakeListeners(inbox);

@@ -211,6 +211,30 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
     child,
     event: fc.record({ error, usage, cost_usd: fc.constant(0.25) }),
   }),
+  fc.record(
+    {
+      type: fc.constant('handoff.requested' as const),
+      to: id,
+      action: id,
+      reason: fc.string(),
+      carry: fc.constantFrom('messages' as const, 'summary' as const, 'none' as const),
+      summary: fc.string(),
+    },
+    { requiredKeys: ['type', 'to', 'action'] },
+  ),
+  fc.record(
+    {
+      type: fc.constant('handoff' as const),
+      from: fc.constantFrom('agent', 'billing'),
+      to: fc.constantFrom('agent', 'billing', 'support'),
+      agent_session: fc.constant('ses_1.speaker.billing'),
+      by: fc.constantFrom('model' as const, 'rule' as const, 'group' as const, 'message' as const),
+      reason: fc.string(),
+      carry: fc.constant('messages' as const),
+      text: fc.string(),
+    },
+    { requiredKeys: ['type', 'from', 'to', 'agent_session', 'by', 'carry', 'text'] },
+  ),
   fc.record({ type: fc.constant('child.usage' as const), action: id, child, usage, charged: fc.nat(3) }),
 );
 

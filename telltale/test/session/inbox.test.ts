@@ -51,6 +51,7 @@ function stage({ sentBefore = 0, takesOrders = false, decides = true } = {}) {
   };
   const inbox = createInbox(writer as never, {
     ...{ log: log as never, stop, talk, reviews: reviews as never, sentBefore },
+    takeValues: () => {},
     takeOrder: ({ kind }) => takesOrders && kind === 'order',
   });
   let id = 0;

@@ -1,4 +1,5 @@
 import type { ObservedEvent } from '../../events/event.ts';
+import { speakerOf } from '../../events/fold-handoffs.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
@@ -89,12 +90,20 @@ function quietView(io: Io): RunView {
     async show(event) {
       note(event);
       await view.show(event);
-      if (!isChat || event.type !== 'response' || !event.final) return;
+      const answer = isChat ? answerOf(event) : undefined;
+      if (answer === undefined) return;
       await view.leave();
-      await stdout.write(resultText(event.text, stdout));
+      await stdout.write(resultText(answer, stdout));
     },
     recall: note,
   };
+}
+
+/** A final response, of whichever agent of the conversation. */
+function answerOf(event: ObservedEvent): string | undefined {
+  if (event.type === 'response') return event.final ? event.text : undefined;
+  if (event.type !== 'child.response' || speakerOf(event.action) === undefined) return undefined;
+  return event.event.final ? event.event.text : undefined;
 }
 
 /** Prints only how it ended. While it lasts, a terminal sees that something goes on. */

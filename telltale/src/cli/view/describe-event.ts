@@ -185,7 +185,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'handoff.requested':
       return `to ${safe(event.to)}${event.reason === undefined ? '' : `: ${brief(event.reason, room)}`}`;
     case 'handoff':
-      return `${safe(event.from)} → ${safe(event.to)} by ${event.by}${event.reason === undefined ? '' : `: ${brief(event.reason, room)}`}`;
+      return `${safe(event.from)} → ${safe(event.to)}${event.reason === undefined ? '' : `: ${brief(event.reason, room)}`}`;
     case 'child.usage':
       return `${called(event.action)}: ${usageText(event)}`;
     case 'child.thought':

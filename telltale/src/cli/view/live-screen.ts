@@ -1,9 +1,11 @@
 import type { ObservedEvent } from '../../events/event.ts';
+import { speakerOf } from '../../events/fold-handoffs.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { printable } from '../../manifest/printable.ts';
 import { actionLines } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
+import { brief } from './brief.ts';
 import { createChangingLines } from './changing-lines.ts';
 import { clip, tail } from './columns.ts';
 import type { Debug } from './debug.ts';
@@ -160,6 +162,20 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
         streamed.response = Math.max(0, streamed.response - event.text.length);
         push(speech.close());
         return true;
+      case 'child.response':
+      case 'child.thought': {
+        const speaker = speakerOf(event.action);
+        if (speaker === undefined) return false;
+        push(speech.close());
+        if (event.type === 'child.thought') say('thought', event.event.depth, event.event.text);
+        else {
+          setApart();
+          lines.line(MARGIN + paint.cyan(brief(speaker, width() - MARGIN.length)));
+          say('response', 0, event.event.text);
+        }
+        push(speech.close());
+        return true;
+      }
       case 'text':
         say('text', 0, event.text);
         push(speech.close());

@@ -1,4 +1,5 @@
 import type { EventType, ObservedEvent } from '../../events/event.ts';
+import { speakerOf } from '../../events/fold-handoffs.ts';
 import { createActionLog } from './action-log.ts';
 import { describeEvent } from './describe-event.ts';
 import { harmlessLines } from './harmless.ts';
@@ -25,6 +26,7 @@ const SILENT: ReadonlySet<EventType> = new Set([
   'child.text',
   'child.turn.completed',
   'child.usage',
+  'handoff.requested',
   'session.completed',
 ]);
 
@@ -41,6 +43,13 @@ export function createPlainLines({ invoke = false }: { readonly invoke?: boolean
         return harmlessLines(event.text.trim()).map((line, index) =>
           `${index === 0 ? label : ' '.repeat(LABEL)}${line}`.trimEnd(),
         );
+      case 'child.response': {
+        const speaker = speakerOf(event.action);
+        if (speaker === undefined) break;
+        return harmlessLines(`${speaker}: ${event.event.text.trim()}`).map((line, index) =>
+          `${index === 0 ? 'response '.padEnd(LABEL) : ' '.repeat(LABEL)}${line}`.trimEnd(),
+        );
+      }
       case 'session.started':
         return [`${label}${event.session} ${describeEvent(event, SAID)}`];
     }

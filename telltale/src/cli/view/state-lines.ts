@@ -39,6 +39,9 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
   const lines = [
     field('session', harmlessLine(state.id)), // whole, so that it can be copied
     said('agent', `${state.agent} (${state.manifest.path})`),
+    ...(state.thread === undefined
+      ? []
+      : [said('speaks', `${state.thread.speaker} (${state.thread.session})`)]),
     said('model', state.model),
     ...statusLines(options, field),
     said('input', state.input),

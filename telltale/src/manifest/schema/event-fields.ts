@@ -77,7 +77,7 @@ export const EVENT_FIELDS = {
   'hook.ran': ['hook', 'of', 'index', 'by', 'action', 'outcome', 'reason', 'fallback', 'input', 'ms'],
   'artifact.written': ['artifact', 'version', 'parent', 'restores', 'by'],
   'handoff.requested': ['to', 'reason', 'carry', 'summary', 'action'],
-  handoff: ['from', 'to', 'session', 'by', 'reason', 'carry', 'text'],
+  handoff: ['from', 'to', 'agent_session', 'by', 'reason', 'carry', 'text'],
   custom: ['name', 'data'],
   'child.thought': OF_CHILD,
   'child.text': OF_CHILD,

@@ -1,4 +1,5 @@
 import type { ChildEventBody, SessionEvent } from '../../events/event.ts';
+import { speakerOf } from '../../events/fold-handoffs.ts';
 import { usedOutside } from '../../events/fold-turns.ts';
 import { LLM_USAGE } from '../../events/reduce.ts';
 import type { Usage } from '../../events/turn-event.ts';
@@ -20,7 +21,14 @@ export function copyOf(event: SessionEvent, action: string): ChildEventBody | un
     case 'text':
       return { type: 'child.text', ...of, event: { text: shortText(event.text) } };
     case 'response':
-      return { type: 'child.response', ...of, event: { text: shortText(event.text), final: event.final } };
+      // Of an agent that speaks to the person, the copy is what the person reads.
+      return {
+        ...{ type: 'child.response', ...of },
+        event: {
+          text: speakerOf(action) === undefined ? shortText(event.text) : event.text,
+          final: event.final,
+        },
+      };
     case 'turn.completed': {
       const { usage, cost_usd, ms, first_token_ms, finish } = event;
       return { type: 'child.turn.completed', ...of, event: { usage, cost_usd, ms, first_token_ms, finish } };

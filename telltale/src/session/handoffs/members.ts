@@ -1,3 +1,4 @@
+import type { Cause } from '../../events/event.ts';
 import { SPEAKER } from '../../events/fold-life.ts';
 import type { SessionState } from '../../events/state.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
@@ -20,6 +21,7 @@ import { inheritedVariables } from '../variables/inherited-variables.ts';
 export interface Beginning {
   readonly text: string;
   readonly seq: number;
+  readonly depth: number;
 }
 
 interface Opened {
@@ -35,6 +37,8 @@ export class Member {
   /** The last event of its log that is on the conversation's, too. */
   private seen = 0;
   private sent: number;
+  /** Of what its last event brings about. */
+  lastCause: Cause | undefined;
   private end: { readonly ended: ChildEnd } | { readonly error: RuntimeError } | undefined;
   private readonly listeners = new Set<() => void>();
 
@@ -51,7 +55,10 @@ export class Member {
     this.id = id;
     session.subscribe((event) => {
       take(event);
-      if ('seq' in event) this.seen = event.seq;
+      if ('seq' in event) {
+        this.seen = event.seq;
+        this.lastCause = { stream: id, seq: event.seq, depth: event.cause.depth + 1 };
+      }
       this.moved();
     });
     session.rest.onMoved(() => this.moved());
@@ -92,7 +99,7 @@ export class Member {
   }
 
   /** Leaves it a message, unless it has it. What it has had it takes once, whoever sends it again after a crash. */
-  async tell(message: Pick<Told, 'from' | 'text' | 'seq'>): Promise<void> {
+  async tell(message: Pick<Told, 'from' | 'text' | 'seq' | 'depth'>): Promise<void> {
     if (message.seq <= this.sent) return;
     this.sent = message.seq;
     const values = sharedValues(this.edges, this.agent);
@@ -159,7 +166,7 @@ export async function openMember(
   // Nothing of it is written before the handoff that it stands for: one that nobody remembers would be lost.
   const [known] = await Promise.all([store.info(id), log.flushed()]);
   const parent = { session: state.id, action, agents };
-  const cause = { stream: state.id, seq: beginning.seq, depth: 1 };
+  const cause = { stream: state.id, seq: beginning.seq, depth: beginning.depth };
   const begin = { id, agent, lineage: childLineage(edges, manifest, parent, cause) };
   // One that names no model runs on that of the first agent.
   const model = manifest.model === undefined ? { model: prepared.model } : {};

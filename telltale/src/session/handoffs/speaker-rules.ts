@@ -90,12 +90,23 @@ export async function decideByGroup(
     return decided(left[Math.floor(edges.runtime.random() * left.length)] ?? 'user');
   }
   const allowed = [...agents, ...NOT_AGENTS];
+  const said = {
+    speaker: name,
+    agents: [...agents],
+    rounds: Math.max(0, spoken.length - 1),
+    last: last ?? '',
+  };
   if (typeof next !== 'string') {
-    const asked = await ask(conversation, next, 'group: next_speaker', { type: 'one_of', values: allowed });
+    const asked = await ask(
+      conversation,
+      next,
+      'group: next_speaker',
+      { type: 'one_of', values: allowed },
+      said,
+    );
     return decided(String(asked));
   }
   if (NOT_AGENTS.includes(next)) return decided(next);
-  const said = { speaker: name, agents, rounds: Math.max(0, spoken.length - 1), last: last ?? '' };
   const parsed = parseExpression(next);
   const given = parsed.ok
     ? evaluate(parsed.value, { ...testContextOf(conversation, speaker), ...said })
@@ -158,13 +169,14 @@ async function ask(
   invocation: Invocation<unknown>,
   where: string,
   wanted: Wanted,
+  about: JsonObject = {},
 ): Promise<Json> {
   const abort = new AbortController();
   const forget = stop.onStop(() => abort.abort());
   try {
     const record = await invokeOf(edges)({
       ...{ where, invocation: invocation as Invocation, wanted },
-      ...{ context: sessionContext(state), signal: abort.signal },
+      ...{ context: { ...sessionContext(state), ...about }, signal: abort.signal },
     });
     log.append({ type: 'invoke', ...record });
     if (record.cost > 0 && state.balance !== undefined)

@@ -223,7 +223,8 @@ export class Thread {
   private toTell(): readonly PendingMessage[] {
     const { thread } = this.state;
     if (thread === undefined) return [];
-    return [{ seq: thread.seq, from: 'user', text: thread.text }, ...thread.pending];
+    const { seq, depth, text } = thread;
+    return [{ seq, depth, from: 'user', text }, ...thread.pending];
   }
 
   private lastToTell(): number {
@@ -246,10 +247,15 @@ export class Thread {
   private async beginning(): Promise<Beginning> {
     const { thread, forkedAt = 0, seq } = this.state;
     const { log, edges } = this.wired.context;
-    if (thread !== undefined && thread.seq > forkedAt) return { text: thread.text, seq: thread.seq };
+    if (thread !== undefined && thread.seq > forkedAt) {
+      const { text, seq: at, depth } = thread;
+      return { text, seq: at, depth };
+    }
     await log.flushed();
-    const lines = linesOf(await readEvents(edges.runtime.store, this.state.id), this.state.agent);
-    return { text: `What was said so far:\n${shownLines(lines)}`, seq };
+    const events = await readEvents(edges.runtime.store, this.state.id);
+    const lines = linesOf(events, this.state.agent);
+    const depth = (events.at(-1)?.cause.depth ?? 0) + 1;
+    return { text: `What was said so far:\n${shownLines(lines)}`, seq, depth };
   }
 
   private async handOver(within: SessionContext, from: string, decision: Decision): Promise<void> {
@@ -268,13 +274,12 @@ export class Thread {
     // Without a summary the messages themselves go along.
     const carry = asked === 'summary' && summary === undefined ? 'messages' : asked;
     if (within.stop.reason !== undefined || isLetGo(context.stop)) return;
-    const own = this.members.get(from)?.state;
-    const cause = own === undefined ? log.here() : { stream: own.id, seq: own.seq, depth: 1 };
+    const cause = from === state.agent ? log.here() : (this.members.get(from)?.lastCause ?? log.here());
     log.append(
       {
         type: 'handoff',
         ...{ from, to, by, carry },
-        session: to === state.agent ? state.id : speakerId(state, to),
+        agent_session: to === state.agent ? state.id : speakerId(state, to),
         ...(reason === undefined ? {} : { reason }),
         text: toldText(lines, { from, reason, carry, summary, isBack: since > 1 }),
       },

@@ -8,6 +8,8 @@ import {
 } from 'ai';
 import { afterEach, describe, expect, expectTypeOf, it } from 'vitest';
 import type { UiChunk } from '../../../src/server/protocols/ui-messages/ui-chunk.ts';
+import { defineAgent } from '../../../src/session/define/define-agent.ts';
+import { scripted } from '../../../src/testing/scripted.ts';
 import {
   broken,
   call,
@@ -89,6 +91,33 @@ describe('a chat of the AI SDK', () => {
     ]);
     const session = await stage.newest();
     expect(chat.lastMessage?.metadata).toMatchObject({ agent: 'coder', session, turns: 2 });
+  });
+
+  it('says which agent speaks where the conversation moves on', async () => {
+    const billing = await defineAgent({
+      name: 'billing',
+      model: scripted([final('You owe nothing.'), final('Since March.')]),
+    });
+    const over = '<action>{"name": "handoff", "parameters": {"to": "billing"}}</action>';
+    stage = await openStage({
+      triage: {
+        turns: [`${over}${final('One moment.')}`],
+        handoff: ['billing'],
+        agents: [billing],
+      },
+    });
+    const chat = new Chat('/chat/triage', 'c1');
+    await chat.sendMessage({ text: 'What do I owe?' });
+    expect(chat.error).toBeUndefined();
+    expect(chat.partsOf('text').map(({ text, providerMetadata }) => [text, providerMetadata])).toEqual([
+      ['One moment.', { telltale: { final: true } }],
+      ['You owe nothing.', { telltale: { final: true, agent: 'billing' } }],
+    ]);
+    expect(chat.data).toContainEqual(
+      expect.objectContaining({ type: 'handoff', from: 'triage', to: 'billing' }),
+    );
+    await chat.sendMessage({ text: 'Since when?' });
+    expect(chat.texts).toEqual(['Since March.']);
   });
 
   it('goes on with the same session, and tells what happened beside as data', async () => {

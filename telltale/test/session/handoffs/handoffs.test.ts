@@ -51,7 +51,7 @@ describe('a handoff', () => {
       {
         from: 'tester',
         to: 'billing',
-        session: `${ran.result.session}.speaker.billing`,
+        agent_session: `${ran.result.session}.speaker.billing`,
         by: 'model',
         reason: 'An invoice',
         carry: 'messages',
@@ -302,7 +302,7 @@ describe('a group', () => {
 
   it('may ask an artifact', async () => {
     const chair =
-      'export function next(context) { return context.agent_id === "tester" ? "critic" : "user"; }';
+      'export function next(context) { return context.speaker === "writer" ? "critic" : "user"; }';
     const ran = await runTeam(team, {
       manifest: `group: { agents: [writer, critic], next_speaker: { invoke: chair, method: next, fallback: user } }
 ---
@@ -313,6 +313,6 @@ source: ${JSON.stringify(chair)}
 `,
       turns: [],
     });
-    expect(ran.of('handoff').map(({ to }) => to)).toEqual(['writer', 'critic', 'critic']);
+    expect(ran.of('handoff').map(({ to }) => to)).toEqual(['writer', 'critic']);
   });
 });

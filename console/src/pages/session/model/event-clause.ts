@@ -61,6 +61,10 @@ export function eventClause(event: SessionEvent): string {
       return event.answer === 'withdrawn'
         ? `the question was withdrawn by ${identityText(event.by)}${noteOf(event.note)}`
         : `${identityText(event.by)} ${event.answer} it${noteOf(event.note)}`;
+    case 'handoff':
+      return `${event.from} handed the conversation to ${event.to}${noteOf(event.reason)}`;
+    case 'handoff.requested':
+      return `the agent asked to hand the conversation to ${event.to}${noteOf(event.reason)}`;
     case 'review.voided':
       return `the approval is void: ${event.changed.join(', ')}`;
     case 'action.declared':

@@ -1,4 +1,5 @@
 import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import { speakerOf } from '../../../../../telltale/src/events/fold-handoffs.ts';
 import { describeEvent } from './event-clause.ts';
 import { isInterruption } from './note-turn.ts';
 import type { NoteTone, StreamItem } from './stream-items.ts';
@@ -27,6 +28,13 @@ export function itemOf(event: SessionEvent, waterfall: Waterfall): StreamItem | 
       return event.text.trim() === '' ? undefined : { ...place, kind: 'text', text: event.text };
     case 'response':
       return { ...place, kind: 'response', text: event.text, final: event.final };
+    case 'child.response': {
+      const speaker = speakerOf(event.action);
+      const { text, final } = event.event;
+      return speaker === undefined ? undefined : { ...place, kind: 'response', text, final, speaker };
+    }
+    case 'handoff':
+      return note('plain');
     case 'action.declared': {
       const row = waterfall.action(event.action.id);
       const depth = event.action.in === undefined ? 0 : 1;

@@ -25,6 +25,8 @@ export type StreamItem = Place &
         readonly text: string;
         /** `open`: it still comes, or waits for what its `$names` stand for. */
         readonly final: boolean | 'open';
+        /** The agent that says it, where it is not the session's own. */
+        readonly speaker?: string;
       }
     | { readonly kind: 'action'; readonly row: ActionRow; readonly depth: number }
     | {

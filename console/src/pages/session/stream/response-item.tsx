@@ -6,12 +6,13 @@ export interface ResponseItemProps {
   readonly seq: number;
   readonly text: string;
   readonly final: boolean | 'open';
+  readonly speaker?: string | undefined;
 }
 
 const WORDS = { true: 'Answer', false: 'Meanwhile', open: 'Answering' } as const;
 
 /** What the agent says to people. While it comes, a `$name` in it stands for a result that is still awaited. */
-export function ResponseItem({ seq, text, final }: ResponseItemProps) {
+export function ResponseItem({ seq, text, final, speaker }: ResponseItemProps) {
   const awaited = final === 'open' ? [...new Set(text.match(/(?<!\$)\$[A-Za-z_]\w*/g) ?? [])] : [];
   return (
     <ItemFrame seq={seq} label="Response">
@@ -29,6 +30,7 @@ export function ResponseItem({ seq, text, final }: ResponseItemProps) {
             className={final === true ? 'text-done' : 'text-ink-faint'}
           />
           {WORDS[String(final) as keyof typeof WORDS]}
+          {speaker === undefined ? null : <span className="text-ink-faint">{` by ${speaker}`}</span>}
           {final === 'open' ? <span className="animate-breathe text-accent">…</span> : null}
         </p>
         <LongText text={text} markdown />

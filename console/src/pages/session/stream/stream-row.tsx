@@ -28,7 +28,7 @@ export function StreamRow({ item }: { readonly item: StreamItem }): ReactNode {
         </ItemFrame>
       );
     case 'response':
-      return <ResponseItem seq={item.seq} text={item.text} final={item.final} />;
+      return <ResponseItem seq={item.seq} text={item.text} final={item.final} speaker={item.speaker} />;
     case 'action':
       return <ActionItem row={item.row} depth={item.depth} />;
     case 'metadata':

@@ -66,7 +66,18 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
               { type: 'REASONING_MESSAGE_END', messageId },
               { type: 'REASONING_END', messageId },
             ]
-          : [{ type: 'TEXT_MESSAGE_END', messageId, metadata: { telltale: { final: beat.final } } }];
+          : [
+              {
+                type: 'TEXT_MESSAGE_END',
+                messageId,
+                metadata: {
+                  telltale: {
+                    final: beat.final,
+                    ...(beat.speaker === undefined ? {} : { agent: beat.speaker }),
+                  },
+                },
+              },
+            ];
     }
   };
   const result = (action: string, content: string, told: JsonObject): AgUiEvent => ({

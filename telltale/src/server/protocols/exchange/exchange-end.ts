@@ -1,4 +1,5 @@
 import type { ObservedEvent } from '../../../events/event.ts';
+import { speakerOf } from '../../../events/fold-handoffs.ts';
 import type { ReviewRequest } from '../../../events/review-event.ts';
 import type { Json } from '../../../kernel/json.ts';
 import type { ErrorJson } from '../../../kernel/runtime-error.ts';
@@ -73,6 +74,8 @@ export function createExchangeFold(
       begun ||= begins(event);
       if (!begun) return undefined;
       if (event.type === 'response' && event.final) answer = event.text;
+      if (event.type === 'child.response' && speakerOf(event.action) !== undefined && event.event.final)
+        answer = event.event.text;
       const end = endOf(event);
       return end === undefined ? {} : { end };
     },

@@ -1,14 +1,28 @@
 import type { ObservedEvent } from '../../../events/event.ts';
+import { speakerOf } from '../../../events/fold-handoffs.ts';
 
 export type Voice = 'thought' | 'response';
 
 /** What a protocol tells of what the agent says: elements that open, grow and close. */
 export type SpeechBeat =
   /** `meant`: its opening tag means it to be the final response. */
-  | { readonly kind: 'open'; readonly voice: Voice; readonly id: string; readonly meant: boolean }
+  | {
+      readonly kind: 'open';
+      readonly voice: Voice;
+      readonly id: string;
+      readonly meant: boolean;
+      /** The agent that says it, where that is not the session's own. */
+      readonly speaker?: string;
+    }
   | { readonly kind: 'text'; readonly voice: Voice; readonly id: string; readonly text: string }
   /** `final`: all texts of the element together are the final response, to the letter. */
-  | { readonly kind: 'close'; readonly voice: Voice; readonly id: string; readonly final: boolean };
+  | {
+      readonly kind: 'close';
+      readonly voice: Voice;
+      readonly id: string;
+      readonly final: boolean;
+      readonly speaker?: string;
+    };
 
 /** Folds pieces of speech, and the events that hold the whole of it, into elements. Pure but for its own memory. */
 export interface SpeechFold {
@@ -127,6 +141,20 @@ export function createSpeechFold(joins = false): SpeechFold {
           return hears ? respond(event.text, event.final === true) : [];
         case 'response':
           return responded(event.text, event.final);
+        case 'child.response':
+        case 'child.thought': {
+          const speaker = speakerOf(event.action);
+          if (speaker === undefined) return [];
+          const beats =
+            event.type === 'child.thought'
+              ? whole('thought', event.event.text, false)
+              : whole('response', event.event.text, event.event.final);
+          return [
+            ...closeThoughts(),
+            ...closeResponse(),
+            ...beats.map((beat) => (beat.kind === 'text' ? beat : { ...beat, speaker })),
+          ];
+        }
         default:
           return [];
       }

@@ -20,6 +20,7 @@ const NEWS: ReadonlySet<ObservedEvent['type']> = new Set([
   'feed.failed',
   'budget.charged',
   'artifact.written',
+  'handoff',
   'custom',
 ]);
 

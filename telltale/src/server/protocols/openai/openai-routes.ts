@@ -70,7 +70,11 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
     const fold = createCompletionFold({
       ...headOf(exchange, request.model),
       includeUsage: request.includeUsage,
-      checked: agent.manifest.output !== undefined,
+      // Where the conversation may move on, an agent's answer need not be the last one.
+      checked:
+        agent.manifest.output !== undefined ||
+        agent.manifest.handoff.length > 0 ||
+        agent.manifest.group !== undefined,
     });
     const options = { last: LAST, onGone: () => cancel(exchange) };
     return serveExchange(c, edges, exchange, fold, options) ?? c.body(null, 204);

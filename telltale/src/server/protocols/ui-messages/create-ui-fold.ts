@@ -50,12 +50,18 @@ export function createUiFold(run: UiMessageRun): UiFold {
     const isThought = beat.voice === 'thought';
     switch (beat.kind) {
       case 'open':
-        return { type: isThought ? 'reasoning-start' : 'text-start', id };
+        return {
+          ...{ type: isThought ? 'reasoning-start' : 'text-start', id },
+          ...(beat.speaker === undefined ? {} : { providerMetadata: { telltale: { agent: beat.speaker } } }),
+        };
       case 'text':
         return { type: isThought ? 'reasoning-delta' : 'text-delta', id, delta: beat.text };
       case 'close':
         if (isThought) return { type: 'reasoning-end', id };
-        return { type: 'text-end', id, providerMetadata: { telltale: { final: beat.final } } };
+        return {
+          ...{ type: 'text-end', id },
+          providerMetadata: { telltale: { final: beat.final, ...saidBy(beat) } },
+        };
     }
   };
   const called = (beat: CallBeat): UiChunk => {
@@ -159,6 +165,10 @@ export function createUiFold(run: UiMessageRun): UiFold {
     end: (end) => [...speech.end().map(spoken), ...endStep(), ...finished(end)],
   };
 }
+
+/** Which agent says it, where it is not the one that the conversation began with. */
+const saidBy = ({ speaker }: { readonly speaker?: string }): { readonly agent?: string } =>
+  speaker === undefined ? {} : { agent: speaker };
 
 /** Unlike that of any other session: a conversation may go on in a new one. */
 export const callId = (session: string, action: string): string => `${session}.${action}`;

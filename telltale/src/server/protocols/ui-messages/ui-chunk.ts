@@ -1,13 +1,17 @@
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 
 /** What stands beside a part for whoever wants to know more. */
-export type UiPartMetadata = { readonly telltale: { readonly final: boolean } };
+export type UiPartMetadata = { readonly telltale: { readonly final?: boolean; readonly agent?: string } };
 
 /** The chunks of the AI SDK's UI message stream, version 1, that agents are told with. */
 export type UiChunk =
   | { readonly type: 'start'; readonly messageId: string; readonly messageMetadata: JsonObject }
   | { readonly type: 'start-step' | 'finish-step' }
-  | { readonly type: 'text-start' | 'reasoning-start'; readonly id: string }
+  | {
+      readonly type: 'text-start' | 'reasoning-start';
+      readonly id: string;
+      readonly providerMetadata?: UiPartMetadata;
+    }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
   | {
       readonly type: 'text-end' | 'reasoning-end';

@@ -144,7 +144,7 @@ describe('telltale import agent-ecology', () => {
     expect(context_variables.runtime).toContainEqual({ name: 'balance', type: 'any', default: 40 });
     script(cwd, COMPLETE);
     const path = join(cwd, 'made/smith/workflow.yml');
-    writeFileSync(path, readFileSync(path, 'utf8').replace(/(name: max_ticks[\s\S]*?default: )10/, '$12'));
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/(name: max_ticks[\s\S]*?default: )10/, '$11'));
     const run = await cli(
       cwd,
       'run',

@@ -56,6 +56,13 @@ export const countsOf = (entries: readonly Entry[]): Readonly<Record<Outcome, nu
   return { kept: of('kept'), changed: of('changed'), left: of('left') };
 };
 
+/** What was changed or left, as comments in the manifest. */
+export const remarksOf = (entries: readonly Entry[]): readonly string[] =>
+  entries.flatMap(({ step, construct, outcome, how }) => {
+    if (outcome === 'kept') return [];
+    return [`${step === null ? '' : `${step}, `}${construct} (${outcome}): ${how}`];
+  });
+
 /**
  * One map of a source file, read key by key. Each read says what becomes of the value; `rest` reports every key that
  * nobody read, so nothing is dropped silently. An absent or null value is read as undefined and not reported.
@@ -99,6 +106,16 @@ export class SourceFields {
     this.#report.note({ step, path }, `${this.#prefix}${key}`, outcome, how);
   }
 
+  /** Notes a key as kept if it could be converted, and as left if not. */
+  either(key: string, isKept: boolean, how: string, why: string): void {
+    this.note(key, isKept ? 'kept' : 'left', isKept ? how : why);
+  }
+
+  /** Notes a key whose value is a name, which may have become another one. */
+  named(key: string, name: string, how = key): void {
+    this.note(key, this.value[key] === name ? 'kept' : 'changed', `${how} ${name}`);
+  }
+
   /** The map under a key, to be read key by key itself; an empty one if there is none. */
   map(key: string): SourceFields {
     const value = this.value[key];
@@ -108,9 +125,9 @@ export class SourceFields {
     return new SourceFields(inside, this.#place, this.#report, `${this.#prefix}${key}.`);
   }
 
-  /** Reads each of the keys as `left` does. */
-  leave(why: string, ...keys: readonly string[]): void {
-    for (const key of keys) this.left(key, why);
+  /** Reads each of the keys, parted by spaces, as `left` does. */
+  leave(keys: string, why: string): void {
+    for (const key of keys.split(' ')) this.left(key, why);
   }
 
   /** Reports the keys that were not read. */

@@ -1,8 +1,9 @@
-import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import type { Json } from '../kernel/json.ts';
 import { decodeSource } from '../manifest/decode-source.ts';
 import type { Diagnostic } from '../manifest/diagnostic.ts';
 import { fileDiagnostic, fileFinding } from '../manifest/files/file-finding.ts';
+import { isInside } from '../manifest/files/project-root.ts';
 import type { IssuePath } from '../manifest/issue.ts';
 import { MANIFEST_LIMITS } from '../manifest/limits.ts';
 import { openDocument } from '../manifest/open-document.ts';
@@ -65,18 +66,14 @@ async function filesOf(
   options: ImportOptions,
 ): Promise<{ readonly files: readonly SourceFile[] } | { readonly diagnostic: Diagnostic }> {
   const { files, signal, cwd } = options;
-  const problem = (code: string, message: string, hint: string) => ({
-    diagnostic: fileDiagnostic(labelOf(folder, cwd), { severity: 'error', code, message, hint }),
+  const fail = (code: string, message: string, hint: string) => ({
+    diagnostic: problem(labelOf(folder, cwd), code, message, hint),
   });
   const paths = await files.glob(importer.pattern, folder, signal);
   if (!paths.ok)
     return paths.error.type === 'too_many'
-      ? problem(
-          'too_many_files',
-          `The folder has more than ${paths.error.limit} files.`,
-          'Name its subfolders.',
-        )
-      : problem('file_unreadable', `The folder cannot be read (${paths.error.reason}).`, 'Check the path.');
+      ? fail('too_many_files', `The folder has more than ${paths.error.limit} files.`, 'Name its subfolders.')
+      : fail('file_unreadable', `The folder cannot be read (${paths.error.reason}).`, 'Check the path.');
   const found: SourceFile[] = [];
   for (const path of paths.value) {
     const read = await readSource(path, options);
@@ -84,16 +81,24 @@ async function filesOf(
   }
   return found.length > 0
     ? { files: found }
-    : problem(
-        'nothing_found',
-        'The folder has no file of this format.',
-        'Name another folder, or the files.',
-      );
+    : fail('nothing_found', 'The folder has no file of this format.', 'Name another folder, or the files.');
 }
 
 function labelOf(path: string, cwd: string): string {
   const below = relative(cwd, path) || '.';
   return (below.startsWith('..') || isAbsolute(below) ? path : below).split(sep).join('/');
+}
+
+/** Why a file could not be imported. */
+export const problem = (file: string, code: string, message: string, hint: string): Diagnostic =>
+  fileDiagnostic(file, { severity: 'error', code, message, hint });
+
+/** The folder that all of these lie in. */
+export function commonFolder(folders: readonly string[]): string {
+  const [first = sep, ...others] = folders;
+  let common = first;
+  for (const folder of others) while (!isInside(folder, common)) common = dirname(common);
+  return common;
 }
 
 /** One YAML or JSON document of a source file. */

@@ -4,6 +4,9 @@ import { isMap } from '../manifest/schema/is-map.ts';
 /** Text that means nothing but itself in a manifest: `${` stays, whatever stands in it. */
 export const literal = (text: string): string => text.replace(/\$+(?=\{)/g, (dollars) => dollars + dollars);
 
+/** `${NAME}` as an environment variable that may be unset. */
+export const environmentText = (text: string): string => text.replace(/\$\{(\w+)\}/g, '${$1:-}');
+
 /** A value with each text in it changed. */
 export function mapTexts(value: Json, change: (text: string) => Json): Json {
   if (typeof value === 'string') return change(value);

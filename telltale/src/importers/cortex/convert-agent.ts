@@ -3,52 +3,51 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import { nameOf } from '../names.ts';
 import type { SourceFields } from '../report.ts';
-import { given, listOf, literal, mapOf, mapTexts, textOf } from '../values.ts';
-import { metadataOf } from './convert-metadata.ts';
-import { environmentText, variablesOf } from './convert-tool.ts';
-import { bareName } from './convert-workflow.ts';
+import { environmentText, given, listOf, literal, mapOf, mapTexts, textOf } from '../values.ts';
+import { variablesOf } from './convert-tool.ts';
+import { metadataOf } from './convert-workflow.ts';
 import {
-  addNeeds,
+  bareName,
   type Converted,
   type Cortex,
   headOf,
   type ImportList,
   LISTS,
-  type Needs,
-  noNeeds,
+  MISSING,
+  Needs,
   type Unit,
-} from './import-cortex.ts';
+} from './cortex.ts';
 
 const ENVIRONMENT = 'permissions.environment; set the values in the environment';
+const SAMPLING = 'sampling options are not set in a manifest: set them at the provider';
+const THINKING = 'the provider decides how much its model thinks';
 const COMPACTION = 'the runtime compacts by the tokens that the provider reports';
 
 export async function convertAgent(unit: Unit, context: Cortex): Promise<Converted> {
   const { fields, name } = unit;
   const { about, version, description } = headOf(fields);
   const imports = fields.map('import');
-  const needs = noNeeds();
+  const needs = new Needs();
   for (const list of LISTS) context.resolve(list, imports, unit, needs);
   const metadata = listOf(imports.take('metadata')).flatMap((each) => {
     const found = context.find('Metadata', String(each), unit);
-    const how =
-      found === undefined
-        ? `${String(each)} is not among the imported files`
-        : `${found.name}: its fields, and its hooks as workflows`;
-    imports.note('metadata', found === undefined ? 'left' : 'kept', how);
+    imports.either(
+      'metadata',
+      found !== undefined,
+      `${String(each)}: fields, and hooks as workflows`,
+      `${String(each)}: ${MISSING}`,
+    );
     return found ?? [];
   });
-  for (const each of metadata) addNeeds(needs, context.needs.get(each));
-  const feeds = [
-    ...listOf(imports.take('feeds')).flatMap((each) => importedFeed(String(each), unit, context, needs)),
-    ...listOf(fields.kept('context_feeds')).flatMap((each, index) =>
-      contextFeed(mapOf(each), index, unit, context, needs),
-    ),
-  ];
+  for (const each of metadata) needs.add(context.needs.get(each));
+  const imported = listOf(imports.take('feeds')).map((each) => importedFeed(String(each), unit));
+  const own = listOf(fields.kept('context_feeds')).map(mapOf);
+  const feeds = feedsOf([...own, ...imported.filter(({ id }) => id !== undefined)], unit, context, needs);
   const instructions = (await promptOf(unit, context)).join('\n\n');
   const env = listOf(imports.changed('env', ENVIRONMENT)).map((each) => String(each).split('=', 1)[0] ?? '');
   const variables = variablesOf(fields, ENVIRONMENT);
   for (const [key, value] of Object.entries(variables)) about.push(`environment: ${key}=${value}`);
-  imports.leave('import its agents, relics and workflows', 'amulets', 'monuments');
+  imports.leave('amulets monuments', 'import its agents, relics and workflows');
   imports.rest();
   fields.left('metrics', 'the log has calls, tokens and times');
   const permissions = permissionsOf(unit, context, [...env, ...Object.keys(variables)]);
@@ -82,14 +81,13 @@ function modelsOf(fields: SourceFields, { options }: Cortex): JsonObject {
     const reference = `${PROVIDERS[provider] ?? provider}/${name ?? ''}`.replace(/^\//, '');
     const isKept = isModelRef(reference);
     for (const part of ['provider', 'model'])
-      if (given.value[part] !== undefined)
-        given.note(part, isKept ? 'kept' : 'left', isKept ? reference : `${reference} is no model`);
-    given.map('parameters').rest('sampling options are not set in a manifest: set them at the provider');
-    given.rest('the provider decides how much its model thinks');
+      if (given.value[part] !== undefined) given.either(part, isKept, reference, `${reference} is no model`);
+    given.map('parameters').rest(SAMPLING);
+    given.rest(THINKING);
     return isKept ? reference : undefined;
   });
-  engine.map('parameters').rest('sampling options are not set in a manifest: set them at the provider');
-  engine.rest('the provider decides how much its model thinks');
+  engine.map('parameters').rest(SAMPLING);
+  engine.rest(THINKING);
   if (options.model !== undefined) engine.note('primary', 'changed', `--model ${options.model}`);
   return given({ model: options.model ?? model, models: given({ fallback }) });
 }
@@ -128,41 +126,34 @@ function limitsOf(fields: SourceFields): JsonObject {
 async function promptOf(unit: Unit, context: Cortex): Promise<readonly string[]> {
   const { fields } = unit;
   const texts = new Set<string>();
-  const add = async (
-    from: SourceFields,
-    key: string,
-    folders: readonly string[],
-    ends: readonly string[],
-  ) => {
+  const add = async (from: SourceFields, key: string, pathsOf = (name: string) => [name]) => {
     for (const each of listOf(from.take(key))) {
       const name = String(each).trim();
-      const paths = folders.flatMap((folder) => ends.map((end) => `${folder}${name}${end}`));
       // A text in place of a file has white space in it.
-      const text = /\s/.test(name) ? name : await context.text(unit, paths);
-      from.note(
-        key,
-        text === undefined ? 'left' : 'kept',
-        text === undefined ? `${name} cannot be read` : `${name}: a part of the instructions`,
-      );
+      const text = /\s/.test(name) ? name : await context.text(unit, pathsOf(name));
+      from.either(key, text !== undefined, `${name}: part of the instructions`, `${name} cannot be read`);
       if (text !== undefined) texts.add(text);
     }
   };
   const prompt = fields.map('context');
   for (const from of [prompt, fields.map('persona')])
-    for (const key of ['system', 'persona', 'agent', 'user', 'knowledge']) await add(from, key, [''], ['']);
-  if (typeof fields.value.persona === 'string') await add(fields, 'persona', [''], ['']);
+    for (const key of ['system', 'persona', 'agent', 'user', 'knowledge']) await add(from, key);
+  if (typeof fields.value.persona === 'string') await add(fields, 'persona');
   prompt.left('harness', 'it teaches the protocol of Cortex; the prompt teaches ours');
   const imports = fields.map('import');
-  await add(imports, 'files', [''], ['']);
-  const above = [
-    '',
-    './skills/',
-    '../skills/',
-    '../../skills/',
-    '../../../skills/',
-    '../../../manifests/skills/',
+  await add(imports, 'files');
+  const folders = [
+    '.',
+    './skills',
+    '../skills',
+    '../../skills',
+    '../../../skills',
+    '../../../manifests/skills',
   ];
-  await add(imports, 'skills', above, ['', '.md', '/SKILL.md']);
+  const ends = ['', '.md', '/SKILL.md'];
+  await add(imports, 'skills', (name) =>
+    folders.flatMap((each) => ends.map((end) => `${each}/${name}${end}`)),
+  );
   return [...texts];
 }
 
@@ -175,63 +166,50 @@ const INTERNAL: Readonly<Record<string, JsonObject>> = {
   agent_metadata: { type: 'metadata' },
 };
 
-function internalSource(action: string, needs: Needs): JsonObject | undefined {
-  const source = INTERNAL[action];
-  if (source === SYSTEM) needs.tools.add('builtin:system_monitor');
-  return source;
-}
-
-/** A feed that is imported by its path or its name. */
-function importedFeed(reference: string, unit: Unit, context: Cortex, needs: Needs): readonly JsonObject[] {
-  const imports = unit.fields.map('import');
+/** A feed that is imported by its path or its name is one of the agent's own. */
+function importedFeed(reference: string, { fields }: Unit): JsonObject {
   const bare = bareName(reference);
-  const internal = internalSource(bare, needs);
-  const found = internal === undefined ? context.target('tools', reference, unit) : undefined;
-  const isKnown = internal !== undefined || found !== undefined;
-  const missing =
-    bare === 'working_directory'
-      ? 'the prompt names the working folder anyway'
-      : 'not among the imported files';
-  imports.note(
-    'feeds',
-    isKnown ? 'changed' : 'left',
-    `${reference}: ${isKnown ? 'a context feed' : missing}`,
-  );
-  if (internal !== undefined) return [{ id: nameOf(bare), source: internal }];
-  if (found === undefined) return [];
-  needs.tools.add(found.entry);
-  const seconds = Number(found.unit?.value.interval_secs ?? found.unit?.value.refresh_seconds);
-  const rhythm = seconds > 0 ? { type: 'periodic', interval: seconds } : {};
-  return [{ id: found.target, ...rhythm, source: { type: 'tool', name: found.target } }];
+  const isOurs = bare === 'working_directory';
+  fields
+    .map('import')
+    .either('feeds', !isOurs, `${reference}: a context feed`, `${reference}: the prompt names it anyway`);
+  if (isOurs) return {};
+  const source = bare in INTERNAL ? { type: 'internal', action: bare } : { type: 'tool', name: reference };
+  return { id: posix.basename(bare.replace(/\/feed\.ya?ml$/, '')), source };
 }
 
-function contextFeed(
-  value: JsonObject,
-  index: number,
+/** Feeds whose source is there, and a word in the report about the others. */
+function feedsOf(
+  values: readonly JsonObject[],
   unit: Unit,
   context: Cortex,
   needs: Needs,
 ): readonly JsonObject[] {
-  const { id = `feed-${index + 1}`, type: _, interval, source, cache_ttl, max_tokens, ...others } = value;
-  const { type, name, action, params } = mapOf(source);
-  const note = (key: string, outcome: 'kept' | 'left', how: string) =>
-    unit.report.note({ step: String(id), path: ['context_feeds', index] }, key, outcome, how);
-  for (const key of Object.keys(others)) note(key, 'left', 'a feed has no such key');
-  const list = `${String(type)}s` as ImportList;
-  const internal = type === 'internal' ? internalSource(String(action), needs) : undefined;
-  const found = LISTS.includes(list) ? context.target(list, String(name), unit) : undefined;
-  if (found === undefined && internal === undefined) {
-    note('source', 'left', `there is no ${String(type)} "${String(name ?? action)}": the feed is left out`);
-    return [];
-  }
-  note('source', 'kept', found?.target ?? JSON.stringify(internal));
-  if (found !== undefined) needs[list].add(found.entry);
-  const asked = mapOf(mapTexts({ ...given({ operation: action }), ...mapOf(params) }, environmentText));
-  if (internal !== undefined && params !== undefined)
-    note('params', 'left', `the source takes none: ${JSON.stringify(params)}`);
-  const rhythm = Number(interval) > 0 ? { type: 'periodic', interval: interval as Json } : {};
-  const from = internal ?? { type: String(type), name: found?.target ?? '', ...given({ params: asked }) };
-  return [{ id: nameOf(String(id)), ...rhythm, ...given({ cache_ttl, max_tokens }), source: from }];
+  return values.flatMap((value, index) => {
+    const { id = `feed-${index + 1}`, type: _, interval, source, cache_ttl, max_tokens, ...others } = value;
+    const { type = 'internal', name, action, params } = mapOf(source);
+    const note = (key: string, outcome: 'kept' | 'left', how: string) =>
+      unit.report.note({ step: String(id), path: ['context_feeds', index] }, key, outcome, how);
+    for (const key of Object.keys(others)) note(key, 'left', 'a feed has no such key');
+    const list = `${String(type)}s` as ImportList;
+    const internal = type === 'internal' ? INTERNAL[String(action)] : undefined;
+    if (internal === SYSTEM) needs.tools.add('builtin:system_monitor');
+    const found = LISTS.includes(list) ? context.target(list, String(name), unit) : undefined;
+    if (found === undefined && internal === undefined) {
+      note('source', 'left', `there is no ${String(type)} "${String(name ?? action)}": the feed is left out`);
+      return [];
+    }
+    note('source', 'kept', found?.target ?? JSON.stringify(internal));
+    if (found !== undefined) needs[list].add(found.entry);
+    if (internal !== undefined && params !== undefined)
+      note('params', 'left', `it takes none: ${JSON.stringify(params)}`);
+    const asked = mapOf(mapTexts(given({ operation: action, ...mapOf(params) }), environmentText));
+    const own = found?.unit?.value;
+    const seconds = Number(interval ?? own?.interval_secs ?? own?.refresh_seconds);
+    const rhythm = seconds > 0 ? { type: 'periodic', interval: seconds } : {};
+    const from = internal ?? { type: String(type), name: found?.target ?? '', ...given({ params: asked }) };
+    return [{ id: nameOf(String(id)), ...rhythm, ...given({ cache_ttl, max_tokens }), source: from }];
+  });
 }
 
 /** Scripts of Cortex lie in the folder of the sources, which commands have to reach. */
@@ -258,21 +236,17 @@ function importOf(needs: Needs, from: string, context: Cortex): JsonObject {
   for (const entry of needs.workflows) {
     const unit = context.units.find(({ out }) => out === entry);
     // A set that grows while it is walked shows what was added, too.
-    if (unit !== undefined) addNeeds(needs, context.needs.get(unit));
+    if (unit !== undefined) needs.add(context.needs.get(unit));
   }
   const pathTo = (entry: string) => {
     const path = posix.relative(posix.dirname(from), entry);
     return path.startsWith('.') ? path : `./${path}`;
   };
-  const entriesOf = (list: ImportList) => [...needs[list]].filter((entry) => entry !== from);
-  return given(
-    Object.fromEntries(
-      LISTS.map((list) => [
-        list,
-        entriesOf(list).map((entry) => (entry.startsWith('builtin:') ? entry : pathTo(entry))),
-      ]),
-    ),
-  );
+  const lists = LISTS.map((list) => {
+    const entries = [...needs[list]].filter((entry) => entry !== from);
+    return [list, entries.map((entry) => (entry.startsWith('builtin:') ? entry : pathTo(entry)))] as const;
+  });
+  return given(Object.fromEntries(lists));
 }
 
 /** A monument is several services with agents and workflows: an agent that can call them. */
@@ -280,7 +254,7 @@ export function convertMonument(unit: Unit, context: Cortex): Converted {
   const { fields, name } = unit;
   const { about, version, description } = headOf(fields);
   fields.note('kind', 'changed', 'an agent that can call its agents, relics, tools and workflows');
-  const needs = noNeeds();
+  const needs = new Needs();
   const parts = {
     relics: fields.map('infrastructure'),
     agents: fields.map('intelligence'),
@@ -292,27 +266,14 @@ export function convertMonument(unit: Unit, context: Cortex): Converted {
     for (const each of listOf(part.value[list])) {
       const { name: own, path: _, ...settings } = mapOf(each);
       for (const [key, value] of Object.entries(settings))
-        part.note(
-          `${list}.${key}`,
-          'left',
-          `${String(own)}: ${JSON.stringify(value)} is a setting of the deployment`,
-        );
+        part.note(`${list}.${key}`, 'left', `${String(own)}: ${JSON.stringify(value)}, for its deployment`);
     }
     context.resolve(list, part, unit, needs);
     if (part !== fields) part.rest();
   }
-  const context_feeds = listOf(fields.kept('context_feeds')).flatMap((each, index) =>
-    contextFeed(mapOf(each), index, unit, context, needs),
-  );
-  fields.leave(
-    'a setting of its services: Telltale starts none',
-    'interface',
-    'deployment',
-    'config',
-    'observability',
-    'metadata',
-    'specialization',
-  );
+  const context_feeds = feedsOf(listOf(fields.kept('context_feeds')).map(mapOf), unit, context, needs);
+  const settings = 'interface deployment config observability metadata specialization';
+  fields.leave(settings, 'a setting of its services: Telltale starts none');
   const manifest = {
     kind: 'Agent',
     name,

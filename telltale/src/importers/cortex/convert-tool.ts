@@ -1,52 +1,17 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { SourceFields } from '../report.ts';
-import { given, listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';
-import { type Converted, type Cortex, headOf, type Unit } from './import-cortex.ts';
-
-interface Builtin {
-  readonly tool: string;
-  /** What the tool here calls the parameters, by their names in Cortex. */
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly operation?: string;
-}
-
-const filesystem = (operation: string, parameters: Builtin['parameters']): Builtin => ({
-  tool: 'filesystem',
-  operation,
-  parameters,
-});
-
-/** Tools that are compiled into Cortex, and what takes their place. */
-export const BUILTIN_TOOLS: Readonly<Record<string, Builtin>> = {
-  list: filesystem('list', { path: 'path' }),
-  tree: filesystem('tree', { path: 'path', max_depth: 'depth' }),
-  grep: filesystem('grep', { pattern: 'pattern', path: 'path', glob: 'glob', max_results: 'limit' }),
-  fs_read: filesystem('read', { path: 'path', start_line: 'offset', limit: 'limit' }),
-  fs_write: filesystem('write', { path: 'path', content: 'content' }),
-  exec: {
-    tool: 'shell',
-    parameters: { command: 'command', cmd: 'command', input: 'command', cwd: 'cwd', timeout: 'timeout' },
-  },
-  web_fetch: {
-    tool: 'http_fetch',
-    parameters: { url: 'url', method: 'method', headers: 'headers', body: 'body' },
-  },
-};
+import { cleanSchema, schemaOf } from '../schemas.ts';
+import { environmentText, given, listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';
+import { BUILTIN_TOOLS, builtin, type Converted, type Cortex, headOf, type Unit } from './cortex.ts';
 
 /** A call of a tool that is compiled into Cortex, as its replacement takes it; other parameters are reported. */
-export function builtinCall(
-  name: string,
-  parameters: JsonObject,
-  { note }: Pick<SourceFields, 'note'>,
-): JsonObject {
-  const builtin = BUILTIN_TOOLS[name];
-  if (builtin === undefined) return parameters;
+export function builtinCall(name: string, parameters: JsonObject, fields: SourceFields): JsonObject {
+  const { tool, operation, names } = BUILTIN_TOOLS[name] ?? builtin(name, '');
   const entries = Object.entries(parameters).flatMap(([key, value]) => {
-    const now = builtin.parameters[key];
-    if (now === undefined) note('params', 'left', `${key}: ${builtin.tool} has no such parameter`);
-    return now === undefined ? [] : [[now, value] as const];
+    if (!names.has(key)) fields.note('params', 'left', `${key}: ${tool} has no such parameter`);
+    return names.has(key) ? [[names.get(key) ?? key, value] as const] : [];
   });
-  return { ...given({ operation: builtin.operation }), ...Object.fromEntries(entries) };
+  return { ...given({ operation }), ...Object.fromEntries(entries) };
 }
 
 /** Of the tools compiled into Cortex, the one that a script can replace. */
@@ -64,13 +29,6 @@ const results = {
 };
 return { success: true, ...(results[op]?.() ?? { value: found ?? null }) };
 `;
-
-/** Tools and feeds that are compiled into Cortex have a manifest without anything to run. */
-export function isRunnable({ kind, written, value }: Unit): boolean {
-  if ((kind !== 'Tool' && kind !== 'Feed') || written === 'json') return true;
-  const { entrypoint, runtime } = { ...value, ...mapOf(value.implementation) } as JsonObject;
-  return textOf(entrypoint) !== undefined && runtime !== 'builtin';
-}
 
 const INTERPRETERS: Readonly<Record<string, string>> = { python: 'python3', shell: 'bash', nodejs: 'node' };
 const COMPILED = new Set(['process', 'binary', 'native', 'cpp', 'c']);
@@ -146,56 +104,70 @@ export function variablesOf(fields: SourceFields, how: string): Record<string, s
   return Object.fromEntries(variables.map(([key, value]) => [key, environmentText(String(value))]));
 }
 
-/** `${NAME}` as an environment variable that may be unset. */
-export const environmentText = (text: string): string => text.replace(/\$\{(\w+)\}/g, '${$1:-}');
-
-const TYPES: Readonly<Record<string, string>> = {
-  ...{ float: 'number', int: 'integer', bool: 'boolean', str: 'string', enum: 'string' },
-  ...{ list: 'array', dict: 'object', json: 'object' },
-};
-const LIMITS: Readonly<Record<string, string>> = {
-  ...{ min: 'minimum', max: 'maximum', min_length: 'minLength', max_length: 'maxLength', pattern: 'pattern' },
-};
-
-/** A list of parameters, or a map of them, as a JSON Schema. */
-export function schemaOf(parameters: Json | undefined, fields: SourceFields): JsonObject {
-  const entries = Array.isArray(parameters)
-    ? parameters.map((each) => [String(mapOf(each).name ?? ''), mapOf(each)] as const)
-    : Object.entries(mapOf(parameters)).map(([name, each]) => [name, mapOf(each)] as const);
-  const properties = entries.map(([name, { name: _, required, type, values, validation, ...others }]) => {
-    const schema: Record<string, Json | undefined> = {};
-    const named = TYPES[String(type)] ?? textOf(type);
-    if (named !== 'any') schema.type = named;
-    if (values !== undefined) schema.enum = values;
-    for (const [key, value] of Object.entries(others))
-      if (['description', 'default', 'enum', 'items', 'properties'].includes(key)) schema[key] = value;
-      else fields.note('parameters', 'left', `${name}: JSON Schema has no "${key}"`);
-    for (const [key, value] of Object.entries(mapOf(validation))) {
-      const limit = LIMITS[key];
-      if (limit === undefined) fields.note('parameters', 'left', `${name}: JSON Schema has no "${key}"`);
-      else schema[limit] = value;
-    }
-    return [name, given(schema)] as const;
+/** The REST endpoints of a relic; `keys` are its parameters, those in the path included. */
+function endpointsOf({ value }: Unit) {
+  return listOf(mapOf(value.interface).endpoints ?? value.endpoints).map((each) => {
+    const { name, method = 'GET', path = '/', parameters } = mapOf(each);
+    const list = Array.isArray(parameters) ? parameters.map((one) => mapOf(one).name) : undefined;
+    const inPath = [...String(path).matchAll(/\{(\w+)\}/g)].map(([, key]) => key);
+    const keys = [...new Set([...(list ?? Object.keys(mapOf(parameters))), ...inPath])].map(String);
+    return { name: String(name), method: String(method).toLowerCase(), path: String(path), keys };
   });
-  const required = entries.filter(([, each]) => each.required === true).map(([name]) => name);
-  return { type: 'object', ...given({ required }), properties: Object.fromEntries(properties) };
 }
 
-/** A JSON Schema as it was written; `required: true` within a property, which JSON Schema does not have, moves up. */
-export function cleanSchema(schema: Json | undefined): JsonObject {
-  const { properties, required, ...rest } = mapOf(schema);
-  const inside: string[] = [];
-  const cleaned = Object.entries(mapOf(properties)).map(([name, each]) => {
-    const { required: own, ...others } = mapOf(each);
-    if (own === true) inside.push(name);
-    const kept = Array.isArray(own) ? mapOf(each) : (others as JsonObject);
-    return [name, kept.properties === undefined ? kept : cleanSchema(kept)] as const;
+/**
+ * The call of an endpoint as an operation of the http relic: what the path names stands there, the rest is body or query.
+ * Without a name it is the endpoint that takes just these parameters.
+ */
+export function endpointCall(relic: Unit, call: JsonObject, action?: string): JsonObject | undefined {
+  const { operation, endpoint, action: verb, ...parameters } = call;
+  const wanted = action ?? operation ?? endpoint ?? verb;
+  const names = Object.keys(parameters);
+  const takes = (keys: readonly string[]) =>
+    keys.length === names.length && keys.every((key) => names.includes(key));
+  const found = endpointsOf(relic).find(({ name, keys }) =>
+    wanted === undefined ? takes(keys) : name === wanted,
+  );
+  if (found === undefined) return undefined;
+  const { method, path } = found;
+  const filled = path.replace(/\{(\w+)\}/g, (braces, key: string) => String(parameters[key] ?? braces));
+  const rest = Object.fromEntries(Object.entries(parameters).filter(([key]) => !path.includes(`{${key}}`)));
+  const place = ['post', 'put', 'patch'].includes(method) ? 'body' : 'query';
+  return { operation: method, path: filled.replace(/^\//, ''), ...given({ [place]: rest as JsonObject }) };
+}
+
+export function convertRelic(unit: Unit): Converted {
+  const { fields, name } = unit;
+  const { about, version, description } = headOf(fields);
+  const face = fields.map('interface');
+  const port = fields.changed('port', 'connection');
+  const address =
+    textOf(face.take('base_url')) ?? (port === undefined ? '' : `http://localhost:${String(port)}`);
+  const isHttp = /^(https?:|\$\{)/.test(address);
+  if (face.value.base_url !== undefined)
+    face.note('base_url', isHttp ? 'kept' : 'changed', isHttp ? 'connection' : "the runtime's own store");
+  const driver = isHttp ? 'driver http' : 'driver kv';
+  face.kept('type', driver);
+  fields.changed('mode', driver);
+  for (const part of [face, fields])
+    part.changed('endpoints', isHttp ? 'in the description, as calls of the driver' : 'operations of kv');
+  face.rest();
+  const services = 'deployment compose_file project_name persistence service_type environment';
+  fields.leave(services, 'start the service yourself, with docker compose');
+  fields.leave('health_check health_path', '"health" is an operation of every relic');
+  fields.left('automation', 'write a trigger of type schedule into the workflow');
+  fields.map('import').rest('a relic imports nothing; the file is imported by itself');
+  const operations = endpointsOf(unit).map((each) => {
+    const call = endpointCall(unit, Object.fromEntries(each.keys.map((key) => [key, `{${key}}`])), each.name);
+    return `- ${each.name}: ${JSON.stringify(call)}`;
   });
-  const names = [...new Set([...(Array.isArray(required) ? required : []), ...inside])];
-  return {
-    ...(rest as JsonObject),
-    type: 'object',
-    ...given({ required: names }),
-    properties: Object.fromEntries(cleaned),
+  const listed =
+    isHttp && operations.length > 0 ? literal(`Operations:\n${operations.join('\n')}`) : undefined;
+  const manifest = {
+    kind: 'Relic',
+    name,
+    ...given({ version, description: paragraphs(description, listed) }),
+    ...(isHttp ? { driver: 'http', connection: environmentText(address) } : { driver: 'kv' }),
   };
+  return { manifests: [{ path: unit.out, manifest }], about };
 }

@@ -1,44 +1,47 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { createNames, identifierOf, nameOf } from '../names.ts';
 import { SourceFields } from '../report.ts';
+import { cleanSchema, schemaOf } from '../schemas.ts';
 import { given, listOf, literal, mapOf, mapTexts, textOf } from '../values.ts';
-import { endpointCall } from './convert-relic.ts';
-import { builtinCall, cleanSchema, schemaOf } from './convert-tool.ts';
+import { builtinCall, endpointCall } from './convert-tool.ts';
 import {
+  bareName,
   type Converted,
   type Cortex,
   headOf,
   type ImportList,
   LISTS,
-  type Needs,
-  noNeeds,
+  MISSING,
+  Needs,
   type Unit,
-} from './import-cortex.ts';
+} from './cortex.ts';
 import { celOf, type Names, pathOf, templateOf } from './references.ts';
 
+/** What calls that say nothing themselves take from the workflow. */
+interface Defaults {
+  readonly retry?: Json | undefined;
+  readonly onError?: string | undefined;
+}
+
+type Values = Readonly<Record<string, Json | undefined>>;
 type Path = readonly (string | number)[];
 
 const CALLS: ReadonlySet<string> = new Set(['tool', 'relic', 'agent', 'workflow', 'feed']);
 
 /** The steps of one workflow in the making. */
-export class Steps {
+class Steps {
   readonly #unit: Unit;
   readonly #context: Cortex;
-  /** What calls that say nothing themselves take from the workflow. */
-  readonly #defaults: { readonly retry?: Json | undefined; readonly onError?: string | undefined };
+  readonly #defaults: Defaults;
   readonly #taken = createNames();
   readonly #steps = new Map<string, string>();
   readonly #variables = new Map<string, string>();
   readonly names: Names = { steps: this.#steps, variables: this.#variables };
-  readonly needs: Needs = noNeeds();
+  readonly needs = new Needs();
   /** Whether a return inside other steps may have ended the run: what comes behind it asks. */
   returns = false;
 
-  constructor(
-    unit: Unit,
-    context: Cortex,
-    defaults: { retry?: Json | undefined; onError?: string | undefined },
-  ) {
+  constructor(unit: Unit, context: Cortex, defaults: Defaults) {
     this.#unit = unit;
     this.#context = context;
     this.#defaults = defaults;
@@ -53,25 +56,18 @@ export class Steps {
     const name = this.#taken.take(nameOf(id));
     const fields = new SourceFields(value, { step: id, path }, this.#unit.report);
     const isSkipped = this.returns;
-    const isKept = id === name;
-    if (value.id !== undefined) fields.note('id', isKept ? 'kept' : 'changed', `name ${name}`);
+    if (value.id !== undefined) fields.named('id', name, 'name');
     const title = textOf(fields.kept('name', value.id === undefined ? `name ${name}` : 'description'));
     const description = textOf(fields.kept('description')) ?? (value.id === undefined ? undefined : title);
     const type = textOf(fields.take('type')) ?? 'tool';
     const own = this.#own(type, name, fields, path);
-    fields.note('type', own.type === type ? 'kept' : 'changed', `type ${String(own.type)}`);
+    fields.named('type', String(own.type));
     const common = this.#common(type, fields);
     // Only the steps behind it can refer to it.
     this.#steps.set(id, name);
     fields.rest();
     const test = isSkipped ? { if: 'returned != true' } : {};
-    return {
-      name,
-      ...given({ description: description && literal(description) }),
-      ...test,
-      ...own,
-      ...common,
-    };
+    return given({ name, description: description && literal(description), ...test, ...own, ...common });
   }
 
   /** What every step has: its condition, tries, time, and what a failure means. */
@@ -98,35 +94,36 @@ export class Steps {
     });
   }
 
-  #own(type: string, name: string, fields: SourceFields, path: Path): JsonObject {
+  #own(type: string, name: string, fields: SourceFields, path: Path): Values {
     const text = (key: string, how = key) =>
       templateOf(textOf(fields.kept(key, how)) ?? '', this.names, { fields, key });
     const value = (key: string, how: string) =>
-      mapTexts(fields.kept(key, how) ?? null, (each) => templateOf(each, this.names, { fields, key }));
+      mapTexts(fields.kept(key, how) ?? null, (each) => templateOf(each, this.names, { fields, key })) ??
+      undefined;
     const nested = (key: string, how = key) => this.list(fields.kept(key, how), [...path, key]);
     const test = (source: string, key: string) => celOf(source, this.names, { fields, key });
     switch (type) {
       case 'parallel':
-        return { type: 'parallel', branches: orNothing(nested('steps', 'branches')) };
+        return { type: 'parallel', branches: this.#orNothing(nested('steps', 'branches')) };
       case 'condition': {
         const asked = test(
           textOf(fields.changed('condition', 'the case of a switch, in CEL')) ?? '',
           'condition',
         );
-        const cases = [{ if: asked, body: orNothing(nested('then', 'the case')) }];
-        return { type: 'switch', cases, ...given({ default: nested('else', 'default') }) };
+        const cases = [{ if: asked, body: this.#orNothing(nested('then', 'the case')) }];
+        return { type: 'switch', cases, default: nested('else', 'default') };
       }
       case 'switch': {
         const on = textOf(fields.changed('on', 'the tests of the cases')) ?? '';
         const cases = listOf(fields.kept('cases')).map((each, index) => ({
           if: test(`${on} == ${JSON.stringify(String(mapOf(each).value))}`, 'on'),
-          body: orNothing(this.list(mapOf(each).steps, [...path, 'cases', index, 'steps'])),
+          body: this.#orNothing(this.list(mapOf(each).steps, [...path, 'cases', index, 'steps'])),
         }));
-        return { type: 'switch', cases, ...given({ default: nested('default') }) };
+        return { type: 'switch', cases, default: nested('default') };
       }
       case 'loop': {
         const max = Number(fields.kept('max') ?? fields.kept('max_iterations', 'max') ?? 10);
-        const body = orNothing(nested('body'));
+        const body = this.#orNothing(nested('body'));
         const until = textOf(fields.kept('until'));
         return { type: 'loop', until: until === undefined ? 'false' : test(until, 'until'), max, body };
       }
@@ -137,46 +134,40 @@ export class Steps {
           ? jsonOf(over)
           : templateOf(over, this.names, { fields, key: 'over' }).replace(/ \?\? null\}$/, ' ?? []}');
         this.#variables.set(as, identifierOf(as));
-        const body = orNothing([...nested('step', 'body'), ...nested('steps', 'body'), ...nested('body')]);
+        const body = this.#orNothing([
+          ...nested('step', 'body'),
+          ...nested('steps', 'body'),
+          ...nested('body'),
+        ]);
         return { type: 'foreach', in: items, as: identifierOf(as), max_parallel: 1, body };
       }
       case 'try_catch': {
-        const body = orNothing(nested('body'));
-        return {
-          type: 'try',
-          body,
-          catch: orNothing(nested('catch')),
-          ...given({ finally: nested('finally') }),
-        };
+        const body = this.#orNothing(nested('body'));
+        return { type: 'try', body, catch: this.#orNothing(nested('catch')), finally: nested('finally') };
       }
       case 'emit': {
         const event = eventName(textOf(fields.take('event')) ?? 'event');
         fields.note('event', event === fields.value.event ? 'kept' : 'changed', `event ${event}`);
-        return { type: 'emit', event, ...given({ data: value('payload', 'data') }) };
+        return { type: 'emit', event, data: value('payload', 'data') };
       }
       case 'checkpoint':
-        return {
-          type: 'notify',
-          message: text('message') || 'Checkpoint.',
-          ...given({ data: value('state', 'data') }),
-        };
+        return { type: 'notify', message: text('message') || 'Checkpoint.', data: value('state', 'data') };
       case 'human':
         return this.#approval(name, text('prompt') || 'Go on?', fields);
       case 'return': {
-        const result = value('value', 'the result');
-        if (path.length === 2)
-          return { type: 'script', script: 'parameters.value', parameters: { value: result } };
+        const result = value('value', 'the result') ?? null;
+        if (path.length === 2) return { ...script('parameters.value'), parameters: { value: result } };
         this.returns = true;
         fields.note(
           'value',
           'changed',
-          'the variables "returned" and "result": the steps behind it are skipped',
+          'the variables "returned" and "result"; what is behind it is skipped',
         );
         return { type: 'set_variable', values: { returned: true, result } };
       }
       default:
         if (CALLS.has(type)) return this.#call(type, fields);
-        fields.note('type', 'left', `nothing corresponds to a step of type ${type}: it fails when it runs`);
+        fields.note('type', 'left', `nothing corresponds to ${type}: the step fails when it runs`);
         return fails(`The step of type ${type} was not converted.`);
     }
   }
@@ -193,16 +184,12 @@ export class Steps {
     const list = `${kind}s` as ImportList;
     const found = this.#context.target(list, reference, this.#unit);
     if (found === undefined) {
-      fields.note(
-        key,
-        'left',
-        `no ${type} "${reference}" is among the imported files: the step fails when it runs`,
-      );
+      fields.note(key, 'left', `${reference}: ${MISSING}; the step fails when it runs`);
       return { ...fails(`There was no ${type} "${reference}" among the imported files.`), parameters };
     }
     const { target, entry, unit } = found;
     this.needs[list].add(entry);
-    fields.note(key, target === reference ? 'kept' : 'changed', `target ${target}`);
+    fields.named(key, target, 'target');
     if (unit === undefined)
       return { type: 'tool', target, parameters: builtinCall(bareName(reference), parameters, fields) };
     if (type === 'relic') {
@@ -213,11 +200,12 @@ export class Steps {
     if (type !== 'agent') return { type: kind, target, parameters: { ...given({ action }), ...parameters } };
     const { instruction, task, prompt, query, ...others } = parameters;
     const input = [instruction, task, prompt, query].flatMap((each) => textOf(each) ?? []).join('\n\n');
-    return {
-      type,
-      target,
-      parameters: { ...given({ input: input || undefined }), ...(others as JsonObject) },
-    };
+    return { type, target, parameters: given({ input: input || undefined, ...others }) };
+  }
+
+  /** A list of steps must not be empty. */
+  #orNothing(steps: readonly JsonObject[]): readonly JsonObject[] {
+    return steps.length > 0 ? steps : [{ name: this.#taken.take('nothing'), ...script('null') }];
   }
 
   #approval(name: string, prompt: string, fields: SourceFields): JsonObject {
@@ -239,19 +227,11 @@ export class Steps {
   }
 }
 
-export const bareName = (reference: string): string => reference.replace(/^builtin\//, '');
-
 /** The name of an event has no dot here. */
 const eventName = (event: string): string => nameOf(event.replaceAll('.', '_'));
 
-const fails = (message: string): JsonObject => ({
-  type: 'script',
-  script: `throw new Error(${JSON.stringify(message)});`,
-});
-
-/** A list of steps must not be empty. */
-const orNothing = (steps: readonly JsonObject[]): readonly JsonObject[] =>
-  steps.length > 0 ? steps : [{ name: 'nothing', type: 'script', script: 'null' }];
+const script = (code: string) => ({ type: 'script', script: code });
+const fails = (message: string) => script(`throw new Error(${JSON.stringify(message)});`);
 
 function jsonOf(text: string): Json {
   try {
@@ -261,6 +241,11 @@ function jsonOf(text: string): Json {
     return [literal(text)];
   }
 }
+
+const RETURNED = [
+  { name: 'returned', type: 'boolean', default: false },
+  { name: 'result', type: 'object' },
+];
 
 export function convertWorkflow(unit: Unit, context: Cortex): Converted {
   const { fields, name } = unit;
@@ -276,36 +261,23 @@ export function convertWorkflow(unit: Unit, context: Cortex): Converted {
   settings.rest();
   const retry = attempts > 1 ? { max: attempts - 1, backoff: '1s' } : undefined;
   const steps = new Steps(unit, context, { retry, onError });
-  const list = orNothing(steps.list(fields.kept('steps'), ['steps']));
+  const list = steps.list(fields.kept('steps'), ['steps']);
   const { trigger, input } = triggerOf(fields);
   const schema = fields.kept('input_schema', 'input');
-  const outputs = Object.entries(mapOf(fields.changed('outputs', 'the result of a last step'))).map(
-    ([key, each]) => {
-      const path = pathOf((textOf(mapOf(each).source) ?? '').replace(/^\$/, ''), steps.names, {
-        fields,
-        key: 'outputs',
-      });
-      return [key, path === undefined ? null : `\${${path} ?? null}`] as const;
-    },
-  );
-  const last = {
-    name: 'outputs',
-    type: 'script',
-    script: 'parameters',
-    parameters: Object.fromEntries(outputs),
-  };
+  const where = { fields, key: 'outputs' };
+  const sources = Object.entries(mapOf(fields.changed('outputs', 'the result of a last step')));
+  const outputs = sources.map(([key, each]) => {
+    const path = pathOf((textOf(mapOf(each).source) ?? '').replace(/^\$/, ''), steps.names, where);
+    return [key, path === undefined ? null : `\${${path} ?? null}`] as const;
+  });
+  const last = { name: 'outputs', ...script('parameters'), parameters: Object.fromEntries(outputs) };
   fields.left('output_schema', 'the result of a workflow is not checked');
   fields.changed('auto_checkpoint', 'each step is on the log, and a run goes on from there');
   const imports = fields.map('import');
   for (const each of LISTS) context.resolve(each, imports, unit, steps.needs);
   imports.rest();
   context.needs.set(unit, steps.needs);
-  const runtime = steps.returns
-    ? [
-        { name: 'returned', type: 'boolean', default: false },
-        { name: 'result', type: 'object' },
-      ]
-    : [];
+  const runtime = steps.returns ? RETURNED : [];
   const manifest = {
     kind: 'Workflow',
     name,
@@ -316,15 +288,12 @@ export function convertWorkflow(unit: Unit, context: Cortex): Converted {
       context_variables: given({ runtime }),
       trigger,
     }),
-    steps: [...list, ...(outputs.length > 0 ? [last] : [])],
+    steps: [...list, ...(outputs.length > 0 || list.length === 0 ? [last] : [])],
   };
   return { manifests: [{ path: unit.out, manifest }], about };
 }
 
-function triggerOf(fields: SourceFields): {
-  readonly trigger?: JsonObject;
-  readonly input?: JsonObject | undefined;
-} {
+function triggerOf(fields: SourceFields) {
   const given = fields.map('trigger');
   const type = textOf(given.take('type'));
   const parameters = given.kept('parameters', 'input');
@@ -334,13 +303,70 @@ function triggerOf(fields: SourceFields): {
   given.rest();
   if (type === undefined) return { input };
   const isKnown = schedule !== undefined || event !== undefined || type === 'manual';
-  given.note(
-    'type',
-    isKnown ? 'kept' : 'left',
-    isKnown ? 'the trigger' : `nothing corresponds to ${type}: started by hand`,
-  );
+  given.either('type', isKnown, 'the trigger', `nothing corresponds to ${type}: started by hand`);
   if (schedule !== undefined) return { trigger: { type: 'schedule', cron: schedule }, input };
   if (event !== undefined)
     return { trigger: { type: 'event', event: 'custom', match: { name: eventName(event) } }, input };
   return { trigger: { type: 'manual' }, input };
+}
+
+/**
+ * A manifest of metadata: its fields and its page become those of the agents that import it, and each hook a workflow
+ * that they import.
+ */
+export function convertMetadata(unit: Unit, context: Cortex): Converted {
+  const { fields, name } = unit;
+  const { about, version, description } = headOf(fields);
+  fields.kept('fields', 'metadata.fields of the agents that import it');
+  fields.kept('injection', 'metadata.injection of the agents that import it');
+  fields.left('environment', 'settings of Cortex');
+  const needs = new Needs();
+  const dependencies = fields.map('dependencies');
+  for (const list of LISTS) context.resolve(list, dependencies, unit, needs);
+  dependencies.rest();
+  const hooks = listOf(fields.kept('metadata_hooks', 'a workflow for each hook'));
+  const manifests = hooks.map((each, index) => {
+    const hook = mapOf(each);
+    const id = nameOf(textOf(hook.id) ?? `hook-${index + 1}`);
+    const path = ['metadata_hooks', index];
+    const own = new SourceFields(hook, { step: id, path }, unit.report);
+    own.kept('id', `workflow ${name}-${id}`);
+    const purpose = textOf(own.kept('description'));
+    const when = own.map('when');
+    const conditions = mapOf(when.kept('metadata', 'a trigger of type metadata_match'));
+    when.rest();
+    const steps = new Steps(unit, context, { onError: 'continue' });
+    const list = steps.list(own.kept('actions', 'steps; one that fails does not stop the others'), [
+      ...path,
+      'actions',
+    ]);
+    own.rest();
+    needs.add(steps.needs);
+    const manifest = {
+      kind: 'Workflow',
+      name: `${name}-${id}`,
+      ...given({ version, description: purpose && literal(purpose) }),
+      trigger: { type: 'metadata_match', conditions },
+      steps: list,
+    };
+    return { path: `${unit.out.replace(/\.yml$/, '')}/${id}.yml`, manifest };
+  });
+  for (const { path } of manifests) needs.workflows.add(path);
+  context.needs.set(unit, needs);
+  return { manifests, about: [...(description === undefined ? [] : [description]), ...about] };
+}
+
+/** `metadata` of an agent: what all the manifests that it imports declare. */
+export function metadataOf(units: readonly Unit[]): JsonObject {
+  const fields: Record<string, Json> = {};
+  const injection: Record<string, Json> = {};
+  for (const { value } of units) {
+    Object.assign(fields, mapOf(value.fields));
+    const { method, template } = mapOf(value.injection);
+    if (method !== undefined) injection.method = method;
+    // `{status}` of a page is the value of the field.
+    const put = (braces: string, name: string) => (name in fields ? `{values.${name}}` : braces);
+    if (template !== undefined) injection.template = literal(String(template)).replace(/\{(\w+)\}/g, put);
+  }
+  return given({ fields, injection });
 }

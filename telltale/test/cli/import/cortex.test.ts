@@ -98,6 +98,7 @@ steps:
     on: "\${roses}"
     cases:
       - { value: n, steps: [{ id: stop, type: return, value: { pruned: false } }] }
+  - { id: read, type: tool, tool: builtin/fs_read, params: { path: notes.md, start_line: 3, colour: green } }
   - id: put
     type: relic
     target: shed
@@ -215,6 +216,7 @@ it('imports agents, tools, relics, workflows and metadata of Cortex', async () =
           },
         ],
       },
+      { target: 'filesystem', parameters: { operation: 'read', path: 'notes.md', offset: 3 } },
       {
         if: 'returned != true',
         target: 'shed',
@@ -246,12 +248,13 @@ it('reports every key of Cortex, those that nothing corresponds to among them', 
     '6  moon_phase: nothing here corresponds to it',
   ]);
   expect(left('agents/gardener/tools/count/tool.yml')).toEqual([
-    '11  implementation.resources.memory: limits of commands stand in the agent: permissions.limits',
     '11  parameters: rows: JSON Schema has no "colour"',
+    '6  implementation.resources.memory: limits of commands stand in the agent: permissions.limits',
   ]);
   expect(left('workflows/water.yml')).toEqual([
-    '12 hope target: no tool "no_such_tool" is among the imported files: the step fails when it runs',
+    '15 hope target: no_such_tool: not among the imported files; the step fails when it runs',
   ]);
+  expect(left('workflows/weekly.yml')).toEqual(['15 read params: colour: filesystem has no such parameter']);
   const silent = Object.entries({
     'agents/gardener/agent.yml': AGENT,
     'workflows/water.yml': WORKFLOW,

@@ -72,11 +72,6 @@ export class Part extends SourceFields {
     }
   }
 
-  /** Says that a key that was read is kept, or why it is not. */
-  settle(key: string, isKept: boolean, how: string, why: string): void {
-    this.note(key, isKept ? 'kept' : 'left', isKept ? how : why);
-  }
-
   /** Says that a name that was read is kept, or what it is now. */
   renamed(key: string, now: string): void {
     const isKept = textOf(this.value[key]) === now;

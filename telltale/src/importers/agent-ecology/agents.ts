@@ -95,7 +95,7 @@ export class AgentFile {
     const file = textOf(root.kept('system_prompt_file', 'the instructions')) ?? 'system_prompt.md';
     const prompt = inline ?? (await siblingText(this.#path, file, this.#options));
     if (inline === undefined)
-      root.settle(
+      root.either(
         'system_prompt',
         prompt !== undefined,
         `the instructions, from ${file}`,
@@ -109,7 +109,7 @@ export class AgentFile {
       );
       const found =
         this.#shared.motivations.get(profile) ?? (await readAbove(this.#path, places, this.#options));
-      root.settle(
+      root.either(
         'motivation_profile',
         found !== undefined,
         'paragraphs of the instructions',
@@ -154,7 +154,7 @@ export class AgentFile {
         this.#use(`component ${name}`);
         const component = componentOf(found.root, name, prompts, variables);
         const why = `${name}: the workflow has none of the steps it is for`;
-        lists?.settle(kind, component !== undefined, `components of the agent: ${name}`, why);
+        lists?.either(kind, component !== undefined, `components of the agent: ${name}`, why);
         if (component !== undefined) made.push(component);
       }
     }

@@ -175,7 +175,7 @@ export class GenesisCluster {
       }
       break;
     }
-    root.settle(
+    root.either(
       'source_dir',
       this.#data.length > 0,
       `${this.#data.length} artifacts`,

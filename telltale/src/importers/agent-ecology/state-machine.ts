@@ -180,12 +180,12 @@ class WorkflowBuilder {
       else machine.note(`states (${state})`, 'left', 'no step leads there');
     for (const { part, from, to } of transitions) {
       const way = `from ${from} to ${to}`;
-      part.settle('to', reached.has(to), `${way}, where a step decides so`, `no step goes ${way}`);
+      part.either('to', reached.has(to), `${way}, where a step decides so`, `no step goes ${way}`);
     }
     for (const { part, states: own } of steps)
       if (own !== undefined) {
         const isReached = own.some((state) => reached.has(state));
-        part.settle('in_state', isReached, 'it is a step of the state', 'no step leads to its state');
+        part.either('in_state', isReached, 'it is a step of the state', 'no step leads to its state');
       }
     map[final] = { final: true };
     return { initial: nameOf(initial), max_transitions: 1000, states: map };
@@ -238,7 +238,7 @@ class WorkflowBuilder {
         const way = declared.find((each) => [state, '*'].includes(each.from) && each.to === to);
         const isAllowed = way !== undefined || declared.length === 0;
         const why = `no transition leads from ${state} to ${to}: the state stays, as in agent_ecology2`;
-        step.part.settle('transition_to', isAllowed, 'a transition of the state', why);
+        step.part.either('transition_to', isAllowed, 'a transition of the state', why);
         if (isAllowed) lead(to, way?.condition);
         isDecided ||= isAllowed && way?.condition === undefined;
       }

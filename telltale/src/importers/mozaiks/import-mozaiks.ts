@@ -125,7 +125,7 @@ function readSettings(definition: Definition, agent: (name: string) => string | 
     const initial = part.text('initial_agent');
     const start = initial === undefined ? undefined : agent(initial);
     if (initial !== undefined)
-      part.settle('initial_agent', start !== undefined, 'who starts', `the workflow has no agent ${initial}`);
+      part.either('initial_agent', start !== undefined, 'who starts', `the workflow has no agent ${initial}`);
     const maxTurns = part.changed('max_turns', '"handoffs" of a group, "turns" of an agent alone');
     const example = textOf(part.changed('initial_message', 'an example: start the conversation with it'));
     part.left('startup_mode', 'who speaks first is up to how the session is started');

@@ -93,7 +93,7 @@ async function readTool(
 function noteTool(part: Part): void {
   const isTool = part.text('tool_type') !== 'UI_Tool';
   if (part.value.tool_type !== undefined)
-    part.settle(
+    part.either(
       'tool_type',
       isTool,
       'a tool',

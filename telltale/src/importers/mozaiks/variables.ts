@@ -114,7 +114,7 @@ export class Variables {
       const agent = this.#known.agent(name);
       const variables = textsOf(item.take('variables'));
       const why = `the workflow has no agent ${name}`;
-      item.settle('variables', agent !== undefined, '"expose" of these variables names it', why);
+      item.either('variables', agent !== undefined, '"expose" of these variables names it', why);
       for (const each of variables) views.set(each, [...(views.get(each) ?? []), ...(agent ? [agent] : [])]);
     });
     return views;
@@ -317,7 +317,7 @@ function defaultOf({ item, source, type }: Reading): Json | undefined {
       const value = key === 'init' ? literalOf(written) : written;
       if (written === undefined || value === undefined) continue;
       const fits = type === undefined || type === (Array.isArray(value) ? 'array' : typeof value);
-      part.settle(key, fits, 'it is "default"', `it is no ${type}`);
+      part.either(key, fits, 'it is "default"', `it is no ${type}`);
       return fits ? plainValue(value) : undefined;
     }
   return undefined;

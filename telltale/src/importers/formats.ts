@@ -12,4 +12,14 @@ export const FORMATS: Readonly<Record<string, Format>> = {
     options: ['agent', 'confirm', 'model'],
     load: async () => (await import('./workrail/index.ts')).workrail,
   },
+  mozaiks: {
+    noun: 'a workflow of Mozaiks',
+    options: ['model'],
+    load: async () => (await import('./mozaiks/import-mozaiks.ts')).mozaiks,
+  },
+  'agent-ecology': {
+    noun: 'a manifest of agent_ecology2',
+    options: ['model'],
+    load: async () => (await import('./agent-ecology/import-agent-ecology.ts')).agentEcology,
+  },
 };

@@ -42,3 +42,20 @@ export function identifierOf(name: string): string {
   if (TAKEN.has(plain)) return `${plain}_`;
   return /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
 }
+
+/** Names that were given out over all files of one import: manifests of a kind have different ones. */
+export interface Taken {
+  readonly agents: Names;
+  readonly workflows: Names;
+  readonly tools: Names;
+  readonly artifacts: Names;
+  readonly folders: Names;
+}
+
+export const createTaken = (): Taken => ({
+  agents: createNames('_'),
+  workflows: createNames('_'),
+  tools: createNames('_'),
+  artifacts: createNames('_'),
+  folders: createNames('_'),
+});

@@ -5,8 +5,9 @@ import { nameOf } from '../names.ts';
 import type { SourceFields } from '../report.ts';
 import { environmentText, given, listOf, literal, mapOf, mapTexts, textOf } from '../values.ts';
 import { variablesOf } from './convert-tool.ts';
-import { bareName, metadataOf } from './convert-workflow.ts';
+import { metadataOf } from './convert-workflow.ts';
 import {
+  bareName,
   type Converted,
   type Cortex,
   headOf,
@@ -15,7 +16,7 @@ import {
   MISSING,
   Needs,
   type Unit,
-} from './import-cortex.ts';
+} from './cortex.ts';
 
 const ENVIRONMENT = 'permissions.environment; set the values in the environment';
 const SAMPLING = 'sampling options are not set in a manifest: set them at the provider';

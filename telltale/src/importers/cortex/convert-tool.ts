@@ -2,25 +2,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { SourceFields } from '../report.ts';
 import { cleanSchema, schemaOf } from '../schemas.ts';
 import { environmentText, given, listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';
-import { type Converted, type Cortex, headOf, type Unit } from './import-cortex.ts';
-
-/** `from:to` names of parameters, parted by spaces; a name alone stands for both. */
-function builtin(tool: string, parameters: string, operation?: string) {
-  const pairs = parameters.split(' ').map((each) => each.split(':'));
-  const names = new Map(pairs.map(([from = '', to = from]) => [from, to]));
-  return { tool, operation, names };
-}
-
-/** Tools that are compiled into Cortex, and what takes their place. */
-export const BUILTIN_TOOLS: Readonly<Record<string, ReturnType<typeof builtin>>> = {
-  list: builtin('filesystem', 'path', 'list'),
-  tree: builtin('filesystem', 'path max_depth:depth', 'tree'),
-  grep: builtin('filesystem', 'pattern path glob max_results:limit', 'grep'),
-  fs_read: builtin('filesystem', 'path start_line:offset limit', 'read'),
-  fs_write: builtin('filesystem', 'path content', 'write'),
-  exec: builtin('shell', 'command cmd:command input:command cwd timeout'),
-  web_fetch: builtin('http_fetch', 'url method headers body'),
-};
+import { BUILTIN_TOOLS, builtin, type Converted, type Cortex, headOf, type Unit } from './cortex.ts';
 
 /** A call of a tool that is compiled into Cortex, as its replacement takes it; other parameters are reported. */
 export function builtinCall(name: string, parameters: JsonObject, fields: SourceFields): JsonObject {
@@ -47,13 +29,6 @@ const results = {
 };
 return { success: true, ...(results[op]?.() ?? { value: found ?? null }) };
 `;
-
-/** Tools and feeds that are compiled into Cortex have a manifest without anything to run. */
-export function isRunnable({ kind, written, value }: Unit): boolean {
-  if ((kind !== 'Tool' && kind !== 'Feed') || written === 'json') return true;
-  const { entrypoint, runtime } = { ...value, ...mapOf(value.implementation) } as JsonObject;
-  return textOf(entrypoint) !== undefined && runtime !== 'builtin';
-}
 
 const INTERPRETERS: Readonly<Record<string, string>> = { python: 'python3', shell: 'bash', nodejs: 'node' };
 const COMPILED = new Set(['process', 'binary', 'native', 'cpp', 'c']);

@@ -5,6 +5,7 @@ import { cleanSchema, schemaOf } from '../schemas.ts';
 import { given, listOf, literal, mapOf, mapTexts, textOf } from '../values.ts';
 import { builtinCall, endpointCall } from './convert-tool.ts';
 import {
+  bareName,
   type Converted,
   type Cortex,
   headOf,
@@ -13,7 +14,7 @@ import {
   MISSING,
   Needs,
   type Unit,
-} from './import-cortex.ts';
+} from './cortex.ts';
 import { celOf, type Names, pathOf, templateOf } from './references.ts';
 
 /** What calls that say nothing themselves take from the workflow. */
@@ -225,8 +226,6 @@ class Steps {
     };
   }
 }
-
-export const bareName = (reference: string): string => reference.replace(/^builtin\//, '');
 
 /** The name of an event has no dot here. */
 const eventName = (event: string): string => nameOf(event.replaceAll('.', '_'));

@@ -4,7 +4,6 @@ import type { FreshContextEdges } from './feeds/fresh-context.ts';
 import type { SessionFeeds, SessionFeedsEdges } from './feeds/session-feeds.ts';
 import { ledElsewhere } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
-import type { Thread, Wired } from './handoffs/thread.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
 import type { LedHooks } from './hooks/led-hooks.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
@@ -97,10 +96,4 @@ export async function openHooks(
   const { command } = prepared.targets;
   const { hooks } = prepared.agent.manifest;
   return createSessionHooks({ hooks, led, log, stop, clock, command, invoke: invokeOf(edges), traits });
-}
-
-/** And what moves a conversation to other agents. */
-export async function openThread(wired: Wired): Promise<Thread> {
-  const { Thread: Made } = await import('./handoffs/thread.ts');
-  return new Made(wired);
 }

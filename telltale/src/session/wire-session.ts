@@ -9,19 +9,12 @@ import { openFreshParts } from './feeds/open-feeds.ts';
 import { createGuide } from './guide/guide.ts';
 import { ledResult } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
-import type { Thread } from './handoffs/thread.ts';
+import type { Thread, Wired } from './handoffs/thread.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import { leadsThread } from './internal/handoff.ts';
 import { followSaid } from './last-said.ts';
-import {
-  openHooks,
-  openLead,
-  openLedHooks,
-  openSessionMemory,
-  openThread,
-  openTriggers,
-} from './late-parts.ts';
+import { openHooks, openLead, openLedHooks, openSessionMemory, openTriggers } from './late-parts.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { runsOf, type SessionWorks } from './session-works.ts';
@@ -126,4 +119,10 @@ function stopped(this: WiredSession): void {
 
 function sessionOrigin(this: SessionContext): Cause {
   return this.edges.origin;
+}
+
+/** Loaded by agents that may hand over. */
+async function openThread(wired: Wired): Promise<Thread> {
+  const { Thread: Made } = await import('./handoffs/thread.ts');
+  return new Made(wired);
 }

@@ -11,7 +11,8 @@ beforeAll(async () => {
 });
 
 describe('examples/handoff', () => {
-  it('does what expected.events.jsonl says', () => expectEvents('handoff', run.events, {}));
+  it('does what expected.events.jsonl says', () =>
+    expectEvents('handoff', run.events, { SESSION: run.result.session }));
 
   it('has a log that is sound', () => expectSoundLog(run.events));
 

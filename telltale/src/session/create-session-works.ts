@@ -9,7 +9,6 @@ import { mayBeLost } from '../store/may-be-lost.ts';
 import type { InboxMessage } from '../store/store.ts';
 import { agentView } from './agent-view.ts';
 import { beforeTurn as learnOfOthers } from './before-turn.ts';
-import type { ChildEdges } from './children/child-edges.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { createCalledAtRest } from './children/rest.ts';
 import { feedsOf } from './feeds/open-feeds.ts';
@@ -21,7 +20,7 @@ import { applyMetadata } from './metadata-writer.ts';
 import { callable, perform, traits, unknown } from './perform.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
 import type { SessionEdges } from './session-edges.ts';
-import { lookupOwn, ordersOf, runsOf, type SessionWorks } from './session-works.ts';
+import { childEdgesOf, lookupOwn, ordersOf, runsOf, type SessionWorks } from './session-works.ts';
 import { createTestContext, type TestContext } from './test-context.ts';
 import { createToolNews } from './tool-news.ts';
 import { setterOf } from './variables/session-variables.ts';
@@ -128,15 +127,6 @@ function onEnded(this: SessionWorks): void {
 function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
   return createChildRunner(childEdgesOf(this))(call);
 }
-
-/** What the sessions below this one need of it. */
-export const childEdgesOf = (works: SessionWorks): ChildEdges => ({
-  ...works.edges.runtime,
-  ...works.edges,
-  called: works.called,
-  setVariable: setterOf(works.edges.variables),
-  applyMetadata: (...update) => works.applyMetadata(...update),
-});
 
 function takeValues(this: SessionWorks, { vars, metadata }: SharedValues, cause: Cause): void {
   const setVariable = setterOf(this.edges.variables);

@@ -2,6 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import type { SchedulerEdges } from '../scheduler/edges.ts';
 import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
 import type { Target } from '../targets/target.ts';
+import type { ChildEdges } from './children/child-edges.ts';
 import type { CalledAtRest } from './children/rest.ts';
 import type { SessionFeeds } from './feeds/session-feeds.ts';
 import type { InboxEdges } from './inbox.ts';
@@ -73,3 +74,12 @@ export function lookupOwn({ log: { state } }: SessionWorks, name: string): Json 
   const known = state.variables.get(name)?.value;
   return known ?? (Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined);
 }
+
+/** What the sessions below this one need of it. */
+export const childEdgesOf = (works: SessionWorks): ChildEdges => ({
+  ...works.edges.runtime,
+  ...works.edges,
+  called: works.called,
+  setVariable: setterOf(works.edges.variables),
+  applyMetadata: (...update) => works.applyMetadata(...update),
+});

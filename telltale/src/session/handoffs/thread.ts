@@ -9,13 +9,12 @@ import type { Conversation } from '../../prompt/conversation.ts';
 import { speakerId } from '../children/child-id.ts';
 import { summarizeText } from '../compact.ts';
 import type { SessionContext } from '../context.ts';
-import { childEdgesOf } from '../create-session-works.ts';
 import type { Inbox } from '../inbox.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { type LoopEnd, startLoop } from '../loop.ts';
 import { readEvents } from '../read-session.ts';
 import type { Left } from '../recover.ts';
-import type { SessionWorks } from '../session-works.ts';
+import { childEdgesOf, type SessionWorks } from '../session-works.ts';
 import { isLetGo } from '../stop.ts';
 import { type Beginning, type Member, openMember } from './members.ts';
 import {

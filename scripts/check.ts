@@ -49,6 +49,7 @@ async function timed(stage: string, what: string, work: () => Promise<StageResul
   const report = { ...result, stage, tookMs: performance.now() - started };
   running.delete(stage);
   progress.end(stageLine(report));
+  if (report.report !== undefined) console.log(`\n${report.report}\n`);
   if (report.failures.length > 0) console.log(`\n${report.output.trimEnd()}\n`);
   showProgress();
   return report;

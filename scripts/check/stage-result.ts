@@ -9,6 +9,8 @@ export interface StageResult {
   readonly output: string;
   /** What else is worth a word behind the stage's name. */
   readonly note?: string;
+  /** What is printed even when the stage passed. */
+  readonly report?: string;
 }
 
 export interface StageReport extends StageResult {

@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path';
 import { bundleConsole, bundlePackage, compile } from '../launch/build.js';
 import { runCaptured } from '../launch/run-captured.js';
 import { findExamples, unpairedExamples } from './examples.ts';
+import { checkHouse } from './house.ts';
 import { oneCheck, type StageResult, together } from './stage-result.ts';
 import { vitestArguments } from './vitest-arguments.ts';
 import { readVitestReport, type VitestJson } from './vitest-report.ts';
@@ -92,6 +93,12 @@ export const STAGES: readonly Stage[] = [
   },
   {
     ...tool,
+    name: 'house',
+    what: 'the codebase in figures, against its ratchet',
+    run: ({ root, update }) => checkHouse(root, update),
+  },
+  {
+    ...tool,
     name: 'types',
     what: 'types of everything, and the build (tsc)',
     run: async ({ root }) => {
@@ -130,7 +137,7 @@ export const STAGES: readonly Stage[] = [
  * unit tests often wait for processes, so that two lanes use what two cores have.
  */
 export const ROUNDS: readonly (readonly (readonly string[])[])[] = [
-  [['format', 'unused'], ['types']],
+  [['format', 'unused', 'house'], ['types']],
   [['unit'], ['rooms', 'examples', 'packaging']],
 ];
 

@@ -121,7 +121,10 @@ async function main(): Promise<number> {
       return 0;
     case 'run':
       return check(stages, strict, {
-        ...{ root, scratch: createScratch(), update, filters },
+        root,
+        scratch: createScratch(),
+        update,
+        filters,
         seed: seed ?? seedOf(await commitHere()),
       });
   }

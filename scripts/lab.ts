@@ -159,7 +159,10 @@ async function simulateModels(): Promise<void> {
     seed: wholeNumber('seed', values.seed),
     seconds: wholeNumber('seconds', values.seconds ?? '1800'),
     pairs: wholeNumber('pairs', values.pairs ?? '100'),
-    ...{ dialect, task, provider, mistake },
+    dialect,
+    task,
+    provider,
+    mistake,
     print: (line) => console.log(line),
   });
   if (!isWell) process.exitCode = 1;
@@ -176,7 +179,10 @@ async function giveFaults(home: HomeKind): Promise<void> {
     `${home === 'postgres' ? 'fleet' : home}: ${faults} faults, ${workers} processes, seed ${seed}`,
   );
   const spent = await spendFaults({
-    ...{ home, seed, faults, workers },
+    home,
+    seed,
+    faults,
+    workers,
     print: (line) => {
       if (!values.quiet || !line.startsWith('  ')) console.log(line);
     },

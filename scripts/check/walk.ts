@@ -128,7 +128,7 @@ function nameOf(node: ts.Node): string {
   if (name !== undefined) return name.getText();
   let outer = node.parent;
   while (ts.isParenthesizedExpression(outer)) outer = outer.parent;
-  const isNamed =
-    ts.isVariableDeclaration(outer) || ts.isPropertyAssignment(outer) || ts.isPropertyDeclaration(outer);
-  return isNamed ? outer.name.getText() : `at ${node.getStart()}`;
+  if (ts.isVariableDeclaration(outer) || ts.isPropertyAssignment(outer) || ts.isPropertyDeclaration(outer))
+    return outer.name.getText();
+  return `at ${node.getStart()}`;
 }

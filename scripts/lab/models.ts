@@ -30,7 +30,9 @@ export async function tryModels(options: TryingModels): Promise<boolean> {
   const secondsSince = () => (performance.now() - started) / 1000;
   const { verdicts, left } = await explore({
     ...selected,
-    ...{ mistakes, seed, print },
+    mistakes,
+    seed,
+    print,
     pairs: options.pairs,
     hasTime: () => secondsSince() < seconds,
   });

@@ -77,7 +77,11 @@ async function measure(
 ): Promise<void> {
   process.stderr.write(`${name}\n`);
   const given: AsleepOptions = {
-    ...{ folder, store, runs, seconds, from },
+    folder,
+    store,
+    runs,
+    seconds,
+    from,
     ...(capacity === undefined ? {} : { capacity }),
   };
   const found = (await runNode(['--expose-gc', CHILD, JSON.stringify(given)])) as AsleepFigures;

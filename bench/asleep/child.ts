@@ -31,7 +31,8 @@ ${from === 'ended' ? '' : '  - { name: sleep, type: wait, for: 1d }\n'}`,
   );
   const workflow = await loadWorkflow('agent.yml', { cwd: folder });
   const runtime = await createRuntime({
-    ...{ store, cwd: folder },
+    store,
+    cwd: folder,
     ...(capacity === undefined ? {} : { member: { role: 'bench', host: 'bench', version: '0', capacity } }),
   });
   const begin = async (n: number) => {
@@ -59,7 +60,8 @@ ${from === 'ended' ? '' : '  - { name: sleep, type: wait, for: 1d }\n'}`,
   await sleep(seconds * 1_000);
   const used = process.cpuUsage(asleep);
   const figures = {
-    ...{ ms, cpuMs: (user + system) / 1_000 },
+    ms,
+    cpuMs: (user + system) / 1_000,
     heapMiB: (after.heap - before.heap) / 2 ** 20,
     rssMiB: (after.rss - before.rss) / 2 ** 20,
     cpuShare: (used.user + used.system) / 1_000 / (performance.now() - since),

@@ -98,7 +98,11 @@ export async function measureTurns(
         samples[mixes.findIndex((each) => each.feeds.length === 0 && each.metadata === mix.metadata)]!;
       const own = samples[index]!;
       return {
-        ...{ kind: mix.kind, name: mix.name, feeds: mix.feeds.length, startMs, heapKb },
+        kind: mix.kind,
+        name: mix.name,
+        feeds: mix.feeds.length,
+        startMs,
+        heapKb,
         turnUs: median(own),
         ratio: median(own) / median(base),
       };

@@ -8,7 +8,10 @@ export const contestant: WorkflowContestant = {
   open: async ({ steps, folder, postgres = '' }) =>
     loopOn(
       await openStore(postgres, {
-        ...{ clock: createSystemClock(), pid: process.pid, durability: 'power', cwd: folder },
+        clock: createSystemClock(),
+        pid: process.pid,
+        durability: 'power',
+        cwd: folder,
       }),
       steps,
     ),

@@ -56,8 +56,12 @@ function nearestToMedian(symbols: readonly AskedSymbol[]): AskedSymbol {
 function exportedFunctions(folder: string): readonly AskedSymbol[] {
   // Packages and the library are left out: what they export is not called by a name of ours.
   const options: ts.CompilerOptions = {
-    ...{ target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.NodeNext, noEmit: true },
-    ...{ noLib: true, types: [], allowImportingTsExtensions: true },
+    target: ts.ScriptTarget.ESNext,
+    module: ts.ModuleKind.NodeNext,
+    noEmit: true,
+    noLib: true,
+    types: [],
+    allowImportingTsExtensions: true,
   };
   const host: ts.CompilerHost = {
     ...ts.createCompilerHost(options, true),

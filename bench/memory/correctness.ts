@@ -80,11 +80,15 @@ function graphReport(graphs: readonly (readonly [string, GraphComparison])[]): s
   const share = (value: number) => value.toFixed(4);
   const head = ['code base', 'edges', 'recall', 'precision', 'functions', 'calls', 'recall', 'precision'];
   const rows = graphs.map(([name, { edges, callers }]) => [
-    ...[name, edges.expected.toLocaleString('en-US'), share(edges.recall), share(edges.precision)],
+    name,
+    edges.expected.toLocaleString('en-US'),
+    share(edges.recall),
+    share(edges.precision),
     ...(callers === undefined
       ? ['', '', '', '']
       : [
-          ...[String(callers.functions), String(callers.resolved.expected)],
+          String(callers.functions),
+          String(callers.resolved.expected),
           `${share(callers.resolved.recall)}, by name ${share(callers.all.recall)}`,
           `${share(callers.resolved.precision)}, by name ${share(callers.all.precision)}`,
         ]),
@@ -124,7 +128,10 @@ function describe(name: string, { declarations, imports, kinds }: Comparison): r
 }
 
 const agreement = ({ expected, found, recall, precision }: Comparison['imports']) => ({
-  ...{ expected, found, recall, precision },
+  expected,
+  found,
+  recall,
+  precision,
 });
 
 const graphFigures = ({ edges, callers }: GraphComparison) => ({

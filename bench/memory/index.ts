@@ -78,8 +78,16 @@ async function measureIndex(files: number, samples: number): Promise<IndexFigure
       change(path);
       const oneStartedMs = await timed(() => memory.index({ paths: [path] }));
       return {
-        ...{ files: found, symbols, coldMs, coldCpuMs: (user + system) / 1000, sameMs, bareMs },
-        ...{ onePathMs, onePassMs, oneStartedMs, rssMb: process.memoryUsage().rss / 2 ** 20 },
+        files: found,
+        symbols,
+        coldMs,
+        coldCpuMs: (user + system) / 1000,
+        sameMs,
+        bareMs,
+        onePathMs,
+        onePassMs,
+        oneStartedMs,
+        rssMb: process.memoryUsage().rss / 2 ** 20,
       };
     } finally {
       await memory.close();

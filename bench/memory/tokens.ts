@@ -53,8 +53,11 @@ export const measureTokens: Measurement = async ({ progress }) => {
       const graph = await askGraph(asking, symbol.name);
       const files = await askByFiles(asking, symbol.name);
       figures.push({
-        ...{ name: symbol.name, path: symbol.path },
-        ...{ graphTokens: graph.tokens, fileTokens: files.tokens, grepTokens: files.grepTokens },
+        name: symbol.name,
+        path: symbol.path,
+        graphTokens: graph.tokens,
+        fileTokens: files.tokens,
+        grepTokens: files.grepTokens,
         files: files.read,
         ...agreement(symbol, graph.answer),
       });

@@ -37,7 +37,10 @@ export async function askByFiles(
   const { grown } = await converse(asking, question(name), async (turn, outputOf) => {
     if (turn === 1)
       return action('grep', 'tool', 'filesystem', {
-        ...{ operation: 'grep', path: 'src', pattern: `\\b${name}\\b`, limit: 1000 },
+        operation: 'grep',
+        path: 'src',
+        pattern: `\\b${name}\\b`,
+        limit: 1000,
       });
     if (turn === 2) paths = matchedIn(await outputOf('grep'));
     const first = (turn - 2) * READS_A_TURN;

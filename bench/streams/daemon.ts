@@ -28,7 +28,14 @@ const catalog: AgentCatalog = {
   close: async () => undefined,
 } as unknown as AgentCatalog;
 const daemon = await startDaemon({
-  ...{ runtime, catalog, clock, env: {}, version: 'bench', dev: false, host: '127.0.0.1', port: 0 },
+  runtime,
+  catalog,
+  clock,
+  env: {},
+  version: 'bench',
+  dev: false,
+  host: '127.0.0.1',
+  port: 0,
   onError: fail,
   onNote: (text) => process.stderr.write(`${text}\n`),
 });

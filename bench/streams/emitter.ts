@@ -33,15 +33,13 @@ export function createEmitter({ sessions, eventsPerSecond }: Scene): Emitter {
     const event: Emitted =
       count % LOGGED_EVERY === 0
         ? {
-            ...{
-              type: 'response',
-              text,
-              final: false,
-              seq: count / LOGGED_EVERY,
-              at: Date.now(),
-              session,
-              turn: 1,
-            },
+            type: 'response',
+            text,
+            final: false,
+            seq: count / LOGGED_EVERY,
+            at: Date.now(),
+            session,
+            turn: 1,
             cause: { stream: session, seq: 1, depth: 2 },
           }
         : { type: 'response.delta', session, turn: 1, text };

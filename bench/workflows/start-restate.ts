@@ -20,8 +20,17 @@ export async function startRestate(): Promise<RestateServer> {
   const server = await runGuarded({
     command,
     args: [
-      ...['--base-dir', folder, '--listen-mode', 'tcp', '--no-logo', '--log-filter', 'info'],
-      ...['--bind-address', `127.0.0.1:${fabric}`, '--node-name', 'bench'],
+      '--base-dir',
+      folder,
+      '--listen-mode',
+      'tcp',
+      '--no-logo',
+      '--log-filter',
+      'info',
+      '--bind-address',
+      `127.0.0.1:${fabric}`,
+      '--node-name',
+      'bench',
     ],
     env: {
       PATH: process.env.PATH,

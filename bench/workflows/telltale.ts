@@ -59,7 +59,8 @@ ${names.map((name) => `  - { name: ${name}, type: tool, target: step, parameters
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const workflow = await loadWorkflow('agent.yml', { cwd: folder });
   const runtime = await createRuntime({
-    ...{ store, cwd: folder },
+    store,
+    cwd: folder,
     ...(capacity === undefined ? {} : { member: { role: 'bench', host: 'bench', version: '0', capacity } }),
   });
   const run = async (n: number) => {

@@ -54,8 +54,12 @@ export function makeFixtureClient({ sessions: count, offline, refused }: Fixture
           changes: { status: { from: null, to: STATES[ticks % 6] } },
         });
       next(id, {
-        ...{ type: 'turn.completed', usage: { input: 900, output: 120 }, cost_usd: 0.0009 },
-        ...{ ms: 1, first_token_ms: 1, finish: 'stop' },
+        type: 'turn.completed',
+        usage: { input: 900, output: 120 },
+        cost_usd: 0.0009,
+        ms: 1,
+        first_token_ms: 1,
+        finish: 'stop',
       });
     }
   }, TICK_MS);

@@ -27,12 +27,12 @@ export function fixtureSession(n: number, now: number): { summary: SessionSummar
   };
   const states = n % 5 === 4 ? [] : ['status'];
   tell(start, 0, {
-    ...{
-      type: 'session.started',
-      agent: AGENTS[n % 3],
-      model: n % 2 ? 'anthropic:claude' : 'scripted:demo.yml',
-    },
-    ...{ input: TITLES[n % TITLES.length], manifest: { path: 'agent.yml', hash: '' }, states },
+    type: 'session.started',
+    agent: AGENTS[n % 3],
+    model: n % 2 ? 'anthropic:claude' : 'scripted:demo.yml',
+    input: TITLES[n % TITLES.length],
+    manifest: { path: 'agent.yml', hash: '' },
+    states,
     ...(n % 11 === 3
       ? {
           parent: {

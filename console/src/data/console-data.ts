@@ -89,8 +89,15 @@ export function createConsoleData({
   };
 
   return {
-    ...{ client, connection, who, sessions, runs, reviews, agents },
-    ...{ toasts, kept: new Map() },
+    client,
+    connection,
+    who,
+    sessions,
+    runs,
+    reviews,
+    agents,
+    toasts,
+    kept: new Map(),
     now: createTicker(clock),
     start() {
       void ask();

@@ -55,7 +55,8 @@ export function createLiveList<Row extends LiveRow>(edges: ListEdges<Row>): Live
   };
   const settle = (next: string | undefined, horizon: LiveRow | undefined) =>
     progress.set({
-      ...{ kind: 'ready', reading: false },
+      kind: 'ready',
+      reading: false,
       ...(next === undefined ? {} : { next }),
       ...(next === undefined || horizon === undefined ? {} : { horizon }),
     });
@@ -80,8 +81,10 @@ export function createLiveList<Row extends LiveRow>(edges: ListEdges<Row>): Live
       const { horizon } = at;
       const within = (row: Row) => horizon === undefined || compareRows(row, horizon) <= 0;
       const view: ListView<Row> = {
-        ...{ rows: rows.filter((row) => matches(row) && within(row)), kind: at.kind },
-        ...{ more: at.next !== undefined, reading: at.reading },
+        rows: rows.filter((row) => matches(row) && within(row)),
+        kind: at.kind,
+        more: at.next !== undefined,
+        reading: at.reading,
         ...(at.error === undefined ? {} : { error: at.error }),
       };
       seen = { rows, at, view };

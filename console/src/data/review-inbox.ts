@@ -36,10 +36,14 @@ const MAX_ANSWERED = 50;
 /** Reviews that went away without an event of theirs, and are asked about one by one. */
 const MAX_ASKED_AFTER = 20;
 const SESSION_ENDS: ReadonlySet<string> = new Set([
-  ...['session.completed', 'session.failed', 'session.cancelled'],
+  'session.completed',
+  'session.failed',
+  'session.cancelled',
 ]);
 const RUN_ENDS: ReadonlySet<string> = new Set([
-  ...['workflow.completed', 'workflow.failed', 'workflow.cancelled'],
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
 ]);
 
 /** What waits for a person, everywhere: read once, then kept by the events of reviews. */
@@ -111,7 +115,9 @@ export function createReviewInbox(
       const { review, answer, choice, by, note, answeredAt } = details;
       if (answer === undefined || by === undefined || answeredAt === undefined) return;
       const resolution = {
-        ...{ answer, by, at: answeredAt },
+        answer,
+        by,
+        at: answeredAt,
         ...(choice === undefined ? {} : { choice }),
         ...(note === undefined ? {} : { note }),
       };
@@ -126,7 +132,9 @@ const byAge = (a: ReviewInfo, b: ReviewInfo) => a.at - b.at;
 type Resolved = Extract<SessionEvent | RunEvent, { readonly type: 'review.resolved' }>;
 
 const resolutionOf = (event: Resolved): Resolution => ({
-  ...{ answer: event.answer, by: event.by, at: event.at },
+  answer: event.answer,
+  by: event.by,
+  at: event.at,
   ...('choice' in event ? { choice: event.choice } : {}),
   ...(event.note === undefined ? {} : { note: event.note }),
 });

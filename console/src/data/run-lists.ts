@@ -22,12 +22,15 @@ const PAGE = 100;
 
 export function createRunLists(client: TelltaleClient, settled: Promise<void>): RunLists {
   const collection = createLiveCollection<RunSummary, RunEvent>({
-    ...{ empty: emptyRunSummary, fold: foldRunSummary, idOf: ({ run }) => run },
+    empty: emptyRunSummary,
+    fold: foldRunSummary,
+    idOf: ({ run }) => run,
     revives: ({ type }) => type === 'workflow.resumed',
     fetchOne: (id) => client.run(id),
   });
   const lists = createLiveLists<RunFilter, RunSummary, RunEvent>({
-    ...{ collection, settled },
+    collection,
+    settled,
     fetchPage: (filter, cursor) =>
       client.runs({ ...filter, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }),
     matches: ({ session, workflow, status }, row) =>

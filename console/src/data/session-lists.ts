@@ -21,12 +21,15 @@ const PAGE = 100;
 
 export function createSessionLists(client: TelltaleClient, settled: Promise<void>): SessionLists {
   const collection = createLiveCollection<SessionSummary, SessionEvent>({
-    ...{ empty: emptySummary, fold: foldSummary, idOf: ({ session }) => session },
+    empty: emptySummary,
+    fold: foldSummary,
+    idOf: ({ session }) => session,
     revives: ({ type }) => type === 'session.resumed',
     fetchOne: (id) => client.session(id),
   });
   const lists = createLiveLists<SessionFilter, SessionSummary, SessionEvent>({
-    ...{ collection, settled },
+    collection,
+    settled,
     fetchPage: (filter, cursor) =>
       client.sessions({ ...filter, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }),
     matches: ({ status, agent }, row) =>

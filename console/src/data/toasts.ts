@@ -26,7 +26,9 @@ export function createToasts(): Toasts {
   let last = 0;
   const dismiss = (id: number) => toasts.set(toasts.get().filter((toast) => toast.id !== id));
   return {
-    ...{ get: toasts.get, subscribe: toasts.subscribe, dismiss },
+    get: toasts.get,
+    subscribe: toasts.subscribe,
+    dismiss,
     takeBack: (path) => toasts.set(toasts.get().filter((toast) => toast.path !== path)),
     say(kind, text, path) {
       const id = ++last;

@@ -74,7 +74,8 @@ export function usePaged<Item>(
   }, [key, round, fetchPage]);
   const { next, ...shown } = state;
   return {
-    ...{ ...shown, more: next !== undefined },
+    ...shown,
+    more: next !== undefined,
     loadMore: () => {
       if (next !== undefined && !state.reading) void fetchPage(state, next);
     },

@@ -15,7 +15,20 @@ import yaml from 'highlight.js/lib/languages/yaml';
 import { createLowlight } from 'lowlight';
 
 const lowlight = createLowlight({
-  ...{ bash, css, diff, go, java, javascript, json, markdown, python, rust, sql, typescript, xml, yaml },
+  bash,
+  css,
+  diff,
+  go,
+  java,
+  javascript,
+  json,
+  markdown,
+  python,
+  rust,
+  sql,
+  typescript,
+  xml,
+  yaml,
 });
 
 /** A piece of a line, and the classes that it has. */
@@ -25,12 +38,29 @@ export interface Piece {
 }
 
 const LOOKS: Readonly<Record<string, string>> = {
-  ...{ keyword: 'text-stall', built_in: 'text-stall', type: 'text-stall', literal: 'text-stall' },
-  ...{ string: 'text-done', regexp: 'text-done', code: 'text-done', addition: 'text-done' },
-  ...{ number: 'text-wait', symbol: 'text-wait', bullet: 'text-wait', meta: 'text-wait' },
-  ...{ comment: 'text-ink-faint italic', quote: 'text-ink-faint', deletion: 'text-fail' },
-  ...{ title: 'text-accent', attr: 'text-accent', attribute: 'text-accent', name: 'text-accent' },
-  ...{ section: 'text-accent', selector: 'text-accent', variable: 'text-accent', link: 'text-accent' },
+  keyword: 'text-stall',
+  built_in: 'text-stall',
+  type: 'text-stall',
+  literal: 'text-stall',
+  string: 'text-done',
+  regexp: 'text-done',
+  code: 'text-done',
+  addition: 'text-done',
+  number: 'text-wait',
+  symbol: 'text-wait',
+  bullet: 'text-wait',
+  meta: 'text-wait',
+  comment: 'text-ink-faint italic',
+  quote: 'text-ink-faint',
+  deletion: 'text-fail',
+  title: 'text-accent',
+  attr: 'text-accent',
+  attribute: 'text-accent',
+  name: 'text-accent',
+  section: 'text-accent',
+  selector: 'text-accent',
+  variable: 'text-accent',
+  link: 'text-accent',
 };
 
 const lookOf = (classes: unknown): string | undefined => {

@@ -199,7 +199,12 @@ function linkTo(href: string, children: ReactNode): ReactNode {
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&nbsp;': '\u00a0' },
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&nbsp;': '\u00a0',
 };
 
 const entities = (text: string): string =>

@@ -78,6 +78,17 @@ export function SourceCode({ text, language, className }: SourceCodeProps) {
 export const languageOf = (path: string): string => LANGUAGES[/\.(\w+)$/.exec(path)?.[1] ?? ''] ?? '';
 
 const LANGUAGES: Readonly<Record<string, string>> = {
-  ...{ yml: 'yaml', yaml: 'yaml', json: 'json', md: 'markdown', sh: 'bash', py: 'python', sql: 'sql' },
-  ...{ js: 'javascript', mjs: 'javascript', cjs: 'javascript', ts: 'typescript', html: 'xml', css: 'css' },
+  yml: 'yaml',
+  yaml: 'yaml',
+  json: 'json',
+  md: 'markdown',
+  sh: 'bash',
+  py: 'python',
+  sql: 'sql',
+  js: 'javascript',
+  mjs: 'javascript',
+  cjs: 'javascript',
+  ts: 'typescript',
+  html: 'xml',
+  css: 'css',
 };

@@ -37,7 +37,9 @@ export function createClient(options: ClientOptions = {}): TelltaleClient {
       follow(edges, {
         path: at`/sessions/${id}/events`,
         ...(live ? {} : { query: { live: '0' } }),
-        ...{ after, listener, numbered: true },
+        after,
+        listener,
+        numbered: true,
       }),
     steer: (id, text, call) => tell(at`/sessions/${id}/steer`, { text }, call),
     say: (id, text, call) => tell(at`/sessions/${id}/say`, { text }, call),
@@ -56,7 +58,9 @@ export function createClient(options: ClientOptions = {}): TelltaleClient {
       follow(edges, {
         path: at`/runs/${id}/events`,
         ...(live ? {} : { query: { live: '0' } }),
-        ...{ after, listener, numbered: true },
+        after,
+        listener,
+        numbered: true,
       }),
     cancelRun: (id, reason, call) => tell(at`/runs/${id}/cancel`, { reason }, call),
     resumeRun: (id, resume = {}, call) => post(at`/runs/${id}/resume`, resume, call),

@@ -47,7 +47,9 @@ export function follow<Event>(edges: FollowEdges, following: Following<Event>): 
   const run = async () => {
     while (!over.signal.aborted) {
       const ending = await connectStream(edges, following, over.signal, {
-        ...{ after, take, opened },
+        after,
+        take,
+        opened,
         retry(ms) {
           wanted = ms;
         },

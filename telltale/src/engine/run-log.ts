@@ -92,7 +92,12 @@ export function createRunLog({
     },
   };
   const batches = createStreamBatches<RunState, RunEvent>({
-    ...{ owner: state, calls, writer, seq: state.seq, writtenStatus, crashPoint },
+    owner: state,
+    calls,
+    writer,
+    seq: state.seq,
+    writtenStatus,
+    crashPoint,
   });
 
   return {

@@ -47,7 +47,8 @@ export function reduceShared(state: SessionState, event: SessionEvent): SessionS
 }
 
 const cloneSigns = (signs: TurnSigns): TurnSigns => ({
-  ...{ ...signs, ifs: [...signs.ifs] },
+  ...signs,
+  ifs: [...signs.ifs],
   ...(signs.spoilt === undefined ? {} : { spoilt: [...signs.spoilt] }),
 });
 

@@ -6,7 +6,14 @@ import type { Review, SessionState } from './state.ts';
 export function request(state: SessionState, event: EventOf<'review.requested'>): void {
   const { review, action, target, what, because, input, grants, definition, always, replaces, at } = event;
   state.reviews = added(state.reviews, {
-    ...{ review, action, target, what, because, input, grants, at },
+    review,
+    action,
+    target,
+    what,
+    because,
+    input,
+    grants,
+    at,
     ...(definition === undefined ? {} : { definition }),
     ...(always === undefined ? {} : { always }),
     ...(replaces === undefined ? {} : { replaces }),

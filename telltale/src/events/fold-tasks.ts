@@ -63,7 +63,9 @@ export function endTask(state: SessionState, task: string): void {
 }
 
 const placeOf = ({ session, seq, cause }: SessionEvent): Cause => ({
-  ...{ stream: session, seq, depth: cause.depth + 1 },
+  stream: session,
+  seq,
+  depth: cause.depth + 1,
 });
 
 /** Somebody had a word about it: what was tried before does not count any more. */

@@ -157,7 +157,12 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'review.requested': {
       const { review, step, prompt, options, assignee, kind, nth, due, call, replaces, at, seq } = event;
       state.reviews.push({
-        ...{ review, step, prompt, options, at, seq },
+        review,
+        step,
+        prompt,
+        options,
+        at,
+        seq,
         ...(assignee === undefined ? {} : { assignee }),
         ...(kind === undefined ? {} : { kind }),
         ...(nth === undefined ? {} : { nth }),

@@ -55,8 +55,16 @@ type SummedEvent = Extract<RunEvent, { readonly type: (typeof SUMMED)[number] }>
 const isSummed = (event: RunEvent): event is SummedEvent => RUN_SUMMARY_TYPES.has(event.type);
 
 export const emptyRunSummary = (id: string): RunSummary => ({
-  ...{ id, workflow: '', agent: '', status: 'running', startedAt: 0, updatedAt: 0, seq: 0, reviews: [] },
-  ...{ steps: { completed: 0, failed: 0 }, cost_usd: 0 },
+  id,
+  workflow: '',
+  agent: '',
+  status: 'running',
+  startedAt: 0,
+  updatedAt: 0,
+  seq: 0,
+  reviews: [],
+  steps: { completed: 0, failed: 0 },
+  cost_usd: 0,
 });
 
 /** The summary after one more event. Never changes what it is given. */
@@ -79,7 +87,9 @@ function changesOf(before: RunSummary, event: SummedEvent): Partial<RunSummary> 
       const { workflow, manifest, origin } = event;
       const { session, parent, trigger } = origin;
       return {
-        ...{ workflow, agent: manifest.agent, startedAt: event.at },
+        workflow,
+        agent: manifest.agent,
+        startedAt: event.at,
         ...(session === undefined ? {} : { session: session.id }),
         ...(parent === undefined ? {} : { parent: parent.run }),
         ...(trigger === undefined ? {} : { trigger: trigger.id }),

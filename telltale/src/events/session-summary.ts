@@ -104,8 +104,22 @@ const MAX_TITLE = 200;
 const MAX_RESULT = 500;
 
 export const emptySummary = (id: string): SessionSummary => ({
-  ...{ id, agent: '', title: '', model: '', status: 'running', startedAt: 0, updatedAt: 0, seq: 0, turn: 0 },
-  ...{ input_tokens: 0, output_tokens: 0, cost_usd: 0, reviews: [], runs: [], metadata: {}, bands: {} },
+  id,
+  agent: '',
+  title: '',
+  model: '',
+  status: 'running',
+  startedAt: 0,
+  updatedAt: 0,
+  seq: 0,
+  turn: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_usd: 0,
+  reviews: [],
+  runs: [],
+  metadata: {},
+  bands: {},
   actions: { declared: 0, completed: 0, failed: 0 },
 });
 
@@ -140,7 +154,10 @@ function changesOf(
       const { agent, input, model, chat, parent, forked, metadata = {}, states = [] } = event;
       const first = (field: string) => [{ value: metadata[field] ?? null, at: event.at, seq: event.seq }];
       return {
-        ...{ agent, model, metadata, startedAt: event.at },
+        agent,
+        model,
+        metadata,
+        startedAt: event.at,
         title: beginning(input, MAX_TITLE),
         ...(chat === undefined ? {} : { chat }),
         ...(parent === undefined ? {} : { parent: parent.session }),

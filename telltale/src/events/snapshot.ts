@@ -67,12 +67,10 @@ export const createSnapshotWriter = (
 ): SnapshotWriter =>
   withMethods<Account, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    ...{
-      noted: 0,
-      touched: NONE,
-      since: base.seq,
-      firstTurn: base.turn,
-    },
+    noted: 0,
+    touched: NONE,
+    since: base.seq,
+    firstTurn: base.turn,
   });
 
 function note(this: Account, event: EventBody): void {

@@ -79,7 +79,12 @@ export function createStateMetrics(): StateMetrics {
     if (known !== undefined) return known;
     const now = { ...unset };
     const field: Field = {
-      ...{ value: null, now, atTurn: now, values: new Map([[keyOf(null), now]]), history: [], older: 0 },
+      value: null,
+      now,
+      atTurn: now,
+      values: new Map([[keyOf(null), now]]),
+      history: [],
+      older: 0,
       isEnum: declared?.includes(name) ?? true,
     };
     fields.set(name, field);
@@ -135,7 +140,9 @@ export function createStateMetrics(): StateMetrics {
         .filter(([, { isEnum }]) => isEnum)
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([field, { value, values, history, older }]) => ({
-          ...{ field, value, older },
+          field,
+          value,
+          older,
           values: [...values.values()].filter(isSpent).map((spent) => ({ ...spent })),
           history: [...history],
         })),
@@ -149,7 +156,13 @@ export function stateMetrics(events: Iterable<SessionEvent>): readonly FieldMetr
 }
 
 const spentIn = (value: Json): Spent => ({
-  ...{ value, entries: 0, ms: 0, turns: 0, input: 0, output: 0, cost_usd: 0 },
+  value,
+  entries: 0,
+  ms: 0,
+  turns: 0,
+  input: 0,
+  output: 0,
+  cost_usd: 0,
 });
 
 function spend(spent: Spent, used: Pick<Spent, 'turns' | 'input' | 'output' | 'cost_usd'>): void {

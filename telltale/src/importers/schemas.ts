@@ -3,11 +3,21 @@ import type { SourceFields } from './report.ts';
 import { given, mapOf, textOf } from './values.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
-  ...{ float: 'number', int: 'integer', bool: 'boolean', str: 'string', enum: 'string' },
-  ...{ list: 'array', dict: 'object', json: 'object' },
+  float: 'number',
+  int: 'integer',
+  bool: 'boolean',
+  str: 'string',
+  enum: 'string',
+  list: 'array',
+  dict: 'object',
+  json: 'object',
 };
 const LIMITS: Readonly<Record<string, string>> = {
-  ...{ min: 'minimum', max: 'maximum', min_length: 'minLength', max_length: 'maxLength', pattern: 'pattern' },
+  min: 'minimum',
+  max: 'maximum',
+  min_length: 'minLength',
+  max_length: 'maxLength',
+  pattern: 'pattern',
 };
 
 /** A list of parameters, or a map of them, as a JSON Schema. */

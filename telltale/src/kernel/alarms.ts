@@ -44,14 +44,25 @@ export function createAlarms(monotonic: () => number): (delayMs: number, fire: (
     let line = lines.get(delay);
     if (line === undefined) {
       line = {
-        ...{ delayMs: delay, lines, monotonic },
-        ...{ first: undefined, last: undefined, timer: undefined, count: 0 },
+        delayMs: delay,
+        lines,
+        monotonic,
+        first: undefined,
+        last: undefined,
+        timer: undefined,
+        count: 0,
       };
       lines.set(delay, line);
     }
     const alarm: Alarm = {
-      ...{ due: monotonic() + delay, fire, line, number: ++line.count },
-      ...{ before: line.last, after: undefined, isSet: true, isInLine: true },
+      due: monotonic() + delay,
+      fire,
+      line,
+      number: ++line.count,
+      before: line.last,
+      after: undefined,
+      isSet: true,
+      isInLine: true,
     };
     if (line.last !== undefined) line.last.after = alarm;
     else {

@@ -30,7 +30,8 @@ export const visibleCovered = ({ files, uncovered }: Covered): Covered => ({
     ? {}
     : {
         files: files.map(({ path, content, leads }) => ({
-          ...{ path: visibleText(path), content },
+          path: visibleText(path),
+          content,
           ...(leads === undefined ? {} : { leads: visibleText(leads) }),
         })),
       }),

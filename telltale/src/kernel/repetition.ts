@@ -24,7 +24,11 @@ export interface Repetition {
 
 export const createRepetition = (): Repetition => ({
   // A copy: docs/decisions/copies.md
-  ...{ tail: '', left: SKIPPED, run: 0, period: 0, isLong: false },
+  tail: '',
+  left: SKIPPED,
+  run: 0,
+  period: 0,
+  isLong: false,
 });
 
 /** How much of `text` from `from` on may be read before the next look. Looks stand at fixed places, however it is cut. */

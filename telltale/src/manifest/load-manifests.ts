@@ -67,8 +67,10 @@ export async function loadManifests(
   for (const [root, entries] of entriesByRoot)
     loaded.push(
       await loadProject(entries, root, {
-        ...{ files, cache },
-        ...{ signal: options.signal, checkModules: options.checkModules },
+        files,
+        cache,
+        signal: options.signal,
+        checkModules: options.checkModules,
       }),
     );
   const diagnostics = limited(inOrder(distinctDiagnostics(loaded.flatMap((project) => project.diagnostics))));

@@ -47,7 +47,11 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   const graph = graphName(store.location, folder);
   const graphs = await store.graphs();
   const indexer = createIndexer({
-    ...{ store: graphs, tables: store.tables, graph, folder, clock },
+    store: graphs,
+    tables: store.tables,
+    graph,
+    folder,
+    clock,
     startThread: () => startIndexThread(parser, clock),
   });
   const pathOf = (path: string) => graphPath(path, folder, given);
@@ -119,7 +123,11 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
       return graphs.learn(
         graph,
         placed.map(({ fact: { kind = 'fact', supersedes }, text, about }) => ({
-          ...{ kind, text, about, atMs: clock.now(), ...commitOf(folder) },
+          kind,
+          text,
+          about,
+          atMs: clock.now(),
+          ...commitOf(folder),
           ...(session === undefined ? {} : { session }),
           ...(contents === undefined ? {} : { contents }),
           ...(supersedes === undefined ? {} : { supersedes }),

@@ -59,18 +59,16 @@ const METHODS = { prompt, systemTokens, extend, rebuild, end };
 export const createConversation = (opening: Opening): Conversation =>
   withMethods<OwnConversation, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    ...{
-      opening,
-      style: styleIn(opening.style, opening.contextWindow),
-      messages: NONE,
-      chars: opening.system.length,
-      tokens: opening.systemTokens,
-      hash: opening.frame.hash,
-      last: undefined,
-      asked: undefined,
-      compacted: undefined,
-      ids: undefined,
-    },
+    opening,
+    style: styleIn(opening.style, opening.contextWindow),
+    messages: NONE,
+    chars: opening.system.length,
+    tokens: opening.systemTokens,
+    hash: opening.frame.hash,
+    last: undefined,
+    asked: undefined,
+    compacted: undefined,
+    ids: undefined,
   });
 
 function prompt(this: OwnConversation): Prompt | undefined {
@@ -188,7 +186,12 @@ function ask(
 // Copied: literals of what is kept from turn to turn would be made in the old generation, and stay there.
 const MESSAGE: PromptMessage = { role: 'user', text: '' };
 const PROMPT: Prompt = {
-  ...{ system: '', messages: NONE, count: 0, chars: 0, tokens: 0, hash: '' },
+  system: '',
+  messages: NONE,
+  count: 0,
+  chars: 0,
+  tokens: 0,
+  hash: '',
   frame: { hash: '', system: '', tools: '', options: '' },
 };
 

@@ -180,7 +180,9 @@ interface Page extends ShownResult {
 
 const pageOf = (state: ActionState): Page => ({
   ...showResult(state),
-  ...{ id: writtenId(state.action.id), offset: 0, left: 0 },
+  id: writtenId(state.action.id),
+  offset: 0,
+  left: 0,
 });
 
 /** What `read_output` gave is shown as the result itself is, so that a page reads as the whole did. */

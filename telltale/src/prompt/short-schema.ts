@@ -11,7 +11,11 @@ const DROPPED: ReadonlySet<string> = new Set([
 ]);
 /** What is under these is schemas by name, and no keyword. */
 const SCHEMA_MAPS: ReadonlySet<string> = new Set([
-  ...['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'],
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
 ]);
 /** What is under these is data. */
 const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'required']);

@@ -39,15 +39,13 @@ export function attempt(
 ): Attempt {
   const made: Attempt = {
     // A copy: docs/decisions/copies.md
-    ...{
-      controller,
-      clock: edges.clock,
-      graceMs,
-      done,
-      stopped: undefined,
-      over: false,
-      disarm: undefined,
-    },
+    controller,
+    clock: edges.clock,
+    graceMs,
+    done,
+    stopped: undefined,
+    over: false,
+    disarm: undefined,
   };
   if (timeoutMs < Number.POSITIVE_INFINITY)
     made.disarm = edges.clock.after(timeoutMs, () => stopAttempt(made, timedOut(call.action, timeoutMs)));

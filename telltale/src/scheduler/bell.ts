@@ -24,7 +24,7 @@ export function noteEnd(bell: Bell, id: string): void {
 
 /** Calls back once so many of these are noted. The returned function forgets it. */
 export function waitForEnds(bell: Bell, ids: readonly string[], left: number, then: () => void): () => void {
-  const waiter: Waiter = { ...{ left, then } }; // a copy: docs/decisions/copies.md
+  const waiter: Waiter = { left, then }; // a copy: docs/decisions/copies.md
   for (const id of ids) bell.waiters = put(bell.waiters, id, added(bell.waiters.get(id) ?? NONE, waiter));
   return () => {
     waiter.left = 0; // where it is being told now

@@ -14,7 +14,7 @@ const MAX_USED = 1024;
 /** With this at its end: the same one, unless it was empty. */
 export function pushed<T>(fifo: Fifo<T> | undefined, item: T): Fifo<T> {
   // A copy: docs/decisions/copies.md. An array of one is a fifth of the size of one that is pushed to.
-  if (fifo === undefined) return { ...{ items: [item], used: 0 } };
+  if (fifo === undefined) return { items: [item], used: 0 };
   fifo.items.push(item);
   return fifo;
 }

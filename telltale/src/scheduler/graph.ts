@@ -68,18 +68,16 @@ export interface Graph {
 
 export const createGraph = (): Graph => ({
   // A copy: docs/decisions/copies.md
-  ...{
-    nodes: NOTHING,
-    gates: undefined,
-    unseen: undefined,
-    unnamed: undefined,
-    held: undefined,
-    lacking: undefined,
-    levels: undefined,
-    roots: undefined,
-    unsealed: undefined,
-    holder: undefined,
-  },
+  nodes: NOTHING,
+  gates: undefined,
+  unseen: undefined,
+  unnamed: undefined,
+  held: undefined,
+  lacking: undefined,
+  levels: undefined,
+  roots: undefined,
+  unsealed: undefined,
+  holder: undefined,
 });
 
 /** Why an action can never start. */

@@ -39,7 +39,11 @@ export function take(works: Works, asked: DeclaredAction, cause: Cause | undefin
   }
   const { turn, undoes } = coming;
   const { changes } = place(works, action, {
-    ...{ turn, undoes, binding, cause: at, holdsStream },
+    turn,
+    undoes,
+    binding,
+    cause: at,
+    holdsStream,
     mayBeNamed: turn === 'open',
   });
   apply(works, changes, at);

@@ -45,12 +45,20 @@ export function startBackground(options: BackgroundOptions): Background {
   const { runtime, catalog, clock, env, onError, onNote, pageOf, hangWatch } = options;
   const { store, fleet } = runtime;
   const notifications = createNotifications({
-    ...{ store, catalog, clock, env, onError, pageOf, random: Math.random },
+    store,
+    catalog,
+    clock,
+    env,
+    onError,
+    pageOf,
+    random: Math.random,
   });
   const unwatch = runtime.watch(notifications.observe);
   const audit = createAudit(store);
   const listeners = createListeners({
-    ...{ runtime, catalog, onError },
+    runtime,
+    catalog,
+    onError,
     onDue(agent, trigger, _outcome, { missed }) {
       if (missed > 0) onNote(`${agent}: ${trigger} had missed ${missed} of its times while nobody ran.`);
     },
@@ -63,9 +71,16 @@ export function startBackground(options: BackgroundOptions): Background {
   const caretaker: Pick<Caretaker, 'recover' | 'close'> =
     fleet === undefined
       ? createCaretaker({
-          ...{ runtime, catalog, clock, onLeft, onError },
+          runtime,
+          catalog,
+          clock,
+          onLeft,
+          onError,
           guard: createRecoveryGuard({
-            ...{ store, clock, hangWatch, onError },
+            store,
+            clock,
+            hangWatch,
+            onError,
             watch: runtime.watch,
             onQuarantined(stream, why) {
               onLeft(stream, `${why} It is quarantined. To try it again: telltale resume ${stream}`);

@@ -79,9 +79,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const audits = createAuditRequests(options.audit, clock, onError);
   const files = web === undefined ? undefined : await openStaticFiles(web);
   const inHand = createInHand(clock);
-  const rules: GuardRules = {
-    ...{ host, origins, allowHosts, headers: limits.headers },
-  };
+  const rules: GuardRules = { host, origins, allowHosts, headers: limits.headers };
 
   const app = createApp(errors);
   if (files !== undefined) serveFiles(app, files);
@@ -165,7 +163,16 @@ const pickEdges = (options: ServerOptions): Omit<ServerEdges, 'closing'> => {
   const { runtime, catalog, streams, tokens, audit, notifications, clock, version, dev, env, onError } =
     options;
   return {
-    ...{ runtime, catalog, streams, tokens, audit, notifications, clock, version, dev, onError },
+    runtime,
+    catalog,
+    streams,
+    tokens,
+    audit,
+    notifications,
+    clock,
+    version,
+    dev,
+    onError,
     ...(env === undefined ? {} : { env }),
   };
 };
@@ -188,7 +195,10 @@ const noteRefused = (
   audits: AuditRequests,
 ): void =>
   audits.note({
-    ...{ method, status, caller: undefined, about: undefined },
+    method,
+    status,
+    caller: undefined,
+    about: undefined,
     path: url.split('?', 1)[0] ?? '',
     address: socket.remoteAddress ?? '',
   });

@@ -56,7 +56,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const streams = createStreams({ runtime, clock, onError });
   let url: string | undefined;
   const background = startBackground({
-    ...{ runtime, catalog, clock, env, onError, onNote, hangWatch: options.hangWatch },
+    runtime,
+    catalog,
+    clock,
+    env,
+    onError,
+    onNote,
+    hangWatch: options.hangWatch,
     pageOf: (kind, stream) => (url === undefined ? undefined : `${url}/#/${kind}s/${stream}`),
   });
   const { audit, listeners, notifications } = background;
@@ -68,7 +74,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   };
   const server = await createServer({
     ...options,
-    ...{ streams, notifications, tokens, audit },
+    streams,
+    notifications,
+    tokens,
+    audit,
     notReady: () => (isRecovering ? 'recovering' : undefined),
     hooks: listeners,
     mounts: [mountHooks(listeners), mountRoutes, mountProtocols],

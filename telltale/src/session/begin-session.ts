@@ -88,8 +88,12 @@ export async function beginSession(
     const { begun, hasMail } = await beginStream(edges.store, begin.id, head, (writer, whenMade) => {
       const log = createSessionLog({
         ...edges,
-        ...{ writer, state: emptyState(), snapshots: createSnapshotWriter(), writtenStatus: AS_MADE },
-        ...{ stop, whenMade },
+        writer,
+        state: emptyState(),
+        snapshots: createSnapshotWriter(),
+        writtenStatus: AS_MADE,
+        stop,
+        whenMade,
       });
       onLog({ writer, log });
       const { invoke, artifacts } = asking(log);

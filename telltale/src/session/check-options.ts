@@ -38,24 +38,48 @@ const KINDS = {
 } as const;
 
 const RUNTIME: Readonly<Record<keyof RuntimeOptions, Kind>> = {
-  ...{ store: 'any', durability: 'any', onWaiting: 'any', served: 'any', cwd: 'text', user: 'text' },
-  ...{ clock: 'map', env: 'map', derivedTriggers: 'map', member: 'map', signal: 'signal' },
-  ...{
-    random: 'function',
-    approve: 'function',
-    ask: 'function',
-    mcp: 'function',
-    onError: 'function',
-    crashPoint: 'function',
-  },
+  store: 'any',
+  durability: 'any',
+  onWaiting: 'any',
+  served: 'any',
+  cwd: 'text',
+  user: 'text',
+  clock: 'map',
+  env: 'map',
+  derivedTriggers: 'map',
+  member: 'map',
+  signal: 'signal',
+  random: 'function',
+  approve: 'function',
+  ask: 'function',
+  mcp: 'function',
+  onError: 'function',
+  crashPoint: 'function',
 };
 const START: Readonly<Record<keyof StartOptions, Kind>> = {
-  ...{ input: 'any', vars: 'any', maxTurns: 'any', onWaiting: 'any', model: 'model', signal: 'signal' },
-  ...{ user: 'text', record: 'text', id: 'text', chat: 'flag', queued: 'flag' },
+  input: 'any',
+  vars: 'any',
+  maxTurns: 'any',
+  onWaiting: 'any',
+  model: 'model',
+  signal: 'signal',
+  user: 'text',
+  record: 'text',
+  id: 'text',
+  chat: 'flag',
+  queued: 'flag',
 };
 const RESUME: Readonly<Record<keyof ResumeOptions, Kind>> = {
-  ...{ maxTurns: 'any', onWaiting: 'any', model: 'model', signal: 'signal', agent: 'agent' },
-  ...{ record: 'text', by: 'text', acceptChanges: 'flag', chat: 'flag', first: 'function' },
+  maxTurns: 'any',
+  onWaiting: 'any',
+  model: 'model',
+  signal: 'signal',
+  agent: 'agent',
+  record: 'text',
+  by: 'text',
+  acceptChanges: 'flag',
+  chat: 'flag',
+  first: 'function',
 };
 
 export function checkRuntimeOptions(options: RuntimeOptions): void {

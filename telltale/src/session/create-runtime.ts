@@ -110,7 +110,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       start.signal?.throwIfAborted();
       const id = start.id ?? ids.next('ses');
       // A copy: docs/decisions/copies.md
-      const session = keep({ ...{ kind: 'start', id, agent, start } });
+      const session = keep({ kind: 'start', id, agent, start });
       return session as Session<unknown> as Session<Output>; // what readResult gives
     },
     async resume<Output>(id: string, resume: ResumeOptions<Output> = {}) {

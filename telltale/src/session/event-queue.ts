@@ -27,15 +27,13 @@ export interface EventQueue extends AsyncIterable<ObservedEvent> {
 export const createEventQueue = (store: Store, session: string, ready: Promise<unknown>): EventQueue =>
   withMethods<QueueState, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    ...{
-      store,
-      session,
-      ready,
-      readers: undefined,
-      lastSeq: undefined,
-      source: undefined,
-      unsubscribe: undefined,
-    },
+    store,
+    session,
+    ready,
+    readers: undefined,
+    lastSeq: undefined,
+    source: undefined,
+    unsubscribe: undefined,
   });
 
 const METHODS = { attach, end, [Symbol.asyncIterator]: iterator };

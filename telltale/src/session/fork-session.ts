@@ -55,7 +55,9 @@ export async function forkSession(
   const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
   const withModel = model === undefined ? '' : `, with the model ${model}`;
   const forked: EventBody = {
-    ...{ type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}${withModel}` },
+    type: 'audit',
+    who: 'fork',
+    what: `branched off from ${session} at ${seq}${withModel}`,
   };
   // Its questions are the other session's: this one asks its own.
   const withdrawn = openReviews(state).map(
@@ -162,8 +164,12 @@ async function givenVariables(
   ]);
   checkGiven(manifest, vars, 'user');
   return names.map((name) => ({
-    ...{ type: 'variable.changed', name, class: classOf(manifest, name) ?? 'runtime', by: 'user' },
-    ...{ from: state.variables.get(name)?.value ?? null, to: vars[name] ?? null },
+    type: 'variable.changed',
+    name,
+    class: classOf(manifest, name) ?? 'runtime',
+    by: 'user',
+    from: state.variables.get(name)?.value ?? null,
+    to: vars[name] ?? null,
   }));
 }
 

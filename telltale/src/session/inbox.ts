@@ -69,16 +69,14 @@ const METHODS = { receive, onError, drain, onMessage, lastMessage, underWay, hea
 export function createInbox(writer: StreamWriter, edges: InboxEdges): Inbox {
   const inbox = withMethods<OwnInbox, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    ...{
-      edges,
-      writer,
-      last: undefined,
-      waiting: undefined,
-      handled: 0,
-      draining: undefined,
-      again: false,
-      closed: false,
-    },
+    edges,
+    writer,
+    last: undefined,
+    waiting: undefined,
+    handled: 0,
+    draining: undefined,
+    again: false,
+    closed: false,
   });
   drainWhenWoken(inbox);
   return inbox;

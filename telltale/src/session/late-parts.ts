@@ -35,7 +35,12 @@ export async function openTriggers(
   const { clock, ids } = edges.runtime;
   const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
   return createTriggerReactions({
-    ...{ triggers, log, clock, ids, invoke: invokeOf(edges), testContext },
+    triggers,
+    log,
+    clock,
+    ids,
+    invoke: invokeOf(edges),
+    testContext,
     decisionContext: () => sessionContext(log.state),
     startRun: start,
     cancelRun: cancel,
@@ -51,7 +56,10 @@ export async function openFeeds(
   const { createSessionFeeds } = await import('./feeds/session-feeds.ts');
   const { state } = log;
   return createSessionFeeds({
-    ...{ ...runtime, ...edges, ...parts, state },
+    ...runtime,
+    ...edges,
+    ...parts,
+    state,
     // What is shown comes before its turn; that a feed is there or gone comes from what the model did in one.
     append: (body) =>
       log.append(body, body.type === 'feed.added' || body.type === 'feed.removed' ? log.here() : origin),

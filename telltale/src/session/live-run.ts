@@ -69,7 +69,13 @@ async function beginRun(
     const wired = await parts.wireSession(edges);
     const run = withMethods<Run, keyof typeof METHODS>(METHODS, {
       // A copy: docs/decisions/copies.md
-      ...{ live, forgetSignal, seats, resolve, reject, parts, wired },
+      live,
+      forgetSignal,
+      seats,
+      resolve,
+      reject,
+      parts,
+      wired,
     });
     try {
       const taken = await parts.takeUp(wired);
@@ -153,8 +159,11 @@ async function leaveToOthers(log: SessionLog): Promise<SessionResult> {
   await log.flushed();
   const { id, totals } = log.state;
   return {
-    ...{ session: id, status: 'interrupted', turns: totals.turns },
-    ...{ usage: usageOf(totals), cost_usd: totals.cost_usd },
+    session: id,
+    status: 'interrupted',
+    turns: totals.turns,
+    usage: usageOf(totals),
+    cost_usd: totals.cost_usd,
   };
 }
 

@@ -20,20 +20,18 @@ export function createLiveSession(
 ): LiveSession {
   const live: Live = {
     // A copy: docs/decisions/copies.md
-    ...{
-      edges,
-      begin,
-      stop: createStop(),
-      talk: createTalk(),
-      rest: createRest(),
-      log: undefined,
-      writer: undefined,
-      prepared: undefined,
-      early: NONE,
-      seat: { session: undefined },
-      queue: undefined,
-      lastSeq: undefined,
-    },
+    edges,
+    begin,
+    stop: createStop(),
+    talk: createTalk(),
+    rest: createRest(),
+    log: undefined,
+    writer: undefined,
+    prepared: undefined,
+    early: NONE,
+    seat: { session: undefined },
+    queue: undefined,
+    lastSeq: undefined,
   };
   const loading = parts();
   const ready = open(live, loading);

@@ -55,7 +55,11 @@ export function startLoop(
 ): void {
   const loop = withMethods<Loop, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    ...{ context, conversation, hearing: undefined, prompt: undefined, owner },
+    context,
+    conversation,
+    hearing: undefined,
+    prompt: undefined,
+    owner,
   });
   void goOn(loop, left); // it tells the owner, however it goes
 }

@@ -79,7 +79,11 @@ async function setUp(
   const { capacity = 0 } = member ?? {};
   const places = capacity > 0 && Number.isFinite(capacity) ? new Places(capacity) : undefined;
   const joined = await join(store, {
-    ...{ clock, onError, random, member, places },
+    clock,
+    onError,
+    random,
+    member,
+    places,
     onLaidAside: (aside) => onError(laidAside(aside)),
     onRetry: (offer, why) => onError(workRetried(offer, why)),
   });
@@ -101,7 +105,14 @@ async function setUp(
   const shared = { store, clock, random, env, cwd, shelf, spawn, ids, slots, underWay, approve, crashPoint };
   const runs = createRuns(
     {
-      ...{ ...shared, ask, user, lateModel, engine, watchers, onError, agents: member?.agents },
+      ...shared,
+      ask,
+      user,
+      lateModel,
+      engine,
+      watchers,
+      onError,
+      agents: member?.agents,
       snapshots: createAgentSnapshots(store, env),
     },
     (runEdges, call) => {
@@ -114,10 +125,25 @@ async function setUp(
     },
   );
   const edges: RuntimeEdges = {
-    ...{ ...shared, onWaiting, runs, user, memories, tokenizer, watchers, here, front: createLastFront() },
+    ...shared,
+    onWaiting,
+    runs,
+    user,
+    memories,
+    tokenizer,
+    watchers,
+    here,
+    front: createLastFront(),
   };
   return {
-    ...{ edges, watchers, engine, places, joined, sandbox, parts, lateModel },
+    edges,
+    watchers,
+    engine,
+    places,
+    joined,
+    sandbox,
+    parts,
+    lateModel,
     async close() {
       await engine.close();
       await joined?.close();

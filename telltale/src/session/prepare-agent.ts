@@ -150,7 +150,9 @@ export async function prepareAgent(
     ),
   };
   const internal = [...allowed, ledInternalAction()].map(({ name, parameters }) => ({
-    ...{ kind: 'internal' as const, name, parameters },
+    kind: 'internal' as const,
+    name,
+    parameters,
   }));
   const over = (table: AgentTargets): PreparedAgent => {
     const plain = makeFace(manifest, table.all, allowed, parts, false, contextWindow);

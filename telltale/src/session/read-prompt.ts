@@ -84,9 +84,18 @@ export async function readPrompt(
         ? (hideEnv(parts as unknown as Json, envOf(agent.project.manifests)) as unknown as T)
         : parts;
     return {
-      ...{ session, agent: state.agent, model: state.model, dialect: agent.manifest.dialect },
-      ...{ turn: started.turn, last, seq: started.seq, at: started.at },
-      ...{ system: shown(system), messages, tools: shown(tools), options: rebuilt.opening.options },
+      session,
+      agent: state.agent,
+      model: state.model,
+      dialect: agent.manifest.dialect,
+      turn: started.turn,
+      last,
+      seq: started.seq,
+      at: started.at,
+      system: shown(system),
+      messages,
+      tools: shown(tools),
+      options: rebuilt.opening.options,
       ...(request === undefined ? {} : { request }),
       tokens: { total: tokens.system + tokens.tools + tokens.messages, ...tokens },
       ...(ended?.usage === undefined ? {} : { usage: ended.usage }),
@@ -142,7 +151,8 @@ function compared(
   if (sent === undefined) {
     const note = 'The log has no hash of this prompt, so it is not known whether this is what was sent';
     return {
-      ...{ hash: { rebuilt: rebuilt.hash }, match: 'unknown' },
+      hash: { rebuilt: rebuilt.hash },
+      match: 'unknown',
       note: change === undefined ? `${note}.` : `${note}: ${change}.`,
     };
   }
@@ -151,7 +161,9 @@ function compared(
   const differs = frame === undefined ? [] : differences(frame, sent, rebuilt);
   const what = differs.length === 0 ? 'This is not what was sent' : sentenceOf(differs);
   return {
-    ...{ hash, match: 'differs', note: `${what}: ${change ?? otherwise(differs)}.` },
+    hash,
+    match: 'differs',
+    note: `${what}: ${change ?? otherwise(differs)}.`,
     ...(differs.length === 0 ? {} : { differs }),
   };
 }

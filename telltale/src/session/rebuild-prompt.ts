@@ -81,7 +81,10 @@ export function rebuildPrompt(
   const old = earlier?.messages.slice(0, earlier.count) ?? [];
   const changed = old.findIndex((message, index) => !isSame(message, messages[index]));
   return {
-    ...{ opening, messages, turns, hash: prompt?.hash ?? opening.frame.hash },
+    opening,
+    messages,
+    turns,
+    hash: prompt?.hash ?? opening.frame.hash,
     known: changed === -1 ? old.length : changed,
   };
 }

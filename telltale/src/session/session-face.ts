@@ -63,7 +63,11 @@ type Promised = Pick<LiveSession, 'ready' | 'result'>;
 export const createSessionFace = (live: Live, { ready, result }: Promised): LiveSession =>
   withMethods<Face, keyof typeof FACE>(FACE, {
     // A copy: docs/decisions/copies.md
-    ...{ id: live.begin.id, ready, result, rest: live.rest, [LIVE]: live },
+    id: live.begin.id,
+    ready,
+    result,
+    rest: live.rest,
+    [LIVE]: live,
   });
 
 const METHODS = {
@@ -107,7 +111,7 @@ function subscribe(this: Face, listener: Early['listener']): () => void {
   const live = this[LIVE];
   if (live.log !== undefined && live.early === undefined) return live.log.subscribe(listener);
   // A copy: docs/decisions/copies.md
-  const early: Early = { ...{ listener, end: live.log?.subscribe(listener) } };
+  const early: Early = { listener, end: live.log?.subscribe(listener) };
   live.early = added(live.early ?? NONE, early);
   return () => {
     live.early = live.early?.filter((each) => each !== early);

@@ -24,7 +24,9 @@ export function createSessionInvoke({ desk, manifest, state }: SessionInvokeEdge
 export function invokeOf(edges: SessionEdges): Invoke {
   const { prepared, log } = edges;
   edges.invoke ??= createSessionInvoke({
-    ...{ desk: prepared.desk, manifest: prepared.agent.manifest, state: log.state },
+    desk: prepared.desk,
+    manifest: prepared.agent.manifest,
+    state: log.state,
   });
   return edges.invoke;
 }

@@ -56,7 +56,8 @@ export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performe
 export function ordersOf(works: SessionWorks): SessionOrders {
   const { edges, log } = works;
   works.orders ??= createSessionOrders({
-    ...{ log, workflows: edges.prepared.workflows },
+    log,
+    workflows: edges.prepared.workflows,
     applyMetadata: (...update) => works.applyMetadata(...update),
     setVariable: setterOf(edges.variables),
   });

@@ -45,7 +45,7 @@ const METHODS = { now, on, off, onStop, until };
 
 export const createStop = (): Stop =>
   // A copy: docs/decisions/copies.md
-  withMethods<OwnStop, keyof typeof METHODS>(METHODS, { ...{ reason: undefined, waiting: NONE } });
+  withMethods<OwnStop, keyof typeof METHODS>(METHODS, { reason: undefined, waiting: NONE });
 
 function now(this: OwnStop, given: StopReason): void {
   if (this.reason !== undefined) return;

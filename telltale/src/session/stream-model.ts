@@ -72,7 +72,10 @@ export function streamModel(
     const { signal } = request;
     const cancelled = () => giveUp(stream);
     const stream: ModelStream = {
-      ...{ model, clock, over: false, disarm: undefined },
+      model,
+      clock,
+      over: false,
+      disarm: undefined,
       onEnded(ended) {
         signal.removeEventListener('abort', cancelled);
         if (ended.ok) resolve(ended.value);

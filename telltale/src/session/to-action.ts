@@ -152,7 +152,11 @@ function plainAction(intent: ActionIntent, name: string): DeclaredAction {
   const { id, kind = 'tool', mode = 'async', parameters } = intent;
   const { literal, output_key, depends_on, timeout, retry, on_error, if: test, in: place } = intent;
   const action: { -readonly [Field in keyof DeclaredAction]: DeclaredAction[Field] } = {
-    ...{ id, kind, mode, name, parameters },
+    id,
+    kind,
+    mode,
+    name,
+    parameters,
   };
   if (literal !== undefined) action.literal = literal;
   if (output_key !== undefined) action.output_key = output_key;

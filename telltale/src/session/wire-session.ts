@@ -67,31 +67,32 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   const face = prepared.face(state.led === true);
   const context: SessionContext = {
     // A copy: docs/decisions/copies.md
-    ...{
-      edges,
-      manifest,
-      guide:
-        lead &&
-        createGuide({
-          ...{ lead, log, stop, resumed: edges.resumed },
-          resultOf: (output) => ledResult(state, manifest, output),
-        }),
-      state,
-      log,
-      scheduler: works.scheduler,
-      stop,
-      reviews,
-      hooks,
-      inbox,
-      sessionOrigin,
-      clock: runtime.clock,
-      model: edges.model,
-      earlier: { has: (id: string) => works.scheduler.isTaken(id) },
-      asker: undefined,
-      spareParser: undefined,
-      calls: face.calls,
-      works,
-    },
+    edges,
+    manifest,
+    guide:
+      lead &&
+      createGuide({
+        lead,
+        log,
+        stop,
+        resumed: edges.resumed,
+        resultOf: (output) => ledResult(state, manifest, output),
+      }),
+    state,
+    log,
+    scheduler: works.scheduler,
+    stop,
+    reviews,
+    hooks,
+    inbox,
+    sessionOrigin,
+    clock: runtime.clock,
+    model: edges.model,
+    earlier: { has: (id: string) => works.scheduler.isTaken(id) },
+    asker: undefined,
+    spareParser: undefined,
+    calls: face.calls,
+    works,
   };
   const conversation = createConversation(face.opening(state));
   const thread = leadsThread(manifest, state)
@@ -100,7 +101,14 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
   const disarm = state.chat === true ? () => undefined : armWall(context);
   const wired = withMethods<WiredSession, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    ...{ works, context, conversation, inbox, triggers, own, thread, disarm },
+    works,
+    context,
+    conversation,
+    inbox,
+    triggers,
+    own,
+    thread,
+    disarm,
   });
   stop.on(wired);
   return wired;

@@ -106,19 +106,17 @@ export const createStreamBatches = <Owner, Event extends BatchedEvent>({
   crashPoint,
 }: StreamBatchesEdges<Owner, Event>): StreamBatches<Owner, Event> => ({
   // A copy: docs/decisions/copies.md
-  ...{
-    owner,
-    calls,
-    writer,
-    crashPoint,
-    waiters: NONE,
-    batch: undefined,
-    lost: undefined,
-    addedSeq: seq,
-    lastCommitted: seq,
-    writtenStatus,
-    writtenDue: undefined,
-  },
+  owner,
+  calls,
+  writer,
+  crashPoint,
+  waiters: NONE,
+  batch: undefined,
+  lost: undefined,
+  addedSeq: seq,
+  lastCommitted: seq,
+  writtenStatus,
+  writtenDue: undefined,
 });
 
 export function addToBatch<Owner, Event extends BatchedEvent>(
@@ -185,7 +183,7 @@ function takeBeside(batch: Batch<unknown>, { consumed, writes }: Beside): void {
 export function whenCommitted(batches: Commits, seq: number, then: (error?: RuntimeError) => void): void {
   if (batches.lost !== undefined) then(batches.lost);
   else if (seq <= batches.lastCommitted) then();
-  else batches.waiters = added(batches.waiters, { ...{ seq, then } }); // a copy: docs/decisions/copies.md
+  else batches.waiters = added(batches.waiters, { seq, then }); // a copy: docs/decisions/copies.md
 }
 
 /** Resolves once all events up to `seq` are committed. */

@@ -50,7 +50,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const { openExporters } = await import('./export/open-exporters.ts');
       const opened = openExporters({
         ...options,
-        ...{ startedAt, now: () => clock.now() },
+        startedAt,
+        now: () => clock.now(),
         onSent(signal, url, error) {
           if (error !== undefined) tell(notSent(signal, url, error));
         },

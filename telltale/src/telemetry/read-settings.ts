@@ -64,7 +64,9 @@ export function readSettings(env: Env): TelemetrySettings {
             temporality: temporalityOf(env, problems),
           },
         }),
-    ...{ resource, contents, problems },
+    resource,
+    contents,
+    problems,
   };
 }
 

@@ -53,7 +53,9 @@ export function mortal(store: Store): MortalStore {
 
 const stillborn = (stream: string): NewStream => ({
   writer: {
-    ...{ stream, epoch: 1, head: 0 },
+    stream,
+    epoch: 1,
+    head: 0,
     append: (_append, settled) => settled(processDied()),
     snapshot: () => undefined,
     inbox: async () => [],

@@ -6,8 +6,13 @@ import { agreement } from '../../../bench/memory/agreement.ts';
 import { judgeTokens } from '../../../bench/memory/token-targets.ts';
 
 const mix = (kind: MixFigures['kind'], feeds: number, ratio: number): MixFigures => ({
-  ...{ kind, name: kind, feeds, ratio },
-  ...{ turnUs: 70, startMs: 1, heapKb: 40 },
+  kind,
+  name: kind,
+  feeds,
+  ratio,
+  turnUs: 70,
+  startMs: 1,
+  heapKb: 40,
 });
 const feeds = (plain: number, changing: number) =>
   exitCode(

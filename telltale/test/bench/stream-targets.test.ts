@@ -3,7 +3,13 @@ import { exitCode } from '../../../bench/agents/verdict.ts';
 import { HONO, OURS, RAW, type Row, sseVerdicts } from '../../../bench/streams/sse-targets.ts';
 
 const row = (name: string, usPerEvent: number, more: Partial<Row> = {}): Row => ({
-  ...{ name, usPerEvent, perSecond: 100_000, cpu: 30, p50: 25, p99: 55, rssMb: 140 },
+  name,
+  usPerEvent,
+  perSecond: 100_000,
+  cpu: 30,
+  p50: 25,
+  p99: 55,
+  rssMb: 140,
   ...more,
 });
 

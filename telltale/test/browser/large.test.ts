@@ -12,7 +12,8 @@ const MANY = agent(
   'plenty',
   {
     // Quick, but not so quick that there is nothing to watch.
-    ...{ tokens_per_second: 10_000, chunk: 64 },
+    tokens_per_second: 10_000,
+    chunk: 64,
     turns: [
       `${Array.from({ length: ACTIONS }, (_, at) => call(`a${at}`, 'echo', { at })).join('\n')}
 <response>All of them.</response>`,

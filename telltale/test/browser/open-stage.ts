@@ -59,7 +59,10 @@ export async function openStage({ files, dev = false, store }: StageOptions): Pr
   const onError = (thrown: unknown) => void errors.push(thrown);
   const env = { PATH: process.env.PATH };
   const runtime = await createRuntime({
-    ...{ cwd: folder, env, clock, durability: 'process' },
+    cwd: folder,
+    env,
+    clock,
+    durability: 'process',
     store: `sqlite:${store ?? join(folder, 'store', 'telltale.db')}`,
   });
   const catalog = await createCatalog({
@@ -73,12 +76,26 @@ export async function openStage({ files, dev = false, store }: StageOptions): Pr
   });
   const tokens = createTokens(runtime.store, clock);
   const daemon = await startDaemon({
-    ...{ runtime, catalog, clock, env, dev, onError, startedBy: 'user:ana' },
-    ...{ version: '0.0.0', host: '127.0.0.1', port: 0, web: WEB, onNote: () => undefined },
+    runtime,
+    catalog,
+    clock,
+    env,
+    dev,
+    onError,
+    startedBy: 'user:ana',
+    version: '0.0.0',
+    host: '127.0.0.1',
+    port: 0,
+    web: WEB,
+    onNote: () => undefined,
   });
   const watching = dev ? watchCatalog(catalog, { roots: [folder], clock, onError }) : undefined;
   return {
-    ...{ url: daemon.url, port: daemon.port, folder, runtime, errors },
+    url: daemon.url,
+    port: daemon.port,
+    folder,
+    runtime,
+    errors,
     client: createClient({ url: daemon.url, token: daemon.token }),
     token: async (name, role) => (await tokens.create(name, role)).token,
     at: (path) => `${daemon.link}${path}`,
@@ -89,7 +106,10 @@ export async function openStage({ files, dev = false, store }: StageOptions): Pr
       if (first?.type !== 'session.started' || last === undefined) throw new Error('no log of a session');
       const { session, agent, input } = first;
       const writer = await runtime.store.create(session, {
-        ...{ kind: 'session', name: agent, status: 'running', title: input },
+        kind: 'session',
+        name: agent,
+        status: 'running',
+        title: input,
       });
       for (let at = 0; at < events.length; at += BATCH) {
         const part = events.slice(at, at + BATCH);

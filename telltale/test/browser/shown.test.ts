@@ -229,7 +229,9 @@ it('the workers of a fleet are shown with their load and what waits', LONG, asyn
   await page.route('**/fleet', (route) =>
     route.fulfill({
       json: {
-        ...{ fleet: 'blue', workers, laidAside: [] },
+        fleet: 'blue',
+        workers,
+        laidAside: [],
         queue: { waiting: 4, taken: 1, laidAside: 0, lagMs: 12_000 },
       },
     }),

@@ -82,7 +82,9 @@ export function useBrowser(): Browsing {
     browser: theBrowser,
     async open(url, options = {}) {
       const context = await theBrowser().newContext({
-        ...{ viewport: { width: 1440, height: 900 }, colorScheme: 'dark', ...options },
+        viewport: { width: 1440, height: 900 },
+        colorScheme: 'dark',
+        ...options,
       });
       contexts.push(context);
       context.setDefaultTimeout(PATIENCE_MS);

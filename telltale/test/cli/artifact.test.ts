@@ -48,11 +48,13 @@ describe('telltale artifact test', { timeout: 60_000 }, () => {
       cwd,
     );
     expect(JSON.parse(json.out)).toMatchObject({
-      ...{ artifact: 'gate', method: 'may', args: [1], ok: true, meant: false },
-      ...{
-        value: { decision: false, who: 'test', metadata: { a: 1 } },
-        context: { agent_id: 'test', metadata: { a: 1 } },
-      },
+      artifact: 'gate',
+      method: 'may',
+      args: [1],
+      ok: true,
+      meant: false,
+      value: { decision: false, who: 'test', metadata: { a: 1 } },
+      context: { agent_id: 'test', metadata: { a: 1 } },
     });
   });
 
@@ -156,7 +158,14 @@ describe('a comparison of lines', () => {
     const after = before.with(10, 'other').concat('more');
     const shown = hunks(lineDiff(before.join('\n'), after.join('\n')), 1);
     expect(shown.map((line) => (line === undefined ? '…' : `${line.kind} ${line.text}`))).toEqual([
-      ...['…', 'same line 9', 'old line 10', 'new other', 'same line 11', '…', 'same line 19', 'new more'],
+      '…',
+      'same line 9',
+      'old line 10',
+      'new other',
+      'same line 11',
+      '…',
+      'same line 19',
+      'new more',
     ]);
   });
 });

@@ -108,7 +108,9 @@ describe('createRuntime({ ask })', () => {
       const errors: unknown[] = [];
       const cwd = project(SHIP);
       const runtime = await createRuntime({
-        ...{ store: 'memory', cwd, ask: async () => reply },
+        store: 'memory',
+        cwd,
+        ask: async () => reply,
         onError: (thrown) => void errors.push(thrown),
       });
       onTestFinished(() => runtime.close());

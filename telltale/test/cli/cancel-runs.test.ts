@@ -52,7 +52,9 @@ it('a session that nobody works on is cancelled with its runs and those of agent
   leaving.abort();
   const [, session = ''] = /(ses_\w+)/.exec((await running).out) ?? [];
   expect(await tell(['cancel', session])).toEqual({
-    ...{ code: 0, err: '', out: `No process worked on ${session}. It is cancelled now.\n` },
+    code: 0,
+    err: '',
+    out: `No process worked on ${session}. It is cancelled now.\n`,
   });
   expect(await runs()).toEqual(WORKFLOWS.map((name) => `${name} cancelled`));
   const done = ['first', 'undone', ...WORKFLOWS].filter((file) => existsSync(join(cwd, file)));

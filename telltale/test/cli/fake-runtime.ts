@@ -71,8 +71,15 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
     const state = foldRun(log);
     const parent = state.origin.parent?.run ?? state.origin.session?.id;
     return {
-      ...{ stream, kind: 'run', name: state.workflow, status: state.status, title: state.workflow },
-      ...{ place: placeOf(stream), createdAt: state.startedAt, updatedAt: state.at, head: log.length },
+      stream,
+      kind: 'run',
+      name: state.workflow,
+      status: state.status,
+      title: state.workflow,
+      place: placeOf(stream),
+      createdAt: state.startedAt,
+      updatedAt: state.at,
+      head: log.length,
       ...(parent === undefined ? {} : { parent }),
       ...options.infos?.[stream],
     };

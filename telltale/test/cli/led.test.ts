@@ -82,8 +82,15 @@ describe('a session that is led', () => {
       expect(
         why.out.split('\n').map((line) => /[a-z]+\.[a-z]+/.exec(line.replace(/ses_\S+/, ''))?.[0]),
       ).toEqual([
-        ...['step.claimed', 'task.claimed', 'turn.started', 'task.given', 'step.started'],
-        ...['workflow.started', 'session.started', undefined, undefined],
+        'step.claimed',
+        'task.claimed',
+        'turn.started',
+        'task.given',
+        'step.started',
+        'workflow.started',
+        'session.started',
+        undefined,
+        undefined,
       ]);
 
       const at = async (...words: string[]) =>

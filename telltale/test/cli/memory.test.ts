@@ -55,7 +55,12 @@ describe('telltale memory', { timeout: 60_000 }, () => {
     expect((await telltale(['query', '--symbol', 'sleep'], cwd)).out).toContain('src/sleep.ts:2');
     writeFileSync(join(cwd, 'src/new.ts'), 'export const fresh = 1;\n');
     expect((await telltale(['index', '--json'], cwd)).json()).toMatchObject({
-      ...{ folder: cwd, files: 4, parsed: 1, removed: 0, symbols: 1, notes: { broken: 1 } },
+      folder: cwd,
+      files: 4,
+      parsed: 1,
+      removed: 0,
+      symbols: 1,
+      notes: { broken: 1 },
     });
 
     // What is not there is named with what is near it.

@@ -38,9 +38,7 @@ const json = async (argv: readonly string[], cwd: string) =>
   JSON.parse((await telltale([...argv, '--json'], cwd)).out);
 const RUN = ['run', 'agent.yml', 'Go'];
 
-const SHOWN = {
-  ...{ session: 'run_9', agent: 'a', action: 's', target: 't', because: 'b', status: 'open', at: 0 },
-};
+const SHOWN = { session: 'run_9', agent: 'a', action: 's', target: 't', because: 'b', status: 'open', at: 0 };
 
 describe('a command that a person has to approve, without a terminal', { timeout: 60_000 }, () => {
   it('waits with exit code 3, and says how to answer and go on', async () => {
@@ -187,7 +185,9 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
   async function inbox() {
     const cwd = temporaryProject({ 'agent.yml': AGENT });
     const store = await openStore('sqlite:.telltale/telltale.db', {
-      ...{ cwd, clock: createSystemClock(), durability: 'process' },
+      cwd,
+      clock: createSystemClock(),
+      durability: 'process',
     });
     const yesOrNo = ['approve', 'reject'];
     const input = { to: 'prod' };
@@ -197,7 +197,10 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
       request('plan', 'rev_c3', yesOrNo),
       request('escalation', 'rev_d4', ['pass', 'retry', 'fail']),
       {
-        ...{ review: 'rev_e5', step: 'build', prompt: 'call tool "deploy"', options: yesOrNo },
+        review: 'rev_e5',
+        step: 'build',
+        prompt: 'call tool "deploy"',
+        options: yesOrNo,
         call: { target: 'tool "deploy"', because: 'approval: always', input, grants: [], definition: 'abc' },
         replaces: { review: 'rev_d0', changed: ['"to" is "prod", and was "test"'] },
       },
@@ -225,7 +228,8 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
     expect(await ids('--assignee', 'ann')).toEqual(['rev_a1']);
     expect(await ids('--run', 'run_9', '--kind', 'confirm')).toEqual(['rev_b2']);
     expect(await telltale(['reviews', '--assignee', 'zoe'], cwd)).toMatchObject({
-      ...{ code: 0, out: 'Nothing that matches waits for a person in sqlite:.telltale/telltale.db.\n' },
+      code: 0,
+      out: 'Nothing that matches waits for a person in sqlite:.telltale/telltale.db.\n',
     });
     expect(await telltale(['reviews', '--run', 'run_8'], cwd)).toMatchObject({ code: 1 });
     expect(await telltale(['reviews', '--kind', 'wish'], cwd)).toMatchObject({ code: 2 });
@@ -271,7 +275,9 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
     expect(permission).toContain('  telltale reviews approve rev_e5\n');
     expect(await shown('a1')).toContain('due         2096-10-02T07:06:40.000Z\n');
     expect(await json(['reviews', 'show', 'rev_d4'], cwd)).toMatchObject({
-      ...{ kind: 'escalation', status: 'open', session: 'run_9' },
+      kind: 'escalation',
+      status: 'open',
+      session: 'run_9',
       work: { verdicts: [{ assessment: 'retry' }] },
     });
   });
@@ -280,14 +286,12 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
     const cwd = await inbox();
     const say = (...argv: string[]) => json(['reviews', ...argv, '--by', 'bob'], cwd);
     expect(await say('answer', 'rev_d4', 'Mend the two.')).toMatchObject({
-      ...{
-        kind: 'escalation',
-        answer: 'rejected',
-        choice: 'retry',
-        by: `${signer()} (for bob)`,
-        outcome: 'resolved',
-        pid: null,
-      },
+      kind: 'escalation',
+      answer: 'rejected',
+      choice: 'retry',
+      by: `${signer()} (for bob)`,
+      outcome: 'resolved',
+      pid: null,
     });
     expect(await say('answer', 'rev_a1', 'before noon', '--choice', 'ship')).toMatchObject({
       choice: 'ship',
@@ -297,13 +301,11 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
     expect(out).toContain(`status      rejected (retry) by ${identityText(signer())} (for bob), 2`);
     expect(out).toMatch(/ 2\S+: Mend the two\.\n/);
     expect((await json(['reviews', 'show', 'rev_a1'], cwd)).decision).toMatchObject({
-      ...{
-        answer: 'approved',
-        choice: 'ship',
-        by: `${signer()} (for bob)`,
-        note: 'before noon',
-        at: expect.stringMatching(/^2/),
-      },
+      answer: 'approved',
+      choice: 'ship',
+      by: `${signer()} (for bob)`,
+      note: 'before noon',
+      at: expect.stringMatching(/^2/),
     });
     const again = await telltale(['reviews', 'reject', 'rev_a1'], cwd);
     expect(again.code).toBe(1);

@@ -47,8 +47,10 @@ it('the first failure that has to be fixed is told as it happens, at the end and
   expect(JSON.parse(json.out)).toMatchObject({
     error: { code: 'script_ended' },
     root_cause: {
-      ...{ code: 'tool_failed', message: THROWN },
-      ...{ hint: `Thrown at ${place}.`, where: 'action b (look), turn 1' },
+      code: 'tool_failed',
+      message: THROWN,
+      hint: `Thrown at ${place}.`,
+      where: 'action b (look), turn 1',
     },
   });
 });
@@ -113,7 +115,8 @@ it('what worked later has not to be fixed, and only what explains an end is its 
   const limit = { status: 'failed', error: error('limit_turns') };
   expect(fold.of(limit)).toMatchObject({ code: 'bad_output', where: 'action c (save), turn 1' });
   expect(fold.of({ status: 'failed', error: error('model_refused_key') })).toEqual({
-    ...{ code: 'model_refused_key', message: 'model_refused_key!' },
+    code: 'model_refused_key',
+    message: 'model_refused_key!',
   });
   expect(fold.of({ status: 'waiting' })).toBeUndefined();
 });

@@ -8,7 +8,9 @@ export type TimedRun = readonly [ms: number, body: RunEventBody, cause?: Cause];
 /** The log of a run as the runtime would write it: seq and cause filled in. */
 export const runEventList = (timed: readonly TimedRun[], run = RUN): readonly RunEvent[] =>
   timed.map(([ms, body, cause], index) => ({
-    ...{ seq: index + 1, at: BEGAN + ms, run },
+    seq: index + 1,
+    at: BEGAN + ms,
+    run,
     cause: cause ?? { stream: run, seq: Math.min(1, index), depth: Math.min(1, index) },
     ...body,
   }));
@@ -28,11 +30,19 @@ export const runStarted = (
 });
 
 export const stepStarted = (step: string, input = {}): RunEventBody => ({
-  ...{ type: 'step.started', step, attempt: 1, input, repeatable: false },
+  type: 'step.started',
+  step,
+  attempt: 1,
+  input,
+  repeatable: false,
 });
 
 export const stepCompleted = (step: string, output: string | number | null, ms = 40): RunEventBody => ({
-  ...{ type: 'step.completed', step, output, ms, attempts: 1 },
+  type: 'step.completed',
+  step,
+  output,
+  ms,
+  attempts: 1,
 });
 
 /** A run that builds, decides, asks a person and waits for the answer. */
@@ -44,15 +54,26 @@ export const WAITING_RUN: readonly RunEvent[] = runEventList([
   [
     43,
     {
-      ...{ type: 'invoke', where: 'step gate: condition', artifact: 'gate', method: 'may', args: [3] },
-      ...{ result: false, fallback: { reason: 'threw', message: 'no' }, cached: false, ms: 2, cost: 1 },
+      type: 'invoke',
+      where: 'step gate: condition',
+      artifact: 'gate',
+      method: 'may',
+      args: [3],
+      result: false,
+      fallback: { reason: 'threw', message: 'no' },
+      cached: false,
+      ms: 2,
+      cost: 1,
     },
   ],
   [44, stepStarted('review@1/ask')],
   [
     45,
     {
-      ...{ type: 'review.requested', review: 'rev_1', step: 'review@1/ask', prompt: 'Release it?' },
+      type: 'review.requested',
+      review: 'rev_1',
+      step: 'review@1/ask',
+      prompt: 'Release it?',
       options: ['approve', 'reject'],
     },
   ],

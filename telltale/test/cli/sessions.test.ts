@@ -306,7 +306,10 @@ describe('telltale fork', () => {
       'n=3',
     ];
     expect((await command(changed, BOTH)).runtime.calls).toContainEqual([
-      ...['fork', SESSION, 1, { message: 'New words.', model: 'openai/gpt-5', vars: { n: 3 } }],
+      'fork',
+      SESSION,
+      1,
+      { message: 'New words.', model: 'openai/gpt-5', vars: { n: 3 } },
     ]);
     expect((await command(['fork', 'last', '99'], BOTH)).err).toContain('has no event 99');
   });

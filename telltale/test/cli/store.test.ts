@@ -160,7 +160,8 @@ it('info says what there is, and makes nothing where there is nothing', async ()
 it('check ends with 0 where all is well, and with 1 and the place where it is not', async () => {
   const cwd = await filled();
   expect(await telltale(['store', 'check'], cwd)).toMatchObject({
-    ...{ code: 0, out: expect.stringContaining('is in order: 2 sessions and runs, 5 events, 0 snapshots') },
+    code: 0,
+    out: expect.stringContaining('is in order: 2 sessions and runs, 5 events, 0 snapshots'),
   });
   const db = new DatabaseSync(join(cwd, STORE));
   db.exec(`UPDATE log SET body = replace(body, '"seq":2', '"seq":7') WHERE id = 1`);
@@ -178,7 +179,8 @@ it('check ends with 0 where all is well, and with 1 and the place where it is no
   });
   writeFileSync(join(cwd, 'broken.db'), 'SQLite format 3\0 but no more of it than that');
   expect(await telltale(['store', 'check', '--store', 'broken.db'], cwd)).toMatchObject({
-    ...{ code: 1, err: expect.stringContaining('cannot be read as a store') },
+    code: 1,
+    err: expect.stringContaining('cannot be read as a store'),
   });
 });
 
@@ -208,7 +210,11 @@ it('prune shows what would go, takes only that, and asks for a rule', async () =
   expect(shown.out).toContain('Would take out 1 session or run, 3 events');
   expect(shown.out).toContain('Kept: 1 that have not ended');
   expect(await json(['store', 'prune', '--keep', '0'], cwd)).toMatchObject({
-    ...{ code: 0, dry_run: false, trees: 1, events: 3, pruned: [{ stream: 'ses_one' }] },
+    code: 0,
+    dry_run: false,
+    trees: 1,
+    events: 3,
+    pruned: [{ stream: 'ses_one' }],
   });
   expect(await json(['store', 'info'], cwd)).toMatchObject({ sessions: 1 });
   expect((await telltale(['store', 'prune', '--keep', '0'], cwd)).out).toMatch(
@@ -279,7 +285,8 @@ it('export and import are each other’s inverse, over files and pipes', async (
   expect(existsSync(join(cwd, 'never.db'))).toBe(false);
   writeFileSync(join(cwd, 'b.jsonl'), `${piped.out.split('\n').slice(0, 3).join('\n')}\nnonsense\n`);
   expect(await telltale(['store', 'import', 'b.jsonl', '--store', 'c.db'], cwd)).toMatchObject({
-    ...{ code: 1, err: expect.stringContaining('Line 4: It is not JSON') },
+    code: 1,
+    err: expect.stringContaining('Line 4: It is not JSON'),
   });
 });
 

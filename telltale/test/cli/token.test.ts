@@ -28,7 +28,8 @@ it('a token is printed once, counts in the store, is listed without itself, and 
   expect(made.err).toContain('Token "ann" has the role "run".');
   const ci = JSON.parse((await token(['create', 'ci', '--role', 'read', '--json'], cwd)).out);
   expect(ci).toEqual({
-    ...{ name: 'ci', role: 'read' },
+    name: 'ci',
+    role: 'read',
     token: expect.stringMatching(/^tt_/),
     created: expect.any(String),
   });

@@ -106,7 +106,10 @@ it('a module that ends its process, waits for ever or prints harms neither the c
 it('a module that is not loaded in time is stopped and named', async () => {
   const cwd = temporaryProject({ 'slow.mjs': 'for (;;);' });
   const check = loadingModules([], {
-    ...{ cwd, env: { PATH: process.env.PATH }, signal: new AbortController().signal, limitMs: 300 },
+    cwd,
+    env: { PATH: process.env.PATH },
+    signal: new AbortController().signal,
+    limitMs: 300,
   });
   const use = {
     tool: 'slow',
@@ -117,7 +120,8 @@ it('a module that is not loaded in time is stopped and named', async () => {
   };
   expect(await check([use], [use.file])).toEqual([
     {
-      ...{ severity: 'error', code: 'module_failed' },
+      severity: 'error',
+      code: 'module_failed',
       message: `The module ${cwd}/slow.mjs of tool "slow" failed while it was loaded: it was still loading after 0.3 s.`,
       hint: 'Do that in the function, not at the top level of the module.',
     },

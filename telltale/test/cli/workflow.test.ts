@@ -88,8 +88,16 @@ describe('telltale workflow run', () => {
       [
         1,
         {
-          ...{ type: 'invoke', where: 'step gate: if', artifact: 'gate', version: 2, method: 'may' },
-          ...{ args: ['x'.repeat(500)], result: true, cached: false, ms: 2, cost: 0.5 },
+          type: 'invoke',
+          where: 'step gate: if',
+          artifact: 'gate',
+          version: 2,
+          method: 'may',
+          args: ['x'.repeat(500)],
+          result: true,
+          cached: false,
+          ms: 2,
+          cost: 0.5,
         },
       ],
       [2, { type: 'workflow.completed', output: null }],
@@ -373,13 +381,11 @@ describe('a run beside sessions', () => {
     expect(
       JSON.parse((await command(['show', RUN, '--json', '--seq', '4'], { runs: [WAITING_RUN] })).out),
     ).toMatchObject({
-      ...{
-        run: RUN,
-        seq: 4,
-        status: 'running',
-        state: 'review',
-        steps: [{ step: 'review@1/build', status: 'completed' }],
-      },
+      run: RUN,
+      seq: 4,
+      status: 'running',
+      state: 'review',
+      steps: [{ step: 'review@1/build', status: 'completed' }],
     });
     const logs = await command(['logs', RUN, '--type', 'step'], FAKE);
     expect(logs.out).toBe('    2     +0.001  step.started        build\n');
@@ -424,7 +430,9 @@ describe('a run beside sessions', () => {
   it('still at work when the session ends is waited for, and what came of it is said', async () => {
     const live = () => ({ events: SET_OFF, result: {} });
     const { out, code } = await command(['run', 'a.yml', 'Go'], {
-      ...{ live, runs: [WAITING_RUN], working: { runs: [RUN], idle: Promise.resolve() } },
+      live,
+      runs: [WAITING_RUN],
+      working: { runs: [RUN], idle: Promise.resolve() },
     });
     expect(code).toBe(0);
     expect(out).toContain('1 workflow still running: release\n');
@@ -496,7 +504,8 @@ describe('telltale workflow resume, signal and cancel', () => {
       })),
     ];
     const { out, runtime } = await command(['workflow', 'resume', 'last', '--accept-changes'], {
-      ...{ ...FAKE, workflow: () => ({ events, result: {} }) },
+      ...FAKE,
+      workflow: () => ({ events, result: {} }),
     });
     expect(runtime.calls).toContainEqual(['workflows.resume', RUN, { by: signer(), acceptChanges: true }]);
     expect(out.split('\n')[0]).toBe('step.completed    review@1/ask in 40 ms: approve');
@@ -506,7 +515,10 @@ describe('telltale workflow resume, signal and cancel', () => {
     const kept = await command(['workflow', 'signal', RUN, 'paid', '{"amount": 3}'], FAKE);
     expect(kept.runtime.sent).toEqual([]);
     expect(JSON.parse(kept.runtime.appended[0]?.events[0] ?? '{}')).toMatchObject({
-      ...{ type: 'signal.received', event: 'paid', data: { amount: 3 }, from: signer() },
+      type: 'signal.received',
+      event: 'paid',
+      data: { amount: 3 },
+      from: signer(),
     });
     expect(kept.out).toContain(`telltale workflow resume ${RUN}`);
     expect(kept.out).toContain('a process that waits for it (--wait) continues by itself');

@@ -38,7 +38,10 @@ async function following(answers: readonly Answer[], options: { after?: number; 
   const stop = follow<Numbered>(
     { caller: createCaller({ url, token: 'secret' }), clock, random: () => 0.5 },
     {
-      ...{ path: '/sessions/ses_1/events', after: 0, numbered: true, ...options },
+      path: '/sessions/ses_1/events',
+      after: 0,
+      numbered: true,
+      ...options,
       listener: (each) => told.push(each),
     },
   );
@@ -46,7 +49,11 @@ async function following(answers: readonly Answer[], options: { after?: number; 
   const kinds = () =>
     told.map((each) => (each.kind === 'event' ? (each.event.seq ?? each.event.type) : each.kind));
   return {
-    ...{ told, kinds, requests, clock, stop },
+    told,
+    kinds,
+    requests,
+    clock,
+    stop,
     until: (...wanted: readonly unknown[]) => eventually(() => expect(kinds()).toEqual(wanted)),
   };
 }
@@ -179,7 +186,8 @@ describe('a stream that is followed', () => {
     const { until, told, requests } = await following([refuses(404, 'session_unknown')]);
     await until('lost', 'end');
     expect(told[0]).toEqual({
-      ...{ kind: 'lost', retryInMs: Number.POSITIVE_INFINITY },
+      kind: 'lost',
+      retryInMs: Number.POSITIVE_INFINITY,
       error: { code: 'session_unknown', message: 'No.', hint: 'Do it.', retryable: false },
     });
     expect(requests).toHaveLength(1);
@@ -288,7 +296,9 @@ describe('a stream that is followed', () => {
     const stop = follow<Numbered>(
       { caller: createCaller({ url }), clock, random: () => 0.5 },
       {
-        ...{ path: '/sessions/ses_1/events', after: 0, numbered: true },
+        path: '/sessions/ses_1/events',
+        after: 0,
+        numbered: true,
         listener(told) {
           const kind = told.kind === 'event' ? told.event.seq : told.kind;
           kinds.push(kind);
@@ -337,7 +347,11 @@ describe('a call', () => {
   it("rejects with the server's own error", async () => {
     const { url } = await serverThat(refuses(409, 'stream_owned', {}, true));
     await expect(createClient({ url }).resumeSession('ses_1')).rejects.toMatchObject({
-      ...{ name: 'RuntimeError', code: 'stream_owned', message: 'No.', hint: 'Do it.', retryable: true },
+      name: 'RuntimeError',
+      code: 'stream_owned',
+      message: 'No.',
+      hint: 'Do it.',
+      retryable: true,
     });
   });
 

@@ -49,14 +49,21 @@ describe('figures', () => {
 
   test('a cost that is not nothing is never told as nothing', () => {
     expect([0, 0.00001, 0.0042, 0.124, 13.4].map(formatCost)).toEqual([
-      ...['$0', '< $0.0001', '$0.0042', '$0.12', '$13.40'],
+      '$0',
+      '< $0.0001',
+      '$0.0042',
+      '$0.12',
+      '$13.40',
     ]);
   });
 
   test('times of today are told as ages, and what is to come as such', () => {
     const now = 1_000_000_000;
     expect([now, now - 12_000, now - 300_000, now + 3_700_000].map((at) => formatRelative(at, now))).toEqual([
-      ...['now', '12 s ago', '5 min ago', 'in 1 h'],
+      'now',
+      '12 s ago',
+      '5 min ago',
+      'in 1 h',
     ]);
   });
 });
@@ -115,9 +122,7 @@ describe('rows of sessions', () => {
   test('a search finds what holds every word, in whatever order and case', () => {
     const rows = sessionRows(
       [session('a', undefined, 'Add a JSON flag'), session('b', undefined, 'Add docs')],
-      {
-        ...{ subAgents: false, search: 'json add' },
-      },
+      { subAgents: false, search: 'json add' },
     );
     expect(rows.map((row) => row.session.id)).toEqual(['a']);
   });
@@ -125,7 +130,12 @@ describe('rows of sessions', () => {
 
 describe('agents', () => {
   const problem = (file: string, line: number, severity: ManifestProblem['severity'] = 'error') => ({
-    ...{ file, line, severity, column: 1, code: 'c', message: 'm' },
+    file,
+    line,
+    severity,
+    column: 1,
+    code: 'c',
+    message: 'm',
   });
 
   test('a problem stands at its line, in a file that is named from another folder, too', () => {
@@ -144,7 +154,8 @@ describe('agents', () => {
     const loadedAt = new Date(2026, 10, 15, 12, 3).getTime();
     const broken = [problem('a.yml', 1)];
     expect(healthOf({ usable: true, problems: broken, loadedAt })).toEqual({
-      ...{ kind: 'old', text: '1 error: the version of 12:03 is in force' },
+      kind: 'old',
+      text: '1 error: the version of 12:03 is in force',
     });
     expect(healthOf({ usable: false, problems: broken, loadedAt }).kind).toBe('broken');
     expect(healthOf({ usable: true, problems: [problem('a.yml', 1, 'warning')], loadedAt }).kind).toBe(
@@ -190,7 +201,9 @@ describe('answers', () => {
     expect(withWords(answers[1]!, ' too early ')).toEqual({ answer: 'rejected', note: 'too early' });
     const offered = answersOf({ ...asked, kind: 'permission', what: '', always: 'every call of it' });
     expect(offered.map(({ answer }) => answer)).toEqual([
-      ...[{ answer: 'approved' }, { answer: 'approved', always: true }, { answer: 'rejected' }],
+      { answer: 'approved' },
+      { answer: 'approved', always: true },
+      { answer: 'rejected' },
     ]);
     expect(offered[1]?.effect).toContain('every call of it');
   });
@@ -211,7 +224,10 @@ describe('answers', () => {
 
   test('an agent that is stuck is not let pass, and tries again only with words', () => {
     const [retry, fail] = answersOf({
-      ...{ ...asked, kind: 'escalation', what: 'It is stuck.', options: ['retry', 'fail'] },
+      ...asked,
+      kind: 'escalation',
+      what: 'It is stuck.',
+      options: ['retry', 'fail'],
     });
     expect(withWords(retry!, '  ')).toBeUndefined();
     expect(withWords(retry!, 'Mend the tests.')).toEqual({ text: 'Mend the tests.' });
@@ -229,7 +245,8 @@ describe('answers', () => {
       'Fail the step',
     ]);
     expect(questionOf(review)).toEqual({
-      ...{ title: 'The step "fix" needs a decision.', exact: 'The step:\nFix it.' },
+      title: 'The step "fix" needs a decision.',
+      exact: 'The step:\nFix it.',
     });
   });
 });
@@ -305,13 +322,17 @@ describe('the shell', () => {
 
   test('the page of a run belongs to workflows', () => {
     expect([homeOf('/runs/run_1'), homeOf('/sessions/ses_1'), homeOf('/')]).toEqual([
-      ...['/workflows', '/sessions', '/'],
+      '/workflows',
+      '/sessions',
+      '/',
     ]);
   });
 
   test('a role may do what the ones before it may', () => {
     expect([allows('run', 'read'), allows('run', 'admin'), allows('admin', 'admin')]).toEqual([
-      ...[true, false, true],
+      true,
+      false,
+      true,
     ]);
   });
 });

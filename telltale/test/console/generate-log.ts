@@ -113,7 +113,10 @@ function turnOf({ turn, actions, at, random, isFinal }: TurnShape): { timed: Tim
   push(at + speech, {
     type: 'turn.completed',
     usage: { input: 3_000 + turn * 120, output: 200 + actions * 40 },
-    ...{ cost_usd: 0.004, ms: speech, first_token_ms: 85, finish: 'stop' },
+    cost_usd: 0.004,
+    ms: speech,
+    first_token_ms: 85,
+    finish: 'stop',
   });
   push(at + 95 + 1_400, {
     type: 'workflow.completed',
@@ -130,8 +133,12 @@ const THOUGHT =
   'What is needed here can be read side by side, so all of it is asked for at once; what depends on another waits for it.';
 
 const workflowFired = (turn: number): EventBody => ({
-  ...{ type: 'trigger.fired', trigger: 'keep_docs#0', workflow: 'keep_docs', run: `run_${turn}` },
-  ...{ seen: { type: 'metadata_match' }, chain: ['keep_docs'] },
+  type: 'trigger.fired',
+  trigger: 'keep_docs#0',
+  workflow: 'keep_docs',
+  run: `run_${turn}`,
+  seen: { type: 'metadata_match' },
+  chain: ['keep_docs'],
 });
 
 interface ActionShape {

@@ -51,7 +51,11 @@ describe('a comparison of two versions', () => {
 
   test('authors are told in words', () => {
     expect(['manifest', 'agent:reformer', 'user:ann', 'genesis', 'user'].map(authorWords)).toEqual([
-      ...['a manifest', 'the agent reformer', 'ann', 'built in', 'user'],
+      'a manifest',
+      'the agent reformer',
+      'ann',
+      'built in',
+      'user',
     ]);
   });
 });
@@ -65,13 +69,12 @@ describe('the trial of an artifact', () => {
 
   test('a single value is a list of one, and what is no JSON is said of its field', () => {
     expect(readTest({ ...typed, args: '0.5', seed: ' s ' })).toEqual({
-      ...{ ok: true, test: { method: 'decide', args: [0.5], context: {}, seed: 's' } },
+      ok: true,
+      test: { method: 'decide', args: [0.5], context: {}, seed: 's' },
     });
     expect(readTest({ ...typed, args: '', context: '' })).toMatchObject({ ok: true, test: { args: [] } });
     const wrong = readTest({ ...typed, args: '[', context: '[]' });
-    expect(wrong).toMatchObject({
-      ...{ ok: false, problems: { args: expect.stringContaining('not JSON') } },
-    });
+    expect(wrong).toMatchObject({ ok: false, problems: { args: expect.stringContaining('not JSON') } });
     expect(wrong).toMatchObject({ problems: { context: expect.stringContaining('a JSON object') } });
   });
 });
@@ -140,7 +143,10 @@ describe('who did what', () => {
 
   test('a run that a session leads or calls is a run', () => {
     expect(['ses_1', 'run_1', 'ses_1~lead', 'ses_1.post'].map(streamPath)).toEqual([
-      ...['/sessions/ses_1', '/runs/run_1', '/runs/ses_1~lead', '/runs/ses_1.post'],
+      '/sessions/ses_1',
+      '/runs/run_1',
+      '/runs/ses_1~lead',
+      '/runs/ses_1.post',
     ]);
   });
 });

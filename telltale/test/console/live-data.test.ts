@@ -31,14 +31,18 @@ const collectionOf = (
   fetchOne: (id: string) => Promise<SessionSummary> = () => Promise.reject(Error('none')),
 ) =>
   createLiveCollection<SessionSummary, SessionEvent>({
-    ...{ empty: emptySummary, fold: foldSummary, idOf: ({ session }: SessionEvent) => session, fetchOne },
+    empty: emptySummary,
+    fold: foldSummary,
+    idOf: ({ session }: SessionEvent) => session,
+    fetchOne,
     revives: ({ type }) => type === 'session.resumed',
     later: (run) => run(),
   });
 
 const row = (id: string, startedAt: number, more: Partial<SessionSummary> = {}): SessionSummary => ({
   ...emptySummary(id),
-  ...{ startedAt, seq: 1 },
+  startedAt,
+  seq: 1,
   ...more,
 });
 
@@ -166,8 +170,16 @@ describe('a list of pages', () => {
 });
 
 const review = (id: string, at = 1, more: Partial<ReviewDetailsInfo> = {}): ReviewDetailsInfo => ({
-  ...{ review: id, kind: 'permission', of: 'session', session: 'ses_a', agent: 'coder', action: 'a1' },
-  ...{ target: 'tool "shell"', what: 'rm', because: 'ask', at },
+  review: id,
+  kind: 'permission',
+  of: 'session',
+  session: 'ses_a',
+  agent: 'coder',
+  action: 'a1',
+  target: 'tool "shell"',
+  what: 'rm',
+  because: 'ask',
+  at,
   ...more,
 });
 

@@ -70,7 +70,10 @@ const logOf = (...timed: readonly (readonly [number, EventBody])[]): SessionEven
 
 const SMALL = generateLog({ turns: 3, actions: 12 });
 const started: EventBody = {
-  ...{ type: 'session.started', agent: 'coder', input: 'Add a flag', model: 'm' },
+  type: 'session.started',
+  agent: 'coder',
+  input: 'Add a flag',
+  model: 'm',
   manifest: { path: 'a.yml', hash: 'h' },
 };
 const turnStarted: EventBody = { type: 'turn.started', prompt: { tokens: 10, reused_prefix: 1 } };
@@ -180,8 +183,14 @@ describe('the state at any event', () => {
 
 describe('the waterfall', () => {
   const review: EventBody = {
-    ...{ type: 'review.requested', review: 'r1', action: 'a', target: 'tool "shell"', what: 'rm' },
-    ...{ because: 'ask', input: {}, grants: [] },
+    type: 'review.requested',
+    review: 'r1',
+    action: 'a',
+    target: 'tool "shell"',
+    what: 'rm',
+    because: 'ask',
+    input: {},
+    grants: [],
   };
 
   it('shows an action that waits for another until that one ends, then for its place', () => {
@@ -224,7 +233,12 @@ describe('the waterfall', () => {
       [80, begun('a', 2)],
     );
     expect(told(phasesIn(log, 'a', 99))).toEqual([
-      ...['queue 20-25', 'review 25-60', 'queue 60-61', 'run 61-70', 'retry 70-80', 'run 80-99…'],
+      'queue 20-25',
+      'review 25-60',
+      'queue 60-61',
+      'run 61-70',
+      'retry 70-80',
+      'run 80-99…',
     ]);
     expect(told(phasesIn(log.slice(0, 4), 'a', 40))).toEqual(['queue 20-25', 'review 25-40…']);
     expect(told(phasesIn(log.slice(0, 7), 'a', 75)).at(-1)).toBe('retry 70-75…');
@@ -308,8 +322,12 @@ describe('the waterfall', () => {
 });
 
 const turnEnd = (ms: number): EventBody => ({
-  ...{ type: 'turn.completed', usage: { input: 1, output: 1 }, cost_usd: 0, ms },
-  ...{ first_token_ms: 1, finish: 'stop' },
+  type: 'turn.completed',
+  usage: { input: 1, output: 1 },
+  cost_usd: 0,
+  ms,
+  first_token_ms: 1,
+  finish: 'stop',
 });
 
 describe('the time saved', () => {
@@ -417,8 +435,16 @@ describe('the conversation', () => {
     model.open();
     await expect.poll(() => model.events.length).toBe(10);
     expect(model.stream.items.map(({ kind, seq }) => `${kind} ${seq}`)).toEqual([
-      ...['message 1', 'turn 2', 'thought 5', 'thought 4', 'action 3', 'action 6', 'thought 7'],
-      ...['thought 9', 'action 8', 'thought 10'],
+      'message 1',
+      'turn 2',
+      'thought 5',
+      'thought 4',
+      'action 3',
+      'action 6',
+      'thought 7',
+      'thought 9',
+      'action 8',
+      'thought 10',
     ]);
     expect(itemsUntil(model.stream.items, 4).map(({ seq }) => seq)).toEqual([1, 2, 4, 3]);
     expect(itemsUntil(model.stream.items, 10)).toBe(model.stream.items);

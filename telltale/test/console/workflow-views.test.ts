@@ -22,15 +22,23 @@ import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
 
 type Node = ApiGraph['nodes'][number];
 const node = (id: string, more: Partial<Node> = {}): Node => ({
-  ...{ id, kind: 'step', name: id, lines: [] },
+  id,
+  kind: 'step',
+  name: id,
+  lines: [],
   ...more,
 });
 const edge = (from: string, to: string, label?: string): ApiGraph['edges'][number] => ({
-  ...{ from, to, kind: 'next' },
+  from,
+  to,
+  kind: 'next',
   ...(label === undefined ? {} : { label }),
 });
 const graphOf = (graph: Partial<ApiGraph>): ApiGraph => ({
-  ...{ workflow: 'w', nodes: [], groups: [], edges: [] },
+  workflow: 'w',
+  nodes: [],
+  groups: [],
+  edges: [],
   ...graph,
 });
 
@@ -62,7 +70,9 @@ const anyGraph = fc
   .map(({ groups, nodes, edges }) =>
     graphOf({
       groups: Array.from({ length: groups }, (_, at) => ({
-        ...{ id: `g${at}`, name: `g${at}`, type: 'parallel' },
+        id: `g${at}`,
+        name: `g${at}`,
+        type: 'parallel',
         ...(at === 0 ? {} : { group: `g${at - 1}` }),
       })),
       nodes: nodes.map(([group, name], at) =>
@@ -239,22 +249,39 @@ describe('layers', () => {
 
 const log = (...bodies: readonly RunEventBody[]): readonly RunEvent[] =>
   bodies.map((body, at) => ({
-    ...{ ...body, seq: at + 1, at: 1_000 + at * 10, run: 'run_1' },
+    ...body,
+    seq: at + 1,
+    at: 1_000 + at * 10,
+    run: 'run_1',
     cause: { stream: 'run_1', seq: at, depth: 0 },
   }));
 const started: RunEventBody = {
-  ...{ type: 'workflow.started', workflow: 'w', input: {}, vars: {} },
-  ...{ manifest: { path: 'a.yml', hash: '', agent: 'a' }, origin: { chain: ['w'], agents: ['a'] } },
+  type: 'workflow.started',
+  workflow: 'w',
+  input: {},
+  vars: {},
+  manifest: { path: 'a.yml', hash: '', agent: 'a' },
+  origin: { chain: ['w'], agents: ['a'] },
 };
 const begin = (step: string, attempt = 1): RunEventBody => ({
-  ...{ type: 'step.started', step, attempt, repeatable: true },
+  type: 'step.started',
+  step,
+  attempt,
+  repeatable: true,
 });
 const finish = (step: string, notes?: string): RunEventBody => ({
-  ...{ type: 'step.completed', step, output: 1, ms: 5, attempts: 1 },
+  type: 'step.completed',
+  step,
+  output: 1,
+  ms: 5,
+  attempts: 1,
   ...(notes === undefined ? {} : { notes }),
 });
 const enter = (state: string, from: string | undefined, visit: number): RunEventBody => ({
-  ...{ type: 'state.entered', state, visit, by: 'transition 0' },
+  type: 'state.entered',
+  state,
+  visit,
+  by: 'transition 0',
   ...(from === undefined ? {} : { from }),
 });
 const boom = { code: 'boom', message: 'It broke.', retryable: false };
@@ -276,8 +303,13 @@ describe('the position of a run', () => {
   test('steps are known by their name, however deep they stand, and what is under way counts', () => {
     const run = foldRun(
       log(
-        ...[started, begin('read'), finish('read'), begin('each')],
-        ...[begin('each[0]/build'), finish('each[0]/build'), begin('each[1]/build')],
+        started,
+        begin('read'),
+        finish('read'),
+        begin('each'),
+        begin('each[0]/build'),
+        finish('each[0]/build'),
+        begin('each[1]/build'),
       ),
     );
     const { marks, taken } = runPosition(steps, run);
@@ -303,7 +335,11 @@ describe('the position of a run', () => {
 
   test('a step that asks a person waits, and one that never ended in a run that failed has failed', () => {
     const asked: RunEventBody = {
-      ...{ type: 'review.requested', review: 'r', step: 'read', prompt: 'May I?', options: ['approve'] },
+      type: 'review.requested',
+      review: 'r',
+      step: 'read',
+      prompt: 'May I?',
+      options: ['approve'],
     };
     const waiting = foldRun(log(started, begin('read'), asked));
     expect(runPosition(steps, waiting).marks.get('n2')?.status).toBe('waiting');
@@ -321,10 +357,10 @@ describe('the position of a run', () => {
       edges: [edge('n1', 'draft'), edge('draft', 'check'), edge('check', 'draft'), edge('draft', 'done')],
     });
     const run = foldRun(
-      log(
-        ...[started, enter('draft', undefined, 1), enter('check', 'draft', 1)],
-        ...[enter('draft', 'check', 2), { type: 'workflow.waiting', for: 'a person' } as const],
-      ),
+      log(started, enter('draft', undefined, 1), enter('check', 'draft', 1), enter('draft', 'check', 2), {
+        type: 'workflow.waiting',
+        for: 'a person',
+      } as const),
     );
     const { marks, taken } = runPosition(machine, run);
     expect(marks.get('draft')).toEqual({ status: 'waiting', times: 2 });
@@ -336,11 +372,22 @@ describe('the position of a run', () => {
 
 describe('what a run page tells', () => {
   const invoke: RunEventBody = {
-    ...{ type: 'invoke', where: 'state a@1: transition 0', artifact: 'judge', method: 'fair', args: [] },
-    ...{ result: false, fallback: { reason: 'missing', message: 'None.' }, cached: false, ms: 1, cost: 0 },
+    type: 'invoke',
+    where: 'state a@1: transition 0',
+    artifact: 'judge',
+    method: 'fair',
+    args: [],
+    result: false,
+    fallback: { reason: 'missing', message: 'None.' },
+    cached: false,
+    ms: 1,
+    cost: 0,
   };
   const decided = (test: string, held: boolean): RunEventBody => ({
-    ...{ type: 'if.decided', at_step: 'a@1:transition 0', test, held },
+    type: 'if.decided',
+    at_step: 'a@1:transition 0',
+    test,
+    held,
   });
 
   test('a test that repeats what an artifact has just said is told once', () => {
@@ -351,10 +398,12 @@ describe('what a run page tells', () => {
 
   test('a step has its notes, its end, and what happened on the way, answers to its reviews too', () => {
     const events = log(
-      ...[started, begin('s@1/write')],
+      started,
+      begin('s@1/write'),
       { type: 'review.requested', review: 'r', step: 's@1/write', prompt: 'May I?', options: ['approve'] },
       { type: 'review.resolved', review: 'r', answer: 'approved', choice: 'approve', by: 'ann' },
-      ...[finish('s@1/write', 'Done as told.'), begin('other')],
+      finish('s@1/write', 'Done as told.'),
+      begin('other'),
     );
     const [write, other] = stepStories(events, foldRun(events));
     expect(write).toMatchObject({ depth: 1, seq: 2, endedAt: 1_040, notes: 'Done as told.' });
@@ -366,7 +415,8 @@ describe('what a run page tells', () => {
 
   test('a state lasts until the next one is entered or the run ends', () => {
     const events = log(started, enter('a', undefined, 1), enter('b', 'a', 1), {
-      ...{ type: 'workflow.completed', output: null },
+      type: 'workflow.completed',
+      output: null,
     });
     expect(stateVisits(events, 4).map(({ from, to }) => (to ?? 0) - from)).toEqual([10, 10]);
     expect(stateVisits(events, 3).at(-1)?.to).toBeUndefined();
@@ -420,11 +470,16 @@ describe('triggers in words', () => {
   test('each kind of trigger says when it fires and how it is paced', () => {
     expect(
       triggerWords({
-        ...{ type: 'metadata_match', conditions: { a: 1, b: 2 }, match_all: false, fire: 'on_enter' },
-        ...{ cooldown: { ms: 60_000 }, concurrency: { max: 1, when_busy: 'queue' } },
+        type: 'metadata_match',
+        conditions: { a: 1, b: 2 },
+        match_all: false,
+        fire: 'on_enter',
+        cooldown: { ms: 60_000 },
+        concurrency: { max: 1, when_busy: 'queue' },
       }),
     ).toEqual({
-      ...{ icon: 'bolt', when: 'As soon as the agent declares that a is 1 or b is 2' },
+      icon: 'bolt',
+      when: 'As soon as the agent declares that a is 1 or b is 2',
       pace: ['at most once in 1 min 00 s', '1 at a time, else queue'],
     });
     expect(triggerWords({ type: 'schedule', every: { ms: 3_600_000 }, missed: 'skip' }).when).toBe(
@@ -444,7 +499,15 @@ describe('triggers in words', () => {
 
   test('ordinals', () => {
     expect([1, 2, 3, 4, 11, 12, 21, 102, 113].map(ordinal)).toEqual([
-      ...['1st', '2nd', '3rd', '4th', '11th', '12th', '21st', '102nd', '113th'],
+      '1st',
+      '2nd',
+      '3rd',
+      '4th',
+      '11th',
+      '12th',
+      '21st',
+      '102nd',
+      '113th',
     ]);
   });
 });
@@ -464,12 +527,11 @@ describe('the input of a run', () => {
   test('a simple schema is a form, what is needed first; one that names nothing is JSON', () => {
     const fields = inputFields(schema)!;
     expect(fields.map(({ name, kind, required }) => [name, kind, required])).toEqual([
-      ...[
-        ['goal', 'text', true] as const,
-        ['post', 'json', true] as const,
-        ['count', 'number', false] as const,
-      ],
-      ...[['risk', 'choice', false] as const, ['dry', 'flag', false] as const],
+      ['goal', 'text', true] as const,
+      ['post', 'json', true] as const,
+      ['count', 'number', false] as const,
+      ['risk', 'choice', false] as const,
+      ['dry', 'flag', false] as const,
     ]);
     expect(inputFields({ type: 'object' })).toBeUndefined();
     expect(inputFields({ type: 'array' })).toBeUndefined();
@@ -479,10 +541,11 @@ describe('the input of a run', () => {
   test('what is typed becomes what the schema asks for, and what is wrong is said of its field', () => {
     const fields = inputFields(schema)!;
     expect(readInput(fields, { goal: 'x', post: '{"text":"a"}', count: '2', dry: 'false' })).toEqual({
-      ...{ input: { goal: 'x', post: { text: 'a' }, count: 2, dry: false }, problems: {} },
+      input: { goal: 'x', post: { text: 'a' }, count: 2, dry: false },
+      problems: {},
     });
     expect(readInput(fields, { post: 'plain words', count: 'two' })).toEqual({
-      ...{ input: { post: 'plain words' } },
+      input: { post: 'plain words' },
       problems: { goal: 'This is required.', count: 'Enter a number.' },
     });
     expect(readObject('')).toEqual({});

@@ -39,7 +39,9 @@ it('the programs of docs/front-ends.md do what they say', async () => {
   expect(said.map((words) => words.join(' '))).toEqual([
     'metadata: {}',
     'metadata: {"status":"TALKING"}',
-    ...['Goo', 'd da', 'y.'],
+    'Goo',
+    'd da',
+    'y.',
     'result: Still here.',
     'text: Good day.',
     'whole: Good day. true',

@@ -81,7 +81,8 @@ describe('the embedded engine', () => {
     const clock = createSimulatedClock();
     const errors: unknown[] = [];
     const engine = createEmbeddedEngine({
-      ...{ store: createMemoryStore({ clock }), clock },
+      store: createMemoryStore({ clock }),
+      clock,
       onError: (thrown) => errors.push(thrown),
       ...(atOnce === undefined ? {} : { atOnce }),
     });

@@ -70,7 +70,11 @@ export function fleetContract(open: () => Promise<FleetStage>): void {
       },
     };
     const engine = createFleetEngine({
-      ...{ store, shared: counted, queue, clock, capacity },
+      store,
+      shared: counted,
+      queue,
+      clock,
+      capacity,
       random: () => 0.5,
       onError: (thrown) => errors.push(thrown),
       onLaidAside: (each) => aside.push(each),
@@ -127,7 +131,15 @@ export function fleetContract(open: () => Promise<FleetStage>): void {
       await queue.close();
     });
     return {
-      ...{ engine, store, queue, errors, aside, begun, inHand, die, pid },
+      engine,
+      store,
+      queue,
+      errors,
+      aside,
+      begun,
+      inHand,
+      die,
+      pid,
       most: () => most,
       sweeps: () => sweeps,
       pause: () => {
@@ -141,7 +153,10 @@ export function fleetContract(open: () => Promise<FleetStage>): void {
   /** A stream that nobody owns. */
   const leave = async (stream: string, status = 'running', parent?: string, due?: number) => {
     const writer = await outside().create(stream, {
-      ...{ kind: 'run', name: 'w', status, title: '' },
+      kind: 'run',
+      name: 'w',
+      status,
+      title: '',
       ...(parent === undefined ? {} : { parent }),
     });
     if (due !== undefined) writer.append({ expectedSeq: 0, events: [], status, due }, () => undefined);

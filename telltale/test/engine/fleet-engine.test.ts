@@ -23,14 +23,22 @@ async function alone(
   const { store, shared } = createMemoryFleet(clock, Number.POSITIVE_INFINITY).open(1);
   const errors: unknown[] = [];
   const engine = createFleetEngine({
-    ...{ store, shared, clock, queue: await openQueue(), capacity: 16 },
+    store,
+    shared,
+    clock,
+    queue: await openQueue(),
+    capacity: 16,
     random: () => 0,
     onError: (thrown) => errors.push(thrown),
   });
   engine.start();
   const pass = (ms: number) => passTime(ms === 0 ? MOMENT_MS : ms);
   return {
-    ...{ engine, store, clock, errors, pass },
+    engine,
+    store,
+    clock,
+    errors,
+    pass,
     ...(many === undefined ? {} : { many }),
     async until(held) {
       for (let n = 0; n < 100 && !held(); n += 1) await clock.advance(0);
@@ -81,7 +89,11 @@ describe('the fleet engine, on a queue in memory', () => {
     const begun: string[] = [];
     let poke: () => void = () => undefined;
     const engine = createFleetEngine({
-      ...{ store, queue, clock, capacity: 2, random: () => 0 },
+      store,
+      queue,
+      clock,
+      capacity: 2,
+      random: () => 0,
       shared: {
         ...shared,
         onOrphans(moved) {
@@ -129,7 +141,9 @@ describe('the fleet engine, on PostgreSQL', () => {
   });
   const queueAt = async (n: number): Promise<WorkQueue> => {
     queues[n] ??= await createBossQueue({
-      ...{ database: shared, schema: 'telltale', retries: FLEET_RETRIES },
+      database: shared,
+      schema: 'telltale',
+      retries: FLEET_RETRIES,
       onError: (thrown) => errors.push(thrown),
     });
     return queues[n];

@@ -107,7 +107,13 @@ export async function play(
   const join = () => {
     const { store, shared, pid } = fleet.open(pids++);
     const joined = createSimulatedWorker({
-      ...{ clock, queue, journal, capacity: CAPACITY, latency, random, store: spoil(store, fleet.home) },
+      clock,
+      queue,
+      journal,
+      capacity: CAPACITY,
+      latency,
+      random,
+      store: spoil(store, fleet.home),
       shared: { ...shared, orphans: broken.orphans ?? shared.orphans },
       onError: (thrown) => wrong.push(`An error came out: ${String(thrown)}`),
     });

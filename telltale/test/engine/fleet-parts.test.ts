@@ -10,7 +10,10 @@ describe('a beat', () => {
     const beats: string[] = [];
     const errors: unknown[] = [];
     const beat = createBeat({
-      ...{ clock, random: () => 0.5, soonMs: 10, onError: (thrown) => errors.push(thrown) },
+      clock,
+      random: () => 0.5,
+      soonMs: 10,
+      onError: (thrown) => errors.push(thrown),
       run: async (poked) => {
         beats.push(`${clock.monotonic()}${poked ? ' poked' : ''}`);
         return run(poked, beats.length);

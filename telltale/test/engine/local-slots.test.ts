@@ -23,7 +23,9 @@ describe('a slot', () => {
     const first = Promise.resolve(slots.take('k', 1, { group: 'g', signal: picky.signal }));
     const second = slots.take('k', 3, ask);
     expect([second instanceof Promise, slots.hasWaiting('k'), slots.hasWaiting('other')]).toEqual([
-      ...[true, true, false],
+      true,
+      true,
+      false,
     ]);
     picky.abort(new Error('enough'));
     await expect(first).rejects.toThrow('enough');
@@ -50,7 +52,11 @@ describe('a fair queue', () => {
     for (const item of ['a1', 'a2', 'b1']) queue.push(item, item.slice(0, 1));
     queue.clear();
     expect([queue.size, queue.peek(), queue.shift(), [...queue], queue.delete('a1')]).toEqual([
-      ...[0, undefined, undefined, [], false],
+      0,
+      undefined,
+      undefined,
+      [],
+      false,
     ]);
     for (const item of ['b1', 'a1']) queue.push(item, item.slice(0, 1));
     expect([queue.shift(), queue.shift(), queue.shift()]).toEqual(['b1', 'a1', undefined]);
@@ -60,7 +66,10 @@ describe('a fair queue', () => {
     const queue = createFairQueue<string>();
     for (const item of ['a1', 'a2', 'a3', 'b1', 'c1']) queue.push(item, item.slice(0, 1));
     expect([queue.delete('a2'), queue.delete('b1'), queue.delete('a3'), queue.delete('a3')]).toEqual([
-      ...[true, true, true, false],
+      true,
+      true,
+      true,
+      false,
     ]);
     queue.push('a4', 'a');
     expect([...queue]).toEqual(['a1', 'a4', 'c1']);

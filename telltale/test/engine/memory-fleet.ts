@@ -51,7 +51,10 @@ export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
           .slice(0, limit)
           .map(
             ({ stream, head: { kind, name }, status }): Orphan => ({
-              ...{ stream, kind, name, status },
+              stream,
+              kind,
+              name,
+              status,
               root: rootOf(stream),
               deaths: deaths.get(stream) ?? 0,
             }),
@@ -64,8 +67,17 @@ export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
       },
       workers: async () =>
         [...signs.keys()].map((id) => ({
-          ...{ id, pid: id, holds: 0, startedAt: 0, quietMs: 0, alive: isAlive(id) },
-          ...{ role: 'worker', host: 'here', version: '0', capacity: 4, working: 0 },
+          id,
+          pid: id,
+          holds: 0,
+          startedAt: 0,
+          quietMs: 0,
+          alive: isAlive(id),
+          role: 'worker',
+          host: 'here',
+          version: '0',
+          capacity: 4,
+          working: 0,
         })),
       isAlive: () => isAlive(pid),
       forgive: async (stream) => void deaths.delete(stream),

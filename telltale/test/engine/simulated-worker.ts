@@ -121,7 +121,13 @@ export function createSimulatedWorker(edges: WorkerEdges) {
   };
 
   const engine = createFleetEngine({
-    ...{ store, shared, queue, clock, capacity, random: edges.random, onError: edges.onError },
+    store,
+    shared,
+    queue,
+    clock,
+    capacity,
+    random: edges.random,
+    onError: edges.onError,
   });
   const fresh = new Map<string, StreamWriter>();
   let working = 0;

@@ -132,7 +132,8 @@ describe('what was placed where there was no room', () => {
           return offers.length;
         },
       },
-      ...{ clock, onError: (thrown: unknown) => errors.push(thrown) },
+      clock,
+      onError: (thrown: unknown) => errors.push(thrown),
     });
     return { clock, made, offered, errors, world };
   };

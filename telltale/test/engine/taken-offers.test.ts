@@ -17,7 +17,11 @@ describe('an offer that was taken', () => {
       forgive: async (stream) => void story.push(`forgiven ${stream}`),
     });
     const offer = (stream: string, more: Partial<TakenOffer> = {}): TakenOffer => ({
-      ...{ kind: 'run', stream, group: 'g', waitedMs: 0, retries: 0 },
+      kind: 'run',
+      stream,
+      group: 'g',
+      waitedMs: 0,
+      retries: 0,
       settled: async () => void story.push(`settled ${stream}`),
       failed: async ({ code, message }: WhyNot) => {
         story.push(`failed ${stream}: ${code} ${message}`);

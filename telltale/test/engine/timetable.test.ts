@@ -21,7 +21,10 @@ describe('a timetable of every so often', () => {
     expect(between(0, 1_000)).toEqual({ newest: [1_000], older: 0 });
     const many = between(1_000, 1_000 + 150 * 100);
     expect([many.newest.length, many.newest[0], many.newest.at(-1), many.older]).toEqual([
-      ...[100, 1_000 + 51 * 100, 1_000 + 150 * 100, 50],
+      100,
+      1_000 + 51 * 100,
+      1_000 + 150 * 100,
+      50,
     ]);
     expect(between(1_000, 1_000 + 5_000 * 100).older).toBe(900);
   });

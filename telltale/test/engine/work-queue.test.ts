@@ -45,7 +45,9 @@ describe('the queue on PostgreSQL', () => {
   const open = (schema = 'telltale', retries = STAGE_RETRIES) => {
     const shared = openPoolDatabase(database.url);
     const queue = createBossQueue({
-      ...{ database: shared, schema, retries },
+      database: shared,
+      schema,
+      retries,
       onError: (thrown) => errors.push(thrown),
     });
     return {

@@ -111,9 +111,9 @@ export const lifeBody: fc.Arbitrary<EventBody> = fc.oneof(
   fc.record(
     {
       type: fc.constant('turn.failed' as const),
-      error: fc.constantFrom('interrupted', 'overloaded').map((code) => ({
-        ...{ code, message: 'cut', retryable: true },
-      })),
+      error: fc
+        .constantFrom('interrupted', 'overloaded')
+        .map((code) => ({ code, message: 'cut', retryable: true })),
       groups,
       usage,
       cost_usd: fc.constant(0.25),

@@ -49,7 +49,9 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
   fc
     .record({ at: fc.nat(), text: fc.string(), signature: fc.base64String() })
     .map(({ at, text, signature }) => ({
-      ...{ type: 'model.output' as const, offset: at, text },
+      type: 'model.output' as const,
+      offset: at,
+      text,
       parts: [{ type: 'reasoning' as const, at, text, meta: { anthropic: { signature } }, model: 'a/b' }],
     })),
   fc.record({ type: fc.constant('thought' as const), text: fc.string(), depth: fc.nat(3) }),

@@ -117,7 +117,11 @@ export const restBody: fc.Arbitrary<EventBody> = fc.oneof(
   fc.record({ type: fc.constant('session.resumed' as const), by: fc.constant('cli'), budget: fc.nat(9) }),
   fc.record(
     {
-      ...{ type: fc.constant('turn.failed' as const), error, retry_in: fc.nat(9), kept: fc.nat(9), usage },
+      type: fc.constant('turn.failed' as const),
+      error,
+      retry_in: fc.nat(9),
+      kept: fc.nat(9),
+      usage,
       again: fc.constant(true as const),
       exceeded: fc.record({ window: fc.nat(9_000), tokens: fc.nat(9_000) }),
     },

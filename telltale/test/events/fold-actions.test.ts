@@ -16,7 +16,11 @@ import {
 } from './fold-bodies.ts';
 
 const retrying = (id: string): EventBody => ({
-  ...{ type: 'action.retrying', id, attempt: 1, error: failure('busy'), delay_ms: 5 },
+  type: 'action.retrying',
+  id,
+  attempt: 1,
+  error: failure('busy'),
+  delay_ms: 5,
 });
 const cancelled = (id: string): EventBody => ({ type: 'action.cancelled', id, reason: 'Enough.' });
 
@@ -60,7 +64,9 @@ describe('an action', () => {
     log.fold(STARTED, TURN);
     const { seq: _, at: __, ...before } = structuredClone(log.state);
     log.fold(begun('x'), done('x'), failed('x'), retrying('x'), {
-      ...{ type: 'action.compensated', id: 'x', by: 'b' },
+      type: 'action.compensated',
+      id: 'x',
+      by: 'b',
     });
     const { seq, at: ___, ...after } = structuredClone(log.state);
     expect(after).toEqual(before);
@@ -125,11 +131,20 @@ describe('an action', () => {
 
 describe('what was asked about an action', () => {
   const asked = (review: string, action: string): EventBody => ({
-    ...{ type: 'review.requested', review, action, target: 'tool "x"', what: 'call it' },
-    ...{ because: 'approval: always', input: { p: 1 }, grants: ['call x'] },
+    type: 'review.requested',
+    review,
+    action,
+    target: 'tool "x"',
+    what: 'call it',
+    because: 'approval: always',
+    input: { p: 1 },
+    grants: ['call x'],
   });
   const answer = (review: string, said: 'approved' | 'rejected' | 'withdrawn', by = 'ann'): EventBody => ({
-    ...{ type: 'review.resolved', review, answer: said, by },
+    type: 'review.resolved',
+    review,
+    answer: said,
+    by,
   });
 
   it('is open until the first answer, which counts', () => {
@@ -169,8 +184,16 @@ describe('what was asked about an action', () => {
 describe('what hooks made of an action', () => {
   const asked = (more: object): EventBody =>
     ({
-      ...{ type: 'hook.ran', hook: 'before_action', of: 'agent', index: 0, by: 'gate', ms: 1 },
-      ...{ action: 'a', outcome: 'passed', reason: 'So.', ...more },
+      type: 'hook.ran',
+      hook: 'before_action',
+      of: 'agent',
+      index: 0,
+      by: 'gate',
+      ms: 1,
+      action: 'a',
+      outcome: 'passed',
+      reason: 'So.',
+      ...more,
     }) as EventBody;
 
   it('is known until it has ended: what it is called with, and why it may not be', () => {
@@ -199,7 +222,9 @@ describe('a sub-agent', () => {
   const child = (seq: number, session = 'ses_a') => ({ session, seq });
   const TURN_COPY = { usage: { input: 3, output: 2 }, cost_usd: 0.25 };
   const turn = (action: string, seq: number): EventBody => ({
-    ...{ type: 'child.turn.completed', action, child: child(seq) },
+    type: 'child.turn.completed',
+    action,
+    child: child(seq),
     event: { ...TURN_COPY, ms: 1, first_token_ms: 1, finish: 'stop' },
   });
   const called = { kind: 'agent', name: 'helper' } as const;

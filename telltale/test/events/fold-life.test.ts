@@ -23,13 +23,32 @@ const PARENT = { session: 'ses_above', action: 'a', agents: ['boss'] };
 describe('a session that begins', () => {
   it('is all that its first event says of it', () => {
     const given = {
-      ...{ seal: 's', parent: PARENT, max_turns: 3, chat: true, led: true, user: 'ann', balance: 9 },
-      ...{ metadata: { status: 'IDLE' }, vars: { v: 1, w: 2 }, classes: { w: 'defined' } },
+      seal: 's',
+      parent: PARENT,
+      max_turns: 3,
+      chat: true,
+      led: true,
+      user: 'ann',
+      balance: 9,
+      metadata: { status: 'IDLE' },
+      vars: { v: 1, w: 2 },
+      classes: { w: 'defined' },
     } as const;
     expect(folded({ ...STARTED, ...given } as EventBody)).toMatchObject({
-      ...{ id: 'ses_test', agent: 'coder', manifest: { path: 'agent.yml', hash: 'h' }, model: 'scripted:x' },
-      ...{ seal: 's', parent: PARENT, maxTurns: 3, chat: true, led: true, user: 'ann', balance: 9 },
-      ...{ input: 'Go.', startedAt: 1_000, metadata: { status: 'IDLE' } },
+      id: 'ses_test',
+      agent: 'coder',
+      manifest: { path: 'agent.yml', hash: 'h' },
+      model: 'scripted:x',
+      seal: 's',
+      parent: PARENT,
+      maxTurns: 3,
+      chat: true,
+      led: true,
+      user: 'ann',
+      balance: 9,
+      input: 'Go.',
+      startedAt: 1_000,
+      metadata: { status: 'IDLE' },
       variables: new Map([
         ['v', { value: 1, class: 'runtime', by: 'start' }],
         ['w', { value: 2, class: 'defined', by: 'start' }],

@@ -32,7 +32,13 @@ describe('a task', () => {
     expect(task).toEqual({
       given: { task: 't', prompt: 'Do it.', max_turns: 3 },
       place: { stream: SESSION, seq: 6, depth: 3 },
-      ...{ since: 2, turns: 0, reports: 0, warned: false, tried: [], fresh: true, barren: 0 },
+      since: 2,
+      turns: 0,
+      reports: 0,
+      warned: false,
+      tried: [],
+      fresh: true,
+      barren: 0,
     });
     expect(news.task).toEqual({ task: 't', prompt: 'Do it.', max_turns: 3 });
     expect({ idleTurns, bareTurns }).toEqual({ idleTurns: 0, bareTurns: 0 });
@@ -66,7 +72,9 @@ describe('a task', () => {
     expect(log.state).toMatchObject({ idleTurns: 1, bareTurns: 1, task: { warned: true } });
     log.fold(answered({ text: 'Once more.' }));
     expect(log.state).toMatchObject({
-      ...{ idleTurns: 0, bareTurns: 0, task: { warned: false, tried: [], fresh: true, barren: 0 } },
+      idleTurns: 0,
+      bareTurns: 0,
+      task: { warned: false, tried: [], fresh: true, barren: 0 },
       news: { messages: [{ from: 'verifier', text: 'Once more.' }] },
     });
   });
@@ -108,10 +116,18 @@ describe('a task', () => {
       TURN,
       ...twice('a'),
       ...twice('b'),
-      ...[declared('c'), begun('c', { p: 2 }), done('c')],
-      ...[declared('d', { name: 'fetch' }), begun('d', { p: 1 }), failed('d')],
-      ...[declared('e', { kind: 'internal', name: 'complete_step' }), begun('e'), failed('e')],
-      ...[declared('f', { name: 'complete_step' }), begun('f'), done('f')],
+      declared('c'),
+      begun('c', { p: 2 }),
+      done('c'),
+      declared('d', { name: 'fetch' }),
+      begun('d', { p: 1 }),
+      failed('d'),
+      declared('e', { kind: 'internal', name: 'complete_step' }),
+      begun('e'),
+      failed('e'),
+      declared('f', { name: 'complete_step' }),
+      begun('f'),
+      done('f'),
     );
     expect(task?.tried.map(({ id, times }) => [id, times])).toEqual([
       ['a', 2],
@@ -145,11 +161,19 @@ describe('a task', () => {
 
 describe('a run that a trigger begins', () => {
   const fired = (run: string, trigger = 'docs#0'): EventBody => ({
-    ...{ type: 'trigger.fired', trigger, workflow: 'docs', run },
-    ...{ seen: { type: 'manual' }, chain: ['docs'] },
+    type: 'trigger.fired',
+    trigger,
+    workflow: 'docs',
+    run,
+    seen: { type: 'manual' },
+    chain: ['docs'],
   });
   const asked = (run: string, key: string): EventBody => ({
-    ...{ type: 'workflow.asked', run, workflow: 'docs', key, what: 'notify' },
+    type: 'workflow.asked',
+    run,
+    workflow: 'docs',
+    key,
+    what: 'notify',
   });
   const ended = (run: string, more: object = {}): EventBody =>
     ({ type: 'workflow.completed', run, workflow: 'docs', output: 1, ...more }) as EventBody;
@@ -165,8 +189,15 @@ describe('a run that a trigger begins', () => {
   it('counts how often its trigger fired, and when last; what an artifact said stays', () => {
     const log = createFolding();
     const answer = (where: string, result: boolean | string): EventBody => ({
-      ...{ type: 'invoke', where, artifact: 'x', method: 'm', args: [] },
-      ...{ result, cached: false, ms: 1, cost: 0 },
+      type: 'invoke',
+      where,
+      artifact: 'x',
+      method: 'm',
+      args: [],
+      result,
+      cached: false,
+      ms: 1,
+      cost: 0,
     });
     log.fold(STARTED, fired('run_a'), answer('trigger docs#0', true), answer('step x', true), fired('run_b'));
     expect(log.state.triggers).toEqual([{ trigger: 'docs#0', times: 2, at: 5_000, held: true }]);

@@ -70,7 +70,11 @@ describe('a turn that begins', () => {
     });
     const set = (to: number): EventBody => ({
       type: 'variable.changed',
-      ...{ name: 'v', class: 'runtime', from: null, to, by: 'model' },
+      name: 'v',
+      class: 'runtime',
+      from: null,
+      to,
+      by: 'model',
     });
     const off: EventBody = { type: 'feed.removed', id: 'builtin:results', by: 'model' };
     log.fold(STARTED, change('A'), TURN, set(1), change('B'), off, TURN, set(2), TURN);
@@ -124,7 +128,8 @@ describe('what a turn has brought', () => {
 
   it('is set right by a response that goes out after its end', () => {
     expect(folded(STARTED, ...BARE, ...BARE, FINAL)).toMatchObject({
-      ...{ bareTurns: 0, idleTurns: 0 },
+      bareTurns: 0,
+      idleTurns: 0,
       response: { text: 'Done.', final: true, turn: 2 },
     });
   });
@@ -235,7 +240,8 @@ describe('a compaction', () => {
   it('stands for the turns up to its own, and those alone', () => {
     const { turns, compaction } = folded(STARTED, ...BARE, ...BARE, ...BARE, {
       type: 'prompt.compacted',
-      ...{ through: 2, summary: 'S.' },
+      through: 2,
+      summary: 'S.',
     });
     expect(turns.map(({ turn }) => turn)).toEqual([3]);
     expect(compaction).toEqual({ through: 2, summary: 'S.' });

@@ -12,7 +12,12 @@ const rejected = (by: string): EventBody => ({
   by,
 });
 const set = (from: Json, to: Json, by = 'model', name = 'v'): EventBody => ({
-  ...{ type: 'variable.changed', name, class: 'runtime', from, to, by },
+  type: 'variable.changed',
+  name,
+  class: 'runtime',
+  from,
+  to,
+  by,
 });
 const TASK: EventBody = { type: 'task.given', task: 't', prompt: 'Do it.' };
 

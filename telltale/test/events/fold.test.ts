@@ -78,8 +78,14 @@ describe('folding', () => {
 
   it('leaves a state alone that was copied, though faults of its turn name ever more groups', () => {
     const fault = (seq: number): SessionEvent => ({
-      ...{ seq, at: 0, session: SESSION, turn: 1, cause: { stream: SESSION, seq: 0, depth: 1 } },
-      ...{ type: 'fault', code: 'bad_json', message: 'no' },
+      seq,
+      at: 0,
+      session: SESSION,
+      turn: 1,
+      cause: { stream: SESSION, seq: 0, depth: 1 },
+      type: 'fault',
+      code: 'bad_json',
+      message: 'no',
       groups: [`g${seq}`],
     });
     const faults = Array.from({ length: 20 }, (_, at) => fault(at + 1));

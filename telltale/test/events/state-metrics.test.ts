@@ -17,15 +17,13 @@ const set = (field: string, from: Json, to: Json, by = 'model'): EventBody => ({
 });
 const review: EventBody = {
   type: 'review.requested',
-  ...{
-    review: 'r1',
-    action: 'a1',
-    target: 'tool "x"',
-    what: 'run x',
-    because: 'it asks',
-    input: {},
-    grants: [],
-  },
+  review: 'r1',
+  action: 'a1',
+  target: 'tool "x"',
+  what: 'run x',
+  because: 'it asks',
+  input: {},
+  grants: [],
 };
 
 /** Coding, a wait for a person, a crash, then testing with a sub-agent's help. */
@@ -49,7 +47,8 @@ const LOG = eventList([
     3_672_000,
     {
       type: 'child.turn.completed',
-      ...{ action: 'a2', child: { session: 'ses_child', seq: 4 } },
+      action: 'a2',
+      child: { session: 'ses_child', seq: 4 },
       event: { usage: { input: 50, output: 5 }, cost_usd: 0.5, ms: 1, first_token_ms: 1, finish: 'stop' },
     },
   ],

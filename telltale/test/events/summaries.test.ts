@@ -57,15 +57,16 @@ function moreBodies(): fc.Arbitrary<EventBody> {
       data: { input: 3, output: 4, cost_usd: 0.5 },
     }),
     fc.constant<EventBody>({
-      ...{ type: 'child.turn.completed', action: 'a1', child: { session: 'ses_a', seq: 1 } },
-      event: {
-        ...{ usage: { input: 5, output: 6 }, cost_usd: 0.25, ms: 1, first_token_ms: 1 },
-        finish: 'stop',
-      },
+      type: 'child.turn.completed',
+      action: 'a1',
+      child: { session: 'ses_a', seq: 1 },
+      event: { usage: { input: 5, output: 6 }, cost_usd: 0.25, ms: 1, first_token_ms: 1, finish: 'stop' },
     }),
     fc.constant<EventBody>({
-      ...{ type: 'turn.failed', error: { code: 'x', message: 'x', retryable: false } },
-      ...{ usage: { input: 1, output: 1 }, cost_usd: 0.5 },
+      type: 'turn.failed',
+      error: { code: 'x', message: 'x', retryable: false },
+      usage: { input: 1, output: 1 },
+      cost_usd: 0.5,
     }),
     fc.constant<EventBody>({
       type: 'custom',
@@ -73,7 +74,10 @@ function moreBodies(): fc.Arbitrary<EventBody> {
       data: { input: 1, output: 1, estimated: true, cost_usd: 0 },
     }),
     fc.constant<EventBody>({
-      ...{ type: 'prompt.compacted', through: 0, summary: '', usage: { input: 7, output: 8 } },
+      type: 'prompt.compacted',
+      through: 0,
+      summary: '',
+      usage: { input: 7, output: 8 },
     }),
   );
 }
@@ -98,9 +102,16 @@ function agreesWithState(log: readonly SessionEvent[]): void {
   const summary = summaryOf(log);
   const { input, output, cost_usd } = state.totals;
   expect(summary).toMatchObject({
-    ...{ agent: state.agent, model: state.model, status: state.status, turn: state.turn },
-    ...{ seq: state.seq, updatedAt: state.at, startedAt: state.startedAt, metadata: state.metadata },
-    ...{ input_tokens: input, output_tokens: output },
+    agent: state.agent,
+    model: state.model,
+    status: state.status,
+    turn: state.turn,
+    seq: state.seq,
+    updatedAt: state.at,
+    startedAt: state.startedAt,
+    metadata: state.metadata,
+    input_tokens: input,
+    output_tokens: output,
     runs: state.runs.map(({ run }) => run),
     actions: {
       declared: count(log, 'action.declared'),
@@ -226,7 +237,8 @@ const runBody: fc.Arbitrary<RunEventBody> = (() => {
     fc.constant<RunEventBody>({ type: 'workflow.resumed', by: 'runtime' }),
     fc.option(fc.nat(99), { nil: undefined }).map(
       (due): RunEventBody => ({
-        ...{ type: 'workflow.waiting', for: 'an event' },
+        type: 'workflow.waiting',
+        for: 'an event',
         ...(due === undefined ? {} : { due }),
       }),
     ),
@@ -241,7 +253,9 @@ const runBody: fc.Arbitrary<RunEventBody> = (() => {
     step.map((step): RunEventBody => ({ type: 'step.failed', step, error, ...times, policy: 'fail' })),
     review.map(
       (review): RunEventBody => ({
-        ...{ type: 'review.requested', review, step: 'a' },
+        type: 'review.requested',
+        review,
+        step: 'a',
         prompt: '?',
         options: ['yes'],
       }),
@@ -256,7 +270,9 @@ const runBody: fc.Arbitrary<RunEventBody> = (() => {
       }),
     ),
     fc.constant<RunEventBody>({
-      ...{ type: 'model.used', step: 'a', model: 'm' },
+      type: 'model.used',
+      step: 'a',
+      model: 'm',
       usage: { input: 1, output: 2 },
       cost_usd: 0.5,
     }),
@@ -267,7 +283,10 @@ const runBody: fc.Arbitrary<RunEventBody> = (() => {
 
 const runLog = fc.array(runBody, { maxLength: 40 }).map((bodies): readonly RunEvent[] => {
   const started: RunEventBody = {
-    ...{ type: 'workflow.started', workflow: 'w', input: {}, vars: {} },
+    type: 'workflow.started',
+    workflow: 'w',
+    input: {},
+    vars: {},
     manifest: { path: 'agent.yml', hash: 'h', agent: 'coder' },
     origin: {
       session: { id: 'ses_1', seq: 4 },
@@ -277,7 +296,10 @@ const runLog = fc.array(runBody, { maxLength: 40 }).map((bodies): readonly RunEv
     },
   };
   return [started, ...bodies].map((body, index) => ({
-    ...{ seq: index + 1, at: 1_000 + index, run: 'run_1', cause: { stream: 'run_1', seq: 0, depth: 0 } },
+    seq: index + 1,
+    at: 1_000 + index,
+    run: 'run_1',
+    cause: { stream: 'run_1', seq: 0, depth: 0 },
     ...body,
   }));
 });
@@ -289,14 +311,15 @@ describe('the summary of a run', () => {
         const state = foldRun(log);
         const summary = log.reduce(foldRunSummary, emptyRunSummary('run_1'));
         expect(summary).toMatchObject({
-          ...{ id: state.id, workflow: state.workflow, agent: state.manifest.agent, status: state.status },
-          ...{
-            seq: state.seq,
-            updatedAt: state.at,
-            startedAt: state.startedAt,
-            session: 'ses_1',
-            trigger: 'w#0',
-          },
+          id: state.id,
+          workflow: state.workflow,
+          agent: state.manifest.agent,
+          status: state.status,
+          seq: state.seq,
+          updatedAt: state.at,
+          startedAt: state.startedAt,
+          session: 'ses_1',
+          trigger: 'w#0',
           reviews: state.reviews.filter(({ choice }) => choice === undefined).map(({ review }) => review),
           cost_usd: state.usage.cost_usd,
         });

@@ -84,7 +84,7 @@ describe('examples/guarded-injection', () => {
     const costs = ofType(run.events, 'invoke').map(({ artifact, cost }) => `${artifact} ${cost}`);
     expect([...new Set(costs)].toSorted()).toEqual(['genesis_balance_checker 0', 'purse 10', 'reader 10']);
     expect(ofType(run.events, 'budget.charged').map(({ balance }) => balance)).toEqual([
-      ...[90, 80, 70, 60, 50, 40, 30, 20],
+      90, 80, 70, 60, 50, 40, 30, 20,
     ]);
   });
 
@@ -100,7 +100,9 @@ describe('examples/guarded-injection', () => {
     expect(result.status).toBe('completed');
     expect(joined(events)).toEqual([
       'survey thorough',
-      ...['chapters[0]/read thrift', 'chapters[1]/read thrift', 'chapters[2]/read thrift'],
+      'chapters[0]/read thrift',
+      'chapters[1]/read thrift',
+      'chapters[2]/read thrift',
       'sum_up thrift',
     ]);
     const own = ofType(events, 'invoke').filter(({ artifact }) => !artifact.startsWith('genesis_'));

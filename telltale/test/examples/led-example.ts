@@ -52,7 +52,10 @@ export async function lead(
   const events = await runtime.events(session.id);
   expectSoundLog(events);
   return {
-    ...{ result, model, folder, session: session.id },
+    result,
+    model,
+    folder,
+    session: session.id,
     run: await runtime.workflows.events(`${session.id}~lead`),
     tasks: events.flatMap((event) => (event.type === 'task.given' ? [event] : [])),
   };

@@ -39,9 +39,7 @@ describe('examples/random-transition', () => {
     );
     const paths = walks.map(({ events }) => path(events));
     expect(new Set(paths.map((each) => each.join(' '))).size).toBeGreaterThan(4);
-    expect([...new Set(paths.flat())].toSorted()).toEqual([
-      ...['brook', 'fork', 'home', 'path', 'rest', 'ridge'],
-    ]);
+    expect([...new Set(paths.flat())].toSorted()).toEqual(['brook', 'fork', 'home', 'path', 'rest', 'ridge']);
   });
 
   it('follows the weights: of all walks together, some 25 % rest and half of the forks lead to the brook', async () => {

@@ -50,8 +50,14 @@ describe('examples/self-rewriting', () => {
       'state leaflet_again@1: transition 0 v3 false',
     ]);
     expect(path(run.events)).toEqual([
-      ...['letter', 'appeal', 'letter_again', 'letter_answered'],
-      ...['leaflet', 'regret', 'leaflet_again', 'thrown_away'],
+      'letter',
+      'appeal',
+      'letter_again',
+      'letter_answered',
+      'leaflet',
+      'regret',
+      'leaflet_again',
+      'thrown_away',
     ]);
   });
 
@@ -60,7 +66,10 @@ describe('examples/self-rewriting', () => {
     const [restore] = await written('first.regret@1/restore');
     expect(rewrite).toMatchObject({ artifact: 'postmaster', version: 2, by: 'agent:reformer' });
     expect(restore).toMatchObject({
-      ...{ artifact: 'postmaster', version: 3, by: 'agent:traditionalist', restores: 1 },
+      artifact: 'postmaster',
+      version: 3,
+      by: 'agent:traditionalist',
+      restores: 1,
     });
     const started = ofType(run.events, 'step.started').find(({ step }) => step === 'appeal@1/reform');
     const [first] = await example.runtime.events('first.appeal@1/reform');
@@ -71,7 +80,10 @@ describe('examples/self-rewriting', () => {
     // The newest version is the traditionalist's, with the text of version 1; the reformer makes the next one of it.
     const second = await finish(example, { id: 'second', input: POST });
     expect(asked(second).map((each) => each.replace(/^.* v/, 'v'))).toEqual([
-      ...['v3 false', 'v4 true', 'v4 true', 'v5 false'],
+      'v3 false',
+      'v4 true',
+      'v4 true',
+      'v5 false',
     ]);
   });
 
@@ -81,7 +93,9 @@ describe('examples/self-rewriting', () => {
       input: 'Judge the post',
     });
     expect(result).toMatchObject({
-      ...{ status: 'completed', result: 'The letter is answered, the leaflet is not.', turns: 2 },
+      status: 'completed',
+      result: 'The letter is answered, the leaflet is not.',
+      turns: 2,
     });
     expect(events.filter(({ type }) => type === 'action.completed')).toHaveLength(1);
     expectSoundLog(events);

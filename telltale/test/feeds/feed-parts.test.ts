@@ -14,7 +14,11 @@ const MOMENT = { turn: 5, now: 100_000, monotonic: 50_000 };
 const value = (more: Partial<KeptValue> = {}): KeptValue =>
   ({ value: 'v', tokens: 1, loadedAt: 99_000, turn: 5, ...more }) as KeptValue;
 const row = (more: object = {}): FeedEntry['row'] => ({
-  ...{ error: failing('down'), times: 1, retryAt: 60_000, noted: undefined, told: [] },
+  error: failing('down'),
+  times: 1,
+  retryAt: 60_000,
+  noted: undefined,
+  told: [],
   ...more,
 });
 const entry = (more: Partial<Feed> = {}, known: Partial<FeedEntry> = {}): FeedEntry => ({

@@ -35,12 +35,23 @@ describe('the list of feeds', () => {
     await bench.clock.advance(700);
     expect(bench.keeper.list()).toEqual([
       {
-        ...{ id: 'a', type: 'on_demand', source: 'tool "a"', inject: 'on_change', enabled: true },
-        ...{ by: 'manifest', tokens: 7, ageMs: 700 },
+        id: 'a',
+        type: 'on_demand',
+        source: 'tool "a"',
+        inject: 'on_change',
+        enabled: true,
+        by: 'manifest',
+        tokens: 7,
+        ageMs: 700,
       },
       {
-        ...{ id: 'b', type: 'periodic', source: 'tool "b"', inject: 'reference', enabled: false },
-        ...{ by: 'manifest', intervalMs: 1_000 },
+        id: 'b',
+        type: 'periodic',
+        source: 'tool "b"',
+        inject: 'reference',
+        enabled: false,
+        by: 'manifest',
+        intervalMs: 1_000,
       },
       expect.objectContaining({
         id: 'c',
@@ -108,7 +119,10 @@ describe('what the log knows of a feed', () => {
     for (const code of ['feed_late', 'feed_no_room']) {
       const bench = benchOf([feed('a')]);
       bench.append({
-        ...{ type: 'feed.failed', id: 'a', times: 1, told: true },
+        type: 'feed.failed',
+        id: 'a',
+        times: 1,
+        told: true,
         error: { code, message: 'Not shown.', retryable: true },
       });
       const again = benchOf([feed('a')], { log: bench.log });

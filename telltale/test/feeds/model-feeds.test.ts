@@ -75,7 +75,9 @@ describe('a text that is cut', () => {
 
   it('ends inside of a line where that one alone takes more than half', async () => {
     expect(await cut(`aa\n${'b'.repeat(50)}`, 20)).toEqual({
-      ...{ text: `aa\n${'b'.repeat(17)}`, tokens: 20, truncated: 33 },
+      text: `aa\n${'b'.repeat(17)}`,
+      tokens: 20,
+      truncated: 33,
     });
     expect(await cut('b'.repeat(50), 20)).toMatchObject({ text: 'b'.repeat(20), truncated: 30 });
   });

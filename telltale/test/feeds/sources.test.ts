@@ -92,22 +92,23 @@ test('only environment variables that are permitted are in view', async () => {
 test('metadata, history, metrics and figures come from the session', async () => {
   const state = {
     ...emptyState(),
-    ...{
-      id: 's1',
-      agent: 'tester',
-      model: 'scripted:m',
-      turn: 2,
-      startedAt: NOON - 60_000,
-      at: NOON,
-      downMs: 10_000,
-    },
+    id: 's1',
+    agent: 'tester',
+    model: 'scripted:m',
+    turn: 2,
+    startedAt: NOON - 60_000,
+    at: NOON,
+    downMs: 10_000,
     metadata: { phase: 'build', mood: 'calm' },
     totals: { input: 100, output: 50, cost_usd: 0.5, turns: 2, failedTurns: 0 },
     off: ['builtin:news'],
   };
   const news = { ...state.news, faults: [{ code: 'no_tags', message: 'm'.repeat(500) }] };
   state.turns = [1, 2].map((turn) => ({
-    ...{ turn, running: [], metadata: {}, output: `said ${turn} ${'x'.repeat(9_000)}` },
+    turn,
+    running: [],
+    metadata: {},
+    output: `said ${turn} ${'x'.repeat(9_000)}`,
     news: { ...news, messages: [{ from: 'user' as const, text: `told ${turn}` }] },
   }));
   state.variables = new Map([['tries', { value: 3, class: 'runtime', by: 'model' }]]);
@@ -133,7 +134,12 @@ test('metadata, history, metrics and figures come from the session', async () =>
     states: [{ field: 'phase', value: 'build', values: [] }],
   });
   expect(await load(internal('session_stats'))).toMatchObject({
-    ...{ session: 's1', agent: 'tester', turn: 2, elapsed_ms: 60_000, feeds: 1, actions: {} },
+    session: 's1',
+    agent: 'tester',
+    turn: 2,
+    elapsed_ms: 60_000,
+    feeds: 1,
+    actions: {},
     tokens: { input: 100, output: 50 },
   });
   expect(await load(internal('debug_context'))).toMatchObject({
@@ -420,26 +426,22 @@ test('the rules of git count as git reads them: above, below, taken back and wit
     '.gitignore': '/top.txt\nbuild\n**/gen/*.js\n!**/gen/keep.js\ndocs/*.tmp\n\\#odd\ntrail \n',
     ...Object.fromEntries(
       [
-        ...[
-          'top.txt',
-          'a/top.txt',
-          'build/x',
-          'a/build',
-          'a/gen/x.js',
-          'a/gen/keep.js',
-          'docs/a.tmp',
-          'docs/b/a.tmp',
-        ],
-        ...[
-          '#odd',
-          'trail',
-          'a/b/c.txt',
-          'a/b/skip.txt',
-          'a/b/deep/skip.txt',
-          'other/skip.txt',
-          'a/UP.TXT',
-          'excluded.x',
-        ],
+        'top.txt',
+        'a/top.txt',
+        'build/x',
+        'a/build',
+        'a/gen/x.js',
+        'a/gen/keep.js',
+        'docs/a.tmp',
+        'docs/b/a.tmp',
+        '#odd',
+        'trail',
+        'a/b/c.txt',
+        'a/b/skip.txt',
+        'a/b/deep/skip.txt',
+        'other/skip.txt',
+        'a/UP.TXT',
+        'excluded.x',
       ].map((name) => [name, 'x']),
     ),
     'a/.gitignore': 'skip.txt\n',
@@ -567,7 +569,9 @@ test('a page of another machine comes as JSON or as text, and anything but succe
   expect((await failure(http('/away'))).code).toBe('not_permitted');
   expect(await failure(http('/busy'))).toMatchObject({ code: 'http_failed', retryable: true });
   expect(await failure(http('/none'))).toMatchObject({
-    ...{ code: 'http_failed', retryable: false, message: `${host} answered 404: nothing here` },
+    code: 'http_failed',
+    retryable: false,
+    message: `${host} answered 404: nothing here`,
   });
   expect((await failure({ type: 'http', name: 'http://127.0.0.1:1/' })).code).toBe('not_permitted');
   expect((await failure({ type: 'http', name: 'ftp://127.0.0.1/' })).code).toBe('bad_parameters');

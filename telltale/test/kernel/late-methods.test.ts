@@ -20,8 +20,7 @@ const FACE = lateMethods<Counter, typeof METHODS, Pick<Counter, 'made'>>(METHODS
   made: ({ by }) => ({ of: by }),
 });
 
-const counter = (by: number): Counter =>
-  withMethods<Counter, keyof typeof FACE>(FACE, { ...{ by, total: 0 } });
+const counter = (by: number): Counter => withMethods<Counter, keyof typeof FACE>(FACE, { by, total: 0 });
 
 describe('a method that is bound when it is asked for', () => {
   it('can be taken off its record', () => {

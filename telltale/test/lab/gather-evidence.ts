@@ -26,7 +26,9 @@ export async function gatherEvidence({
   }
   const known = (key: string) => quiet.streams.has(partsOf(key).stream);
   return {
-    ...{ streams, lines, quietAt: quiet.at },
+    streams,
+    lines,
+    quietAt: quiet.at,
     journal: journal.read().filter(({ key }) => known(key)),
     seen: new Map([...observer.seen].filter(([stream]) => quiet.streams.has(stream))),
     completedAt: observer.completedAt,

@@ -13,7 +13,10 @@ export const HOOK_SECRET = 'secret of the lab';
 export const TICK_MS = 2_000;
 
 const keep = (name: string, said: string, target = 'keep') => ({
-  ...{ name, type: 'tool', target, parameters: { text: said } },
+  name,
+  type: 'tool',
+  target,
+  parameters: { text: said },
 });
 /** In doubt after a fault it fails, and the run goes on without it. */
 const once = (name: string, said: string, target = 'once') => ({
@@ -22,7 +25,10 @@ const once = (name: string, said: string, target = 'once') => ({
 });
 const wait = (name: string, ms: number) => ({ name, type: 'wait', for: `${ms}ms` });
 const event = (name: string, token: string) => ({
-  ...{ name, type: 'wait', event: 'custom', match: { name: token } },
+  name,
+  type: 'wait',
+  event: 'custom',
+  match: { name: token },
 });
 const said = (name: string) => `${name} \${steps.${name}.output ?? 'lost'}`;
 
@@ -33,7 +39,8 @@ const CHAIN = [
   keep('first', 'the items', 'list'),
   once('pay', `for \${steps.first.output[0]}`, 'once_slow'),
   {
-    ...{ name: 'sides', type: 'parallel' },
+    name: 'sides',
+    type: 'parallel',
     branches: [
       [keep('left', 'left', 'keep_slow'), once('left_once', 'left'), wait('left_wait', 90)],
       [once('right_once', 'right'), wait('right_wait', 60), keep('right', 'right')],
@@ -41,7 +48,10 @@ const CHAIN = [
     ],
   },
   {
-    ...{ name: 'each', type: 'foreach', in: `\${steps.first.output}`, as: 'animal' },
+    name: 'each',
+    type: 'foreach',
+    in: `\${steps.first.output}`,
+    as: 'animal',
     body: [keep('feed', `\${animal}`), wait('digest', 25), once('count', `\${animal}`)],
   },
   wait('nap', LONG_WAIT_MS),
@@ -77,7 +87,10 @@ const APPROVAL = [
 const SMALL = [keep('small_keep', 'small'), once('small_once', 'small'), keep('small_end', 'small')];
 
 const workflow = (name: string, steps: readonly object[], triggers: readonly object[] = []) => ({
-  ...{ kind: 'Workflow', name, ...(triggers.length === 0 ? {} : { triggers }), steps },
+  kind: 'Workflow',
+  name,
+  ...(triggers.length === 0 ? {} : { triggers }),
+  steps,
 });
 
 /** A line for each action: `check-messages.ts` finds there which of them came to nothing. */
@@ -144,7 +157,10 @@ const script = (turns: readonly string[]) => {
 };
 
 const agent = (name: string, more: object = {}) => ({
-  ...{ kind: 'Agent', name, model: `scripted:${name}-script.yml`, import: { tools: ['./tools/*.yml'] } },
+  kind: 'Agent',
+  name,
+  model: `scripted:${name}-script.yml`,
+  import: { tools: ['./tools/*.yml'] },
   ...more,
 });
 const stages = { values: ['NEW', 'BEGUN', 'HALF'], default: 'NEW' };
@@ -176,8 +192,14 @@ const FILES: Readonly<Record<string, string>> = {
 
 /** Which tool a step calls, by workflow and name. */
 export const LAB_STEPS: Readonly<Record<string, ReadonlyMap<string, string>>> = {
-  ...{ chain: toolsOf(CHAIN), below: toolsOf(BELOW), aside: toolsOf(BELOW), signals: toolsOf(SIGNALS) },
-  ...{ approval: toolsOf(APPROVAL), tick: toolsOf(SMALL), hooked: toolsOf(SMALL), followup: toolsOf(SMALL) },
+  chain: toolsOf(CHAIN),
+  below: toolsOf(BELOW),
+  aside: toolsOf(BELOW),
+  signals: toolsOf(SIGNALS),
+  approval: toolsOf(APPROVAL),
+  tick: toolsOf(SMALL),
+  hooked: toolsOf(SMALL),
+  followup: toolsOf(SMALL),
 };
 
 function toolsOf(steps: unknown, found = new Map<string, string>()): ReadonlyMap<string, string> {
@@ -236,9 +258,15 @@ export function writeLabProject(folder: string): void {
 export const LAB_ORDER: Readonly<Record<string, readonly (readonly [first: string, then: string])[]>> = {
   chain: [
     ...(['left', 'right_once', 'shaky'] as const).map((then) => ['pay', then] as const),
-    ...[['first', 'pay'] as const, ['left', 'left_once'] as const, ['right_once', 'right'] as const],
-    ...[['left_wait', 'feed'] as const, ['right', 'feed'] as const, ['feed', 'count'] as const],
-    ...[['nap', 'below'] as const, ['below', 'tool'] as const, ['program', 'report'] as const],
+    ['first', 'pay'] as const,
+    ['left', 'left_once'] as const,
+    ['right_once', 'right'] as const,
+    ['left_wait', 'feed'] as const,
+    ['right', 'feed'] as const,
+    ['feed', 'count'] as const,
+    ['nap', 'below'] as const,
+    ['below', 'tool'] as const,
+    ['program', 'report'] as const,
     ['tool', 'program'],
   ],
   below: [
@@ -264,7 +292,10 @@ export const LAB_ORDER: Readonly<Record<string, readonly (readonly [first: strin
   hooked: [['small_keep', 'small_once']],
   followup: [['small_once', 'small_end']],
   talker: [
-    ...[['k1', 'o1'] as const, ['o1', 'k2'] as const, ['k3', 'k4'] as const, ['o3', 'k4'] as const],
+    ['k1', 'o1'] as const,
+    ['o1', 'k2'] as const,
+    ['k3', 'k4'] as const,
+    ['o3', 'k4'] as const,
     ...ITEMS.map((_, index) => [`each[${index}]`, 'k4'] as const),
     ['o5', 'k5'],
     ['k5', 'k6'],

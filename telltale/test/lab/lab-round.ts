@@ -82,7 +82,11 @@ export async function labRound(options: RoundOptions): Promise<LabRound> {
       keep = verdict.breaches.length > 0;
       if (keep) keepEvidence(folder, evidence, verdict);
       return {
-        ...{ seed, given: stage.giver.given, verdict, oddities, streams: evidence.streams.size },
+        seed,
+        given: stage.giver.given,
+        verdict,
+        oddities,
+        streams: evidence.streams.size,
         events: [...evidence.lines.values()].reduce((sum, lines) => sum + lines.length, 0),
         effects: evidence.journal.filter(({ what }) => what === 'before').length,
         interrupted: verdict.checked.doubt,
@@ -112,10 +116,15 @@ async function openStage(
 ): Promise<Stage> {
   const members = Array.from({ length: workers }, (_, index) =>
     createMember({
-      ...{ name: `w${index + 1}`, folder, leash },
+      name: `w${index + 1}`,
+      folder,
+      leash,
       argv: [
         ...(isWorker(home, index) ? ['worker'] : ['serve', '--port', '0', '--no-console']),
-        ...[...LAB_AGENTS, '--json', '--store', home.urlFor(index)],
+        ...LAB_AGENTS,
+        '--json',
+        '--store',
+        home.urlFor(index),
       ],
     }),
   );

@@ -33,7 +33,9 @@ export const LAB_TOOLS: readonly LabTool[] = [
 export function toolFiles(tool: LabTool): Readonly<Record<string, string>> {
   const { name, idempotent, kind } = tool;
   const manifest = {
-    ...{ kind: 'Tool', name, idempotent },
+    kind: 'Tool',
+    name,
+    idempotent,
     ...(tool.asks === true ? { approval: 'always' } : {}),
     parameters: { type: 'object', properties: { text: { type: 'string' } } },
     implementation: kind === 'module' ? { module: `./${name}.mjs` } : { command: ['sh', `tools/${name}.sh`] },

@@ -86,5 +86,5 @@ export async function readLog(
     kind === 'session'
       ? { kind, events: lines.map((line) => decodeEvent(line, stream)) }
       : { kind, events: lines.map((line) => decodeRunEvent(line, stream)) };
-  return { lines, log: { ...{ stream, name, status, left }, log } };
+  return { lines, log: { stream, name, status, left, log } };
 }

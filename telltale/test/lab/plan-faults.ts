@@ -40,8 +40,18 @@ export type HomeKind = 'sqlite' | 'postgres';
 const SHARES: Readonly<Record<HomeKind, Readonly<Partial<Record<FaultKind, number>>>>> = {
   sqlite: { kill: 5, stop: 2, term: 2, clock: 2, 'disk-full': 2, lock: 2 },
   postgres: {
-    ...{ kill: 5, stop: 3, term: 2, clock: 2, 'cut-one': 2, 'cut-all': 2, refuse: 2 },
-    ...{ 'half-open': 3, delay: 2, trickle: 1, 'database-fast': 1, 'database-immediate': 1 },
+    kill: 5,
+    stop: 3,
+    term: 2,
+    clock: 2,
+    'cut-one': 2,
+    'cut-all': 2,
+    refuse: 2,
+    'half-open': 3,
+    delay: 2,
+    trickle: 1,
+    'database-fast': 1,
+    'database-immediate': 1,
   },
 };
 
@@ -82,8 +92,12 @@ export function planFaults({ seed, faults, home, workers, leaseMs, without }: Fa
   while (plan.length < faults) {
     for (const kind of deck.slice(0, faults - plan.length))
       plan.push({
-        ...{ n: plan.length + 1, kind, worker: Math.floor(random() * workers) },
-        ...{ after: Math.floor(random() * 14), ms: lasts(kind, leaseMs, random), detail: random() },
+        n: plan.length + 1,
+        kind,
+        worker: Math.floor(random() * workers),
+        after: Math.floor(random() * 14),
+        ms: lasts(kind, leaseMs, random),
+        detail: random(),
       });
     // Beyond the first of each, as often as their shares say.
     deck = shuffled(

@@ -14,7 +14,10 @@ export async function openPostgresHome(workers: number): Promise<LabHome> {
   const proxies = await Promise.all(Array.from({ length: workers }, () => openFaultProxy(server.port)));
   const url = new URL(server.url);
   return {
-    ...{ kind: 'postgres', leaseMs: LAB_LEASE_MS, without: [], direct: url.href },
+    kind: 'postgres',
+    leaseMs: LAB_LEASE_MS,
+    without: [],
+    direct: url.href,
     urlFor(worker) {
       const through = new URL(url);
       through.port = String(proxies[worker]?.port);

@@ -41,7 +41,10 @@ const run = (
   output: Json,
   input: object = {},
 ): DraftLog => ({
-  ...{ kind: 'run', name: workflow, status: 'completed', left: 0 },
+  kind: 'run',
+  name: workflow,
+  status: 'completed',
+  left: 0,
   events: [
     { type: 'workflow.started', workflow, input, origin: { ...own, ...origin } },
     ...steps,
@@ -71,9 +74,13 @@ export function soundDraft(): Draft {
         'chain',
         {},
         [
-          ...[...step('first'), ...step('pay'), { type: 'timer.set', id: 'nap', due: 5 }],
+          ...step('first'),
+          ...step('pay'),
+          { type: 'timer.set', id: 'nap', due: 5 },
           { type: 'timer.fired', id: 'nap', at: 6 },
-          ...[...step('each[0]/feed'), ...step('each[0]/count'), ...step('below', 'deep')],
+          ...step('each[0]/feed'),
+          ...step('each[0]/count'),
+          ...step('below', 'deep'),
         ],
         'far',
         { token: 'c1' },
@@ -97,11 +104,16 @@ export function soundDraft(): Draft {
     [
       'talk',
       {
-        ...{ kind: 'session', name: 'talker', status: 'completed', left: 0 },
+        kind: 'session',
+        name: 'talker',
+        status: 'completed',
+        left: 0,
         events: [
           { type: 'session.started', input: 'Do all of it: t1-' },
           { type: 'message.received', from: 'steer', text: 'Be quick: q1-' },
-          ...[...act('k1', 'list'), ...act('o1', 'once'), ...act('k2', 'keep')],
+          ...act('k1', 'list'),
+          ...act('o1', 'once'),
+          ...act('k2', 'keep'),
           { type: 'trigger.fired', trigger: 'followup#0', workflow: 'followup', run: 'follow' },
           { type: 'session.completed', result: 'k2 is x.\nk4 is x.' },
         ],
@@ -110,7 +122,10 @@ export function soundDraft(): Draft {
     [
       'cut',
       {
-        ...{ kind: 'session', name: 'talker', status: 'completed', left: 0 },
+        kind: 'session',
+        name: 'talker',
+        status: 'completed',
+        left: 0,
         events: [
           { type: 'session.started', input: 'Do all of it.' },
           { type: 'turn.started' },
@@ -143,14 +158,21 @@ export function soundDraft(): Draft {
   ];
   const journal = [
     ...['tick1', 'tick2', 'hooked', 'follow'].flatMap(small),
-    ...[...note('list', 'chain:first'), ...note('once_slow', 'chain:pay')],
-    ...[...note('keep', 'chain:each[0]/feed'), ...note('once', 'chain:each[0]/count')],
+    ...note('list', 'chain:first'),
+    ...note('once_slow', 'chain:pay'),
+    ...note('keep', 'chain:each[0]/feed'),
+    ...note('once', 'chain:each[0]/count'),
     ...note('keep', 'chain.below:sub_keep'),
-    ...[...note('list', 'talk:k1'), ...note('once', 'talk:o1'), ...note('keep', 'talk:k2')],
+    ...note('list', 'talk:k1'),
+    ...note('once', 'talk:o1'),
+    ...note('keep', 'talk:k2'),
     ...note('keep', 'cut:k3'),
   ];
   return {
-    ...{ journal, logs, seen: new Map(), clocksSet: false },
+    journal,
+    logs,
+    seen: new Map(),
+    clocksSet: false,
     completedAt: new Map(journal.map(({ key }) => [key, journal.length])),
     owned: [
       { stream: 'chain', epoch: 1, owner: '1/1' },
@@ -178,7 +200,9 @@ export function evidenceOf(draft: Draft): Evidence {
   const lines = new Map<string, readonly string[]>();
   for (const [stream, { kind, name, status, left, events }] of draft.logs) {
     const placed = events.map((body, index) => ({
-      ...{ seq: index + 1, at: index, cause: { stream, seq: index, depth: index } },
+      seq: index + 1,
+      at: index,
+      cause: { stream, seq: index, depth: index },
       ...body,
     }));
     const log =

@@ -26,7 +26,10 @@ export async function spendFaults({ home, seed, faults, workers, print }: SpendO
     const count = Math.min(FAULTS_A_ROUND, faults - given);
     const own = seed + rounds.length;
     const round = await labRound({
-      ...{ seed: own, faults: count, home, workers },
+      seed: own,
+      faults: count,
+      home,
+      workers,
       onProgress: (line) => print(`  ${home} ${own}  ${line}`),
     });
     rounds.push(round);

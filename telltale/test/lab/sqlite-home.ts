@@ -17,7 +17,10 @@ export async function openSqliteHome(folder: string, leash: Leash): Promise<LabH
   const filler = join(disk, 'filler');
   const url = `sqlite:${path}`;
   return {
-    ...{ kind: 'sqlite', direct: url, leaseMs: 1_500, urlFor: () => url },
+    kind: 'sqlite',
+    direct: url,
+    leaseMs: 1_500,
+    urlFor: () => url,
     without: mounted === undefined ? ['disk-full'] : [],
     async harm({ kind, ms }) {
       if (kind === 'disk-full') {

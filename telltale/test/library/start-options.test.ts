@@ -50,8 +50,17 @@ it.each([
 });
 
 it.each([
-  ...[{ store: 5 }, { store: null }, { store: {} }, { durability: 'best' }, { onWaiting: 'held' }],
-  ...[{ cwd: 1 }, { env: 'PATH' }, { clock: 5 }, { signal: {} }, { onError: 1 }, { approve: true }],
+  { store: 5 },
+  { store: null },
+  { store: {} },
+  { durability: 'best' },
+  { onWaiting: 'held' },
+  { cwd: 1 },
+  { env: 'PATH' },
+  { clock: 5 },
+  { signal: {} },
+  { onError: 1 },
+  { approve: true },
   { random: 0.5 },
 ])('a runtime refuses %o', async (wrong) => {
   await expect(createRuntime({ store: 'memory', ...wrong } as RuntimeOptions)).rejects.toEqual(refused);

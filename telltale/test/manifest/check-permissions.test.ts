@@ -173,7 +173,9 @@ describe('what is loaded without an action, so that nobody can be asked, is a wa
       'agent.yml': `kind: Agent\nname: a\nmodel: ollama/x\n${agent}`,
     });
     const { diagnostics } = await loadManifests([join(folder, 'agent.yml')], {
-      ...{ env: {}, root: folder, cwd: folder },
+      env: {},
+      root: folder,
+      cwd: folder,
     });
     return diagnostics.map(({ severity, code, line, message }) =>
       [severity, code, line, message].join(' | '),

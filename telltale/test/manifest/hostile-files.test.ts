@@ -22,7 +22,7 @@ const bytes = (...parts: (string | number[])[]) =>
 describe('a file that is no text', () => {
   it('in UTF-16 is called that, with and without a mark', async () => {
     for (const encoded of [
-      bytes([0xff, 0xfe], ...[Buffer.from(AGENT, 'utf16le').toString('latin1')]),
+      bytes([0xff, 0xfe], Buffer.from(AGENT, 'utf16le').toString('latin1')),
       Buffer.from(AGENT, 'utf16le'),
     ]) {
       const { diagnostics } = await load(encoded);

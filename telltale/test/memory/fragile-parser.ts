@@ -15,7 +15,12 @@ export function createSourceParser(): SourceParser {
       return {
         language,
         symbols: found.map(([signature, name = ''], at) => ({
-          ...{ name, signature, kind: 'function', line: at + 1, endLine: at + 1, exported: true },
+          name,
+          signature,
+          kind: 'function',
+          line: at + 1,
+          endLine: at + 1,
+          exported: true,
         })),
         imports: [...text.matchAll(/^import (\S+)/gm)].map(([, specifier = '']) => ({
           specifier,

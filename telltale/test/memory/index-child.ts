@@ -7,7 +7,10 @@ const [folder = '', location = ''] = process.argv.slice(2);
 const clock = createSystemClock();
 const store = await openStore(location, { clock });
 const memory = await openMemory({
-  ...{ store, folder, clock, tokenizer: async () => ({ count: (text) => text.length }) },
+  store,
+  folder,
+  clock,
+  tokenizer: async () => ({ count: (text) => text.length }),
   parser: new URL('./fragile-parser.ts', import.meta.url),
 });
 await memory.index({ onProgress: ({ read }) => void (read > 0 && process.stdout.write(`read ${read}\n`)) });

@@ -37,7 +37,9 @@ const sharedThread = (): IndexThread => {
     get isAlive() {
       return thread.isAlive;
     },
-    ...{ run: thread.run, stop: thread.stop, end: async () => {} },
+    run: thread.run,
+    stop: thread.stop,
+    end: async () => {},
   };
 };
 afterAll(() => shared?.end());
@@ -57,7 +59,9 @@ function open(
       get: async (_table, key) => tables.get(key),
       set: async (_table, key, value) => void tables.set(key, value),
     },
-    ...{ graph: 'g', folder, clock: time },
+    graph: 'g',
+    folder,
+    clock: time,
     startThread: time === clock ? sharedThread : () => startIndexThread(FRAGILE, time),
   });
   opened.push(indexer);
@@ -211,14 +215,16 @@ describe('indexing', { timeout: 30_000 }, () => {
     let runs = 0;
     const end = { kind: 'died', began: true, cause: new Error('out of memory') } as const;
     const thread = {
-      ...{ isAlive: true, stop: () => {}, end: async () => {} },
+      isAlive: true,
+      stop: () => {},
+      end: async () => {},
       run: async ({ avoid }: Pick<PassRequest, 'avoid'>) => {
         expect(avoid).toHaveLength(runs);
         return { ...end, path: `x${++runs}.ts` };
       },
     };
     const plan = { known: new Map(), context: EMPTY_CONTEXT, below: [''], byName: [], staleBeforeMs: 0 };
-    const edges = { ...{ store: keptGraph().store, graph: 'g', folder: '/f' }, thread: () => thread };
+    const edges = { store: keptGraph().store, graph: 'g', folder: '/f', thread: () => thread };
     const pass = runIndex(plan, {
       ...edges,
       isStopped: () => false,
@@ -359,7 +365,10 @@ describe('a graph that was brought up to date', { timeout: 30_000 }, () => {
   it('has imports where they lead now, also those that led elsewhere', async () => {
     const paths = (target: string) => JSON.stringify({ compilerOptions: { paths: { own: [target] } } });
     const folder = project({
-      ...{ 'a.ts': 'import ./b\nimport own\n', 'b.js': 'def b\n', 'c.ts': '', 'd.ts': '' },
+      'a.ts': 'import ./b\nimport own\n',
+      'b.js': 'def b\n',
+      'c.ts': '',
+      'd.ts': '',
       'tsconfig.json': paths('./c.ts'),
     });
     const { indexer, kept } = open(folder);
@@ -393,7 +402,9 @@ describe('a graph that was brought up to date', { timeout: 30_000 }, () => {
 
   it('keeps where imports lead when single files are read by one that does not know the manifests', async () => {
     const folder = project({
-      ...{ 'a.ts': 'import own/x\n', 'p/package.json': '{"name": "own"}', 'p/x.ts': 'def x\n' },
+      'a.ts': 'import own/x\n',
+      'p/package.json': '{"name": "own"}',
+      'p/x.ts': 'def x\n',
     });
     const { indexer, kept, tables } = open(folder);
     await indexer.index({});
@@ -456,8 +467,15 @@ describe('an import', () => {
         './f.js',
       ),
     ).toEqual([
-      ...['src/a.ts', 'src/a.ts', 'src/a.ts', 'src/b.tsx', 'src/c.mts', 'src/d/index.ts', 'src/d/index.ts'],
-      ...['src/e.d.ts', 'src/f.ts'],
+      'src/a.ts',
+      'src/a.ts',
+      'src/a.ts',
+      'src/b.tsx',
+      'src/c.mts',
+      'src/d/index.ts',
+      'src/d/index.ts',
+      'src/e.d.ts',
+      'src/f.ts',
     ]);
     expect(lead('typescript', 'src/x.ts', '../g', '../../g', './none', 'node:fs', 'react', '/a')).toEqual([
       'g.ts',
@@ -484,15 +502,13 @@ describe('an import', () => {
       'broken/package.json': '{',
     });
     expect(lead('typescript', 'z.ts', '@s/p', '@s/p/sub', '@s/p/deep/x', 'q', 'q/y', 'r', 'qq')).toEqual([
-      ...[
-        'p/src/index.ts',
-        'p/src/sub.ts',
-        'p/src/deep/x.ts',
-        'q/lib.js',
-        'q/src/y.ts',
-        'r/index.ts',
-        undefined,
-      ],
+      'p/src/index.ts',
+      'p/src/sub.ts',
+      'p/src/deep/x.ts',
+      'q/lib.js',
+      'q/src/y.ts',
+      'r/index.ts',
+      undefined,
     ]);
     expect(lead('typescript', 'p/src/sub.ts', '#in/deep/x', '#none')).toEqual(['p/src/deep/x.ts', undefined]);
   });
@@ -533,7 +549,9 @@ describe('an import', () => {
       'bare/tsconfig.json': { extends: ['../tsconfig.paths.json'] },
     });
     expect(lead('typescript', 'app/x.ts', '~/a', 'src/a', 'web/a')).toEqual([
-      ...['lib/src/a.ts', 'lib/src/a.ts', 'lib/web/a.ts'],
+      'lib/src/a.ts',
+      'lib/src/a.ts',
+      'lib/web/a.ts',
     ]);
     expect(lead('typescript', 'web/x.ts', '@/a', 'src/a')).toEqual(['web/src/a.ts', 'web/src/a.ts']);
     expect(lead('typescript', 'both/x.ts', '@/a', 'web/a')).toEqual(['lib/src/a.ts', 'lib/web/a.ts']);
@@ -552,8 +570,16 @@ describe('an import', () => {
     expect(
       lead('python', 'src/p/q/b.py', '.', '.b', '..a', '..', 'p.a', 'p', 'p.q.b', 'json', 'tool', '....x'),
     ).toEqual([
-      ...['src/p/q/__init__.py', 'src/p/q/b.py', 'src/p/a.py', 'src/p/__init__.py', 'src/p/a.py'],
-      ...['src/p/__init__.py', 'src/p/q/b.py', undefined, 'tool.py', undefined],
+      'src/p/q/__init__.py',
+      'src/p/q/b.py',
+      'src/p/a.py',
+      'src/p/__init__.py',
+      'src/p/a.py',
+      'src/p/__init__.py',
+      'src/p/q/b.py',
+      undefined,
+      'tool.py',
+      undefined,
     ]);
   });
 
@@ -568,7 +594,9 @@ describe('an import', () => {
         (each) => `${each.names} ${resolveImport(each, from, 'python', view, context)}`,
       );
     expect(to('p/b.py', '.', 'a', 'VERSION', 'q')).toEqual([
-      ...['a p/a.py', 'VERSION p/__init__.py', 'q p/q/__init__.py'],
+      'a p/a.py',
+      'VERSION p/__init__.py',
+      'q p/q/__init__.py',
     ]);
     expect(to('main.py', 'p', 'a')).toEqual(['a p/a.py']);
     expect(to('main.py', 'n', 'm', 'x')).toEqual(['m n/m.py', 'x undefined']);
@@ -592,7 +620,7 @@ describe('an import', () => {
         'fmt',
         'example.org/mm',
       ),
-    ).toEqual([...['pkg/z/b.go', 'm.go', 'sub/x/x.go', undefined, undefined]]);
+    ).toEqual(['pkg/z/b.go', 'm.go', 'sub/x/x.go', undefined, undefined]);
   });
 
   it('of Rust leads to the module that has the item', () => {
@@ -611,9 +639,13 @@ describe('an import', () => {
     });
     expect(
       lead('rust', 'c/src/lib.rs', 'a', 'd', 'crate::a::b::Item', 'crate::a::Item', 'crate', 'std::fs'),
-    ).toEqual([...['c/src/a.rs', 'c/src/d/mod.rs', 'c/src/a/b.rs', 'c/src/a.rs', 'c/src/lib.rs', undefined]]);
+    ).toEqual(['c/src/a.rs', 'c/src/d/mod.rs', 'c/src/a/b.rs', 'c/src/a.rs', 'c/src/lib.rs', undefined]);
     expect(lead('rust', 'c/src/a.rs', 'b', 'self::b::X', 'super::d::e', 'my_k::z::Q', 'my_k::Root')).toEqual([
-      ...['c/src/a/b.rs', 'c/src/a/b.rs', 'c/src/d/e.rs', 'k/src/z.rs', 'k/src/lib.rs'],
+      'c/src/a/b.rs',
+      'c/src/a/b.rs',
+      'c/src/d/e.rs',
+      'k/src/z.rs',
+      'k/src/lib.rs',
     ]);
   });
 
@@ -621,7 +653,7 @@ describe('an import', () => {
     given('app/src/main/java/com/a/B.java', 'other/com/x/B.java');
     expect(
       lead('java', 'X.java', 'com.a.B', 'com.a.B.run', 'com.a.B.Inner.run', 'com.x.B', 'java.util.List'),
-    ).toEqual([...Array(3).fill('app/src/main/java/com/a/B.java'), ...['other/com/x/B.java', undefined]]);
+    ).toEqual([...Array(3).fill('app/src/main/java/com/a/B.java'), 'other/com/x/B.java', undefined]);
   });
 
   it('of Markdown is a link within the folder', () => {

@@ -24,7 +24,10 @@ export function keptGraph(): KeptGraph {
     [...records.values()]
       .flatMap(({ path, imports }) => imports.map((each) => ({ path, ...each })))
       .map(({ path, specifier, names, target }, at) => ({
-        ...{ id: at + 1, path, specifier, names },
+        id: at + 1,
+        path,
+        specifier,
+        names,
         ...(target === undefined ? {} : { target }),
       }));
   const kept: KeptGraph = {

@@ -32,13 +32,11 @@ afterAll(async () => {
 
 async function open(folder: string, options: Partial<OpenMemoryOptions> = {}) {
   const memory = await openMemory({
-    ...{
-      store,
-      folder,
-      clock,
-      tokenizer: async () => ({ count: (text: string) => text.length / 4 }),
-      parser: FRAGILE,
-    },
+    store,
+    folder,
+    clock,
+    tokenizer: async () => ({ count: (text: string) => text.length / 4 }),
+    parser: FRAGILE,
     ...options,
   });
   onTestFinished(() => memory.close());
@@ -207,8 +205,10 @@ describe('a memory', { timeout: 30_000 }, () => {
     const memory = await open(folder);
     await memory.index();
     await memory.noteSession({
-      ...{ session: 'ses_1', title: 'Mend it' },
-      ...{ read: ['a.ts', join(folder, 'a.ts'), '/etc/passwd'], changed: ['./b.ts', '..'] },
+      session: 'ses_1',
+      title: 'Mend it',
+      read: ['a.ts', join(folder, 'a.ts'), '/etc/passwd'],
+      changed: ['./b.ts', '..'],
     });
     expect(await memory.stats()).toMatchObject({ sessions: 1 });
     const { nodes } = await memory.query({ path: join(folder, 'b.ts') });

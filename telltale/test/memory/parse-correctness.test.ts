@@ -94,8 +94,16 @@ test('the list of the compiler holds what is declared and leaves locals out', ()
     type T = import('./types.ts').T;`;
   const { declarations, imports } = listByCompiler('x.ts', text);
   expect(declarations.map(({ kind, name, line }) => `${line} ${kind} ${name}`)).toEqual([
-    ...['2 function f', '2 function inner', '3 class C', '3 field x', '3 method m', '3 method g'],
-    ...['4 variable p', '4 variable r', '4 function h', '5 type T'],
+    '2 function f',
+    '2 function inner',
+    '3 class C',
+    '3 field x',
+    '3 method m',
+    '3 method g',
+    '4 variable p',
+    '4 variable r',
+    '4 function h',
+    '5 type T',
   ]);
   expect(imports).toEqual(['./a.ts', './lazy.ts', './types.ts']);
 });

@@ -22,17 +22,22 @@ test('the language of a file is known by its extension, in any case', () => {
   const known = ['a.ts', 'a.mts', 'a.cts', 'b/a.TSX', 'a.js', 'a.mjs', 'a.cjs', 'a.jsx', 'a.py', 'a.pyi'];
   const more = ['a.go', 'a.rs', 'A.java', 'README.md', 'a.markdown', 'a.d.ts'];
   expect([...known, ...more].map(languageOf)).toEqual([
-    ...[
-      'typescript',
-      'typescript',
-      'typescript',
-      'tsx',
-      'javascript',
-      'javascript',
-      'javascript',
-      'javascript',
-    ],
-    ...['python', 'python', 'go', 'rust', 'java', 'markdown', 'markdown', 'typescript'],
+    'typescript',
+    'typescript',
+    'typescript',
+    'tsx',
+    'javascript',
+    'javascript',
+    'javascript',
+    'javascript',
+    'python',
+    'python',
+    'go',
+    'rust',
+    'java',
+    'markdown',
+    'markdown',
+    'typescript',
   ]);
   expect(['Makefile', 'a.txt', '.gitignore', 'a.constructor', 'a.', ''].map(languageOf)).toEqual(
     Array.from({ length: 6 }, () => undefined),
@@ -309,8 +314,14 @@ describe('what a file says', () => {
       '#[cfg(any(unix, not(windows)))]\nfn main() {\n  println!("{}", price(1) + cart.total(tax[0]));\n' +
       '  assert_eq!(Cart::new(), vec![self.make(), S { a: one() }]);\n}\n';
     expect(said(await parse('rust', text)).calls.toSorted()).toEqual([
-      ...['3 cart.total < main', '3 price < main', '3 println < main'],
-      ...['4 Cart.new < main', '4 assert_eq < main', '4 one < main', '4 self.make < main', '4 vec < main'],
+      '3 cart.total < main',
+      '3 price < main',
+      '3 println < main',
+      '4 Cart.new < main',
+      '4 assert_eq < main',
+      '4 one < main',
+      '4 self.make < main',
+      '4 vec < main',
     ]);
   });
 

@@ -310,9 +310,13 @@ describe('a recorded model', () => {
     const simulated = createSimulatedClock();
     const user = { role: 'user', text: 'go on' } as const;
     const messages = [
-      ...[user, { role: 'assistant', text: 'zero' }],
-      ...[user, { role: 'assistant', text: 'one ' }],
-      ...[user, { role: 'assistant', text: 'two ' }, user],
+      user,
+      { role: 'assistant', text: 'zero' },
+      user,
+      { role: 'assistant', text: 'one ' },
+      user,
+      { role: 'assistant', text: 'two ' },
+      user,
     ] as const;
     await ask(model(), { turn: 2, said: 8, messages }).end;
     expect(readBack(await readFile(path, 'utf8')).turns).toEqual([{ text: 'one two three' }]);

@@ -74,14 +74,12 @@ const THINKERS: readonly Thinker[] = [
       return [
         event('message_start', {
           message: {
-            ...{
-              id: `m${turn}`,
-              type: 'message',
-              role: 'assistant',
-              model: 'm',
-              content: [],
-              stop_reason: null,
-            },
+            id: `m${turn}`,
+            type: 'message',
+            role: 'assistant',
+            model: 'm',
+            content: [],
+            stop_reason: null,
             usage: { input_tokens: 10, output_tokens: 1 },
           },
         }),
@@ -211,7 +209,10 @@ const THINKERS: readonly Thinker[] = [
     answer: (turn, text, call) => {
       const chunk = (delta: object, finish: string | null = null) =>
         data({
-          ...{ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' },
+          id: 'c1',
+          object: 'chat.completion.chunk',
+          created: 1,
+          model: 'm',
           choices: [{ index: 0, delta, finish_reason: finish }],
         });
       return [
@@ -223,7 +224,9 @@ const THINKERS: readonly Thinker[] = [
               chunk({
                 tool_calls: [
                   {
-                    ...{ index: 0, id: `call_${turn}`, type: 'function' },
+                    index: 0,
+                    id: `call_${turn}`,
+                    type: 'function',
                     function: { name: call.name, arguments: JSON.stringify(call.input) },
                   },
                 ],
@@ -231,9 +234,15 @@ const THINKERS: readonly Thinker[] = [
             ]),
         chunk({}, call === undefined ? 'stop' : 'tool_calls'),
         data({
-          ...{ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [] },
+          id: 'c1',
+          object: 'chat.completion.chunk',
+          created: 1,
+          model: 'm',
+          choices: [],
           usage: {
-            ...{ prompt_tokens: 10, completion_tokens: 7, total_tokens: 17 },
+            prompt_tokens: 10,
+            completion_tokens: 7,
+            total_tokens: 17,
             completion_tokens_details: { reasoning_tokens: 5 },
           },
         }),

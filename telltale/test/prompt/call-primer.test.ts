@@ -11,7 +11,10 @@ import { agentWith } from './agent.ts';
 const TEXT = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const;
 type Target = DescribedTarget & CallTarget;
 const target = (kind: Target['kind'], name: string, more: Partial<Target> = {}): Target => ({
-  ...{ kind, name, description: `Does ${name}.`, parameters: TEXT },
+  kind,
+  name,
+  description: `Does ${name}.`,
+  parameters: TEXT,
   ...more,
 });
 const TARGETS = [target('agent', 'critic'), target('tool', 'echo'), target('llm', 'shorten')];

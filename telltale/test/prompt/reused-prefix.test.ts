@@ -4,14 +4,12 @@ import { commonPrefix, type Prompt, type PromptMessage, reusedPrefix } from '../
 const user = (text: string): PromptMessage => ({ role: 'user', text });
 const assistant = (text: string): PromptMessage => ({ role: 'assistant', text });
 const promptOf = (system: string, messages: readonly PromptMessage[], count = messages.length): Prompt => ({
-  ...{
-    system,
-    messages,
-    count,
-    tokens: 0,
-    hash: '',
-    frame: { hash: '', system: '', tools: '', options: '' },
-  },
+  system,
+  messages,
+  count,
+  tokens: 0,
+  hash: '',
+  frame: { hash: '', system: '', tools: '', options: '' },
   chars: system.length + messages.slice(0, count).reduce((sum, { text }) => sum + text.length, 0),
 });
 

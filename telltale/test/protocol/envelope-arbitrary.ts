@@ -4,9 +4,28 @@ import type { Json } from '../../src/kernel/json.ts';
 
 /** Every field, what is none, and what every object inherits. */
 const KEYS = [
-  ...['name', 'parameters', 'output_key', 'depends_on', 'timeout', 'retry', 'on_error', 'if', 'compensate'],
-  ...['literal', 'arguments', 'args', 'input'],
-  ...['template', 'type', 'mode', 'id', 'dependson', '__proto__', 'constructor', 'toString', '0'],
+  'name',
+  'parameters',
+  'output_key',
+  'depends_on',
+  'timeout',
+  'retry',
+  'on_error',
+  'if',
+  'compensate',
+  'literal',
+  'arguments',
+  'args',
+  'input',
+  'template',
+  'type',
+  'mode',
+  'id',
+  'dependson',
+  '__proto__',
+  'constructor',
+  'toString',
+  '0',
 ];
 
 // biome-ignore format: a table
@@ -18,8 +37,31 @@ const ATTRIBUTES = [
 const KIND_WORDS = [...ACTION_KINDS, 'context_feed', 'Tool'];
 
 const SCALARS: readonly Json[] = [
-  ...[null, true, false, 0, -1, 1, 1.5, 1e300, '', ' ', 'a1', '9a', 'a-b', 'a b', 'é', '__proto__'],
-  ...['skip', 'fail', 'retry', 'Skip', 'sync', 'tool', '{"a":1}', '"{}"', '""'],
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1,
+  1.5,
+  1e300,
+  '',
+  ' ',
+  'a1',
+  '9a',
+  'a-b',
+  'a b',
+  'é',
+  '__proto__',
+  'skip',
+  'fail',
+  'retry',
+  'Skip',
+  'sync',
+  'tool',
+  '{"a":1}',
+  '"{}"',
+  '""',
 ];
 
 const { envelope } = fc.letrec<{ value: Json; field: [string, Json]; envelope: string; inner: Json }>(

@@ -53,8 +53,16 @@ function depthOf(value: Json): number {
 
 /** What an escape stands for; of any other the backslash stays. */
 const PLAIN: Readonly<Record<string, string>> = {
-  ...{ '"': '"', "'": "'", '`': '`', '\\': '\\', '/': '/' },
-  ...{ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
+  '"': '"',
+  "'": "'",
+  '`': '`',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
 };
 
 class Unreadable extends Error {}

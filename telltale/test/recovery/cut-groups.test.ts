@@ -36,7 +36,8 @@ const scenario = (turn: string, migrates: boolean) => ({
     const effects: string[] = [];
     const tool = (name: string, works = true) =>
       defineTool({
-        ...{ name, idempotent: true },
+        name,
+        idempotent: true,
         run: async (_, { signal }) => {
           effects.push(`${name} begun`);
           await new Promise((resolve) => setTimeout(resolve, WORK_MS));
@@ -197,7 +198,9 @@ describe('a log that ends behind any of its events', () => {
           const { status } = await (await runtime.resume(cut, { agent })).result;
           const log = await runtime.events(cut);
           expect([seq, status, ...ended(undisturbed, log)]).toEqual([
-            ...[seq, 'completed', ...promised(undisturbed, left)],
+            seq,
+            'completed',
+            ...promised(undisturbed, left),
           ]);
           if (leftOpen(openText(left)).length > 0) inside = cut;
         }

@@ -61,8 +61,24 @@ const TURNS: readonly string[] = [
 
 /** Every result that the agent waits for. */
 const NAMED: readonly string[] = [
-  ...['k1', 'o1', 'k2', 'o2', 'k3', 'o3', 'o4', 'each', 'k6', 'o6', 'k7', 'o7', 'k8', 'k9', 'o9'],
-  ...['o8', 'o10', 'k10'],
+  'k1',
+  'o1',
+  'k2',
+  'o2',
+  'k3',
+  'o3',
+  'o4',
+  'each',
+  'k6',
+  'o6',
+  'k7',
+  'o7',
+  'k8',
+  'k9',
+  'o9',
+  'o8',
+  'o10',
+  'k10',
 ];
 
 const FINAL = `<response>${NAMED.map((id) => `${id} is $${id}.`).join('\n')}</response>`;

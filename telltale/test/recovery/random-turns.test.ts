@@ -33,7 +33,8 @@ function scenarioOf(script: readonly string[], chunk: number): CrashScenario<Sce
       const begun: string[] = [];
       const tool = (name: string, idempotent: boolean) =>
         defineTool({
-          ...{ name, idempotent },
+          name,
+          idempotent,
           async run(_input, { idempotencyKey, signal }) {
             const id = idempotencyKey.slice(idempotencyKey.indexOf(':') + 1);
             begun.push(id);

@@ -541,9 +541,7 @@ describe('a foreach whose list is declared behind it', () => {
     before.declare('b', { output_key: 'urls' });
     if (over) {
       const usage = { input: 1, output: 1 };
-      before.append({
-        ...{ type: 'turn.completed', usage, cost_usd: 0, ms: 1, first_token_ms: 1, finish: 'stop' },
-      });
+      before.append({ type: 'turn.completed', usage, cost_usd: 0, ms: 1, first_token_ms: 1, finish: 'stop' });
       before.scheduler.turnEnded('well');
     }
     const s = restart(before);
@@ -557,8 +555,12 @@ describe('a foreach whose list is declared behind it', () => {
     before.append({ type: 'turn.started', prompt: { tokens: 0, reused_prefix: 0 } });
     loop(before, '$urls', page);
     before.append({
-      ...{ type: 'turn.completed', usage: { input: 1, output: 1 }, cost_usd: 0 },
-      ...{ ms: 1, first_token_ms: 1, finish: 'stop' },
+      type: 'turn.completed',
+      usage: { input: 1, output: 1 },
+      cost_usd: 0,
+      ms: 1,
+      first_token_ms: 1,
+      finish: 'stop',
     });
     const s = restart(before);
     await s.settle();

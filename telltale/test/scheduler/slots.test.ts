@@ -105,7 +105,12 @@ describe('an action whose target has slots', () => {
     await on.scheduler.cancel('enough', ['a']); // its start waits for its commit
     await on.settle();
     expect(on.story()).toEqual([
-      ...['declared a', 'started a', 'declared b', 'declared c', 'cancelled b', 'cancelled a'],
+      'declared a',
+      'started a',
+      'declared b',
+      'declared c',
+      'cancelled b',
+      'cancelled a',
       'started c',
     ]);
     await on.commit();
@@ -238,7 +243,9 @@ describe('an action whose target has slots', () => {
         const own = createLocalSlots();
         const slots = isLate ? late(own) : own;
         const options = limited(max, slots, {
-          ...{ clock, parallelActions: places, commitMs: 3 },
+          clock,
+          parallelActions: places,
+          commitMs: 3,
           targets: { limited: { idempotent } },
         });
         const sessions = [stage(options), stage(options)];

@@ -225,7 +225,10 @@ describe('what is known is decided when an action is declared', () => {
     before.append({
       type: 'action.declared',
       action: {
-        ...{ id: 'b', kind: 'tool', mode: 'async', name: 't_b' },
+        id: 'b',
+        kind: 'tool',
+        mode: 'async',
+        name: 't_b',
         parameters: { make: 'cc $< {{a}} $$x $a', value: '$a' },
       },
     });
@@ -340,7 +343,8 @@ describe("an action's own name", () => {
     s.declare('old', { output_key: 'k' });
     await s.complete('old', 'old');
     const compensate = {
-      ...{ name: 'undo', parameters: { id: '$a', key: '$k', text: '{{a}} {{k}} {{old}} {{later}}' } },
+      name: 'undo',
+      parameters: { id: '$a', key: '$k', text: '{{a}} {{k}} {{old}} {{later}}' },
     };
     s.declare('a', { output_key: 'k', compensate });
     await s.complete('a', 'new');
@@ -363,7 +367,11 @@ describe("an action's own name", () => {
 
 describe('in a foreach', () => {
   const made = (id: string, parameters: JsonObject, more: Partial<DeclaredAction> = {}): DeclaredAction => ({
-    ...{ id, kind: 'tool', mode: 'async', name: `t_${id}`, parameters },
+    id,
+    kind: 'tool',
+    mode: 'async',
+    name: `t_${id}`,
+    parameters,
     ...more,
   });
 

@@ -83,7 +83,9 @@ describe('a session whose changed manifest was accepted', () => {
     try {
       const model = scripted(['<response>One.</response>'], { id: 'scripted:test' });
       const session = runtime.start(await loadAgent('agent.yml', { cwd: folder }), {
-        ...{ input: 'Go.', model, chat: true },
+        input: 'Go.',
+        model,
+        chat: true,
       });
       await expect.poll(async () => (await runtime.state(session.id)).idle).toBe(true);
       await session.interrupt();

@@ -93,7 +93,15 @@ export async function startDaemon(place: Place, ...args: readonly string[]): Pro
   const ask: Daemon['ask'] = (path, init, own = token) =>
     bare(path, { ...init, headers: { ...init?.headers, authorization: `Bearer ${own}` } });
   return {
-    ...{ url, port, token, link, out, err, bare, ask, pid: child.pid ?? 0 },
+    url,
+    port,
+    token,
+    link,
+    out,
+    err,
+    bare,
+    ask,
+    pid: child.pid ?? 0,
     async json<Answer>(path: string, body?: object, own?: string) {
       const init =
         body === undefined

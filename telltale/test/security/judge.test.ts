@@ -283,8 +283,13 @@ describe('the token of a daemon', () => {
     const mode = (path: string) => statSync(path).mode & 0o777;
     expect([mode(state), mode(join(state, 'daemons')), mode(file)]).toEqual([0o700, 0o700, 0o600]);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
-      ...{ url: daemon.url, host: '127.0.0.1', port: daemon.port, pid: daemon.pid },
-      ...{ store: 'sqlite:.telltale/telltale.db', token: daemon.token, startedAt: expect.any(Number) },
+      url: daemon.url,
+      host: '127.0.0.1',
+      port: daemon.port,
+      pid: daemon.pid,
+      store: 'sqlite:.telltale/telltale.db',
+      token: daemon.token,
+      startedAt: expect.any(Number),
     });
     const { out } = await telltale(place, 'token', 'link');
     expect(out).toBe(`${daemon.link}\n`);

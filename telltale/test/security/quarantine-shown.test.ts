@@ -192,7 +192,12 @@ it('a message of a conversation does not wake its quarantined session', { timeou
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
-        ...{ threadId: 't', runId: text, state: {}, tools: [], context: [], forwardedProps: {} },
+        threadId: 't',
+        runId: text,
+        state: {},
+        tools: [],
+        context: [],
+        forwardedProps: {},
         messages: [{ id: text, role: 'user', content: text }],
       }),
     });

@@ -95,7 +95,12 @@ it.each([
     'AG-UI',
     '/ag-ui/builder',
     {
-      ...{ threadId: 't', runId: 'r', state: {}, tools: [], context: [], forwardedProps: {} },
+      threadId: 't',
+      runId: 'r',
+      state: {},
+      tools: [],
+      context: [],
+      forwardedProps: {},
       messages: [{ id: 'm', role: 'user', content: 'Go' }],
     },
   ],

@@ -53,8 +53,19 @@ export async function startPostgres({
   await promisify(execFile)(
     join(bin, 'initdb'),
     [
-      ...['--pgdata', data, '--username', 'owner', '--pwfile', passwordFile],
-      ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-locale', '--no-sync', '--no-instructions'],
+      '--pgdata',
+      data,
+      '--username',
+      'owner',
+      '--pwfile',
+      passwordFile,
+      '--auth',
+      'scram-sha-256',
+      '--encoding',
+      'UTF8',
+      '--no-locale',
+      '--no-sync',
+      '--no-instructions',
     ],
     { ...user, cwd: own, env },
   );

@@ -54,7 +54,10 @@ describe('an action template', () => {
     const { actions } = await declared({ template: 'short' }, { template: 'other' });
     expect(actions).toMatchObject([
       {
-        ...{ kind: 'relic', name: 'store', timeout: 5, retry: 2 },
+        kind: 'relic',
+        name: 'store',
+        timeout: 5,
+        retry: 2,
         parameters: { operation: 'set', key: 'k', value: 'v' },
       },
       { kind: 'relic', name: 'spare', timeout: 90 },
@@ -74,10 +77,7 @@ describe('an action template', () => {
     const { actions } = await declared({ template: 'plain' }, { template: 'booked' });
     expect(actions.map(({ compensate }) => compensate)).toEqual([
       { name: 'undo', timeout: 30 },
-      {
-        ...{ name: 'undo', timeout: 120, retry: 1 },
-        parameters: { how: 'gently', why: 'booked' },
-      },
+      { name: 'undo', timeout: 120, retry: 1, parameters: { how: 'gently', why: 'booked' } },
     ]);
   });
 
@@ -91,7 +91,10 @@ describe('an action template', () => {
       [
         'a0',
         {
-          ...{ type: 'relic', name: 'store', timeout: 9, retry: 2 },
+          type: 'relic',
+          name: 'store',
+          timeout: 9,
+          retry: 2,
           parameters: { operation: 'set', key: 'k', value: 'v' },
         },
       ],

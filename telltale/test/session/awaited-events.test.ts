@@ -45,7 +45,8 @@ async function play(files: Readonly<Record<string, string>>, turns: readonly str
 describe('a step that waits for an event of the session', () => {
   it('hears of it in a run that an action calls, also one that comes as the run begins', async () => {
     const { result } = await runAgent({
-      ...{ manifest: `${FIELDS}${IMPORT}`, files: { 'flows/waits.yml': WAITS } },
+      manifest: `${FIELDS}${IMPORT}`,
+      files: { 'flows/waits.yml': WAITS },
       turns: [call('waits'), set('B') + set('C'), '<response>$w</response>'],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'C' });

@@ -23,7 +23,7 @@ import {
 
 const later = (ms = 5) => new Promise((resolve) => setTimeout(resolve, ms));
 const tool = (name: string, run: () => unknown, more: object = {}) =>
-  defineTool({ ...{ name, idempotent: true }, run: run as never, ...more });
+  defineTool({ name, idempotent: true, run: run as never, ...more });
 const tools = [
   tool('now', () => 'now'),
   tool('soon', () => later().then(() => 'soon')),
@@ -103,7 +103,7 @@ it('an action that a person has approved is done, whatever came of what its word
     done.push(input);
     return 'asked';
   };
-  const ask = defineTool({ ...{ name: 'ask', approval: 'always' as const }, run });
+  const ask = defineTool({ name: 'ask', approval: 'always' as const, run });
   const bad = defineTool({ name: 'bad', run: () => Promise.reject(new Error('no luck')) });
   const asking = await defineAgent({
     name: 'tester',
@@ -145,7 +145,7 @@ it('a response that names a complete_step which waits for more goes out without 
 });
 
 it('what stands in place of an end tag is held back whole where a message cuts its turn short', async () => {
-  const deploy = defineTool({ ...{ name: 'deploy', approval: 'always' as const }, run: () => 'out' });
+  const deploy = defineTool({ name: 'deploy', approval: 'always' as const, run: () => 'out' });
   const chunks = [`<parallel id="g">${act('a', 'deploy')}`, '\n<response>Hi there.</response>'];
   const asked: string[] = [];
   const model: Model = {

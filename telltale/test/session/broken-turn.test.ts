@@ -27,7 +27,9 @@ describe('a turn that breaks off', () => {
   it('is followed by the next after the time that its log says, twice as long each time', async () => {
     const clock = createSimulatedClock();
     const { of: all } = await runAgent({
-      ...{ turns: [], model: breaking('<thought>Hm.</thought>', '<thought>Well.</thought>'), clock },
+      turns: [],
+      model: breaking('<thought>Hm.</thought>', '<thought>Well.</thought>'),
+      clock,
       runtime: { random: () => 0.5 },
       async during(session) {
         let isOver = false;
@@ -190,7 +192,8 @@ describe('a turn that somebody ends', () => {
 
   it('has all that it had said by then on its log, and counted', async () => {
     const { of: all } = await runAgent({
-      ...{ turns: [], model: endless },
+      turns: [],
+      model: endless,
       async during(session) {
         await seen(session, 'thought');
         await session.cancel('Enough.');
@@ -210,8 +213,19 @@ describe('a turn that somebody ends', () => {
 describe('a fault', () => {
   it('keeps a response from being final where something may not have acted, and not where it is about prose', () => {
     const acting = [
-      ...['no_body', 'tag_too_long', 'not_here', 'truncated', 'bad_json', 'body_too_large', 'bad_action'],
-      ...['bad_attribute', 'duplicate_id', 'in_doubt', 'unsealed', 'bad_variable', 'bad_test'],
+      'no_body',
+      'tag_too_long',
+      'not_here',
+      'truncated',
+      'bad_json',
+      'body_too_large',
+      'bad_action',
+      'bad_attribute',
+      'duplicate_id',
+      'in_doubt',
+      'unsealed',
+      'bad_variable',
+      'bad_test',
     ];
     const prose = ['fence_left_open', 'not_in_response', 'stray_close', 'thought_left_open', 'reserved_tag'];
     const faults = [...acting, ...prose, 'toString', 'not_run', 'bad_json'].map((code) => ({ code }));

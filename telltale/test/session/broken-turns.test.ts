@@ -12,7 +12,7 @@ const AFTER = Array.from({ length: 5 }, () => '<response>Done.</response>');
 const MOST_IDS = 6;
 
 const moment = () => new Promise((resolve) => setImmediate(resolve));
-const tool = (name: string, run: () => unknown) => defineTool({ ...{ name, idempotent: true }, run });
+const tool = (name: string, run: () => unknown) => defineTool({ name, idempotent: true, run });
 const agent = {
   tools: [
     tool('now', () => 'now'),

@@ -267,7 +267,9 @@ describe('two workflows that call each other', () => {
       },
     };
     const agent = await defineAgent({
-      ...{ name: 'caller', model, workflows: [queued('a', 'b', max), queued('b', 'a')] },
+      name: 'caller',
+      model,
+      workflows: [queued('a', 'b', max), queued('b', 'a')],
     });
     const runtime = await runtimeOf({ store: 'memory' });
     const start = (name: string) =>

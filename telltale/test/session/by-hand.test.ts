@@ -164,7 +164,9 @@ describe('a workflow that is started by hand', () => {
     const folder = folderOf('{ max: 1 }');
     const dying = mortal(store);
     const crashed = await runtimeOf({
-      ...{ store: dying, clock, cwd: folder },
+      store: dying,
+      clock,
+      cwd: folder,
       crashPoint(name) {
         if (name === 'hand:asked') dying.die();
       },

@@ -15,7 +15,8 @@ const ends = { reason: 'enough', by: 'ann', clock: createSystemClock() };
 
 /** Says what `say` gives, and then nothing more until it is stopped. */
 const hanging = (say: (system: string, turn: number) => string): Model => ({
-  ...{ id: PRICED, price },
+  id: PRICED,
+  price,
   async stream({ system, turn, signal }, sink) {
     await undefined;
     const text = say(system, turn);

@@ -71,10 +71,11 @@ it('a window that has no room for a summary is said so once, and no model is pai
     'turn.started',
   )[0];
   const contextWindow = Math.round(((first?.prompt.tokens ?? 0) + 200) / 0.625);
-  const reading = createScriptedModel({ ...{ id: 'scripted:tiny', contextWindow }, turns });
+  const reading = createScriptedModel({ id: 'scripted:tiny', contextWindow, turns });
   let summaries = 0;
   const model: Model = {
-    ...{ id: 'mine', contextWindow },
+    id: 'mine',
+    contextWindow,
     async stream(request, sink) {
       if (request.maxOutputTokens !== undefined) summaries++;
       return reading.stream(request, sink);
@@ -95,7 +96,8 @@ describe('a summary', () => {
     (_, n) => `<action id="p${n}" mode="sync">{"name":"leaf"}</action>`,
   );
   const reading = createScriptedModel({
-    ...{ id: 'scripted:small', contextWindow: 4_000 },
+    id: 'scripted:small',
+    contextWindow: 4_000,
     turns: [...pages, '<response>Read.</response>'],
   });
   const end = 'Left to do: the rest.';
@@ -106,7 +108,8 @@ describe('a summary', () => {
   ])('that is longer than it may be does not fill the window, %s', async (_, words) => {
     const asked: string[] = [];
     const long: Model = {
-      ...{ id: 'mine', contextWindow: 4_000 },
+      id: 'mine',
+      contextWindow: 4_000,
       async stream(request, sink) {
         if (request.maxOutputTokens === undefined) return reading.stream(request, sink);
         asked.push(request.system);
@@ -140,7 +143,9 @@ describe('a summary', () => {
 const writing = (
   summarise: (sink: ModelSink, signal: AbortSignal) => ModelEnd | Promise<ModelEnd>,
 ): Model => ({
-  ...{ id: 'mine', contextWindow: 4_000, price: { input: 1_000_000, output: 2_000_000 } },
+  id: 'mine',
+  contextWindow: 4_000,
+  price: { input: 1_000_000, output: 2_000_000 },
   stream: async (request, sink) =>
     request.maxOutputTokens === undefined ? model.stream(request, sink) : summarise(sink, request.signal),
 });
@@ -229,7 +234,10 @@ describe('what a summary used', () => {
 describe('a summary', () => {
   const compact = (summarise: Parameters<typeof writing>[0], during?: (session: Session) => void) =>
     runAgent({
-      ...{ manifest: 'import: { tools: [./tools/*.yml] }\n', files, turns: [], model: writing(summarise) },
+      manifest: 'import: { tools: [./tools/*.yml] }\n',
+      files,
+      turns: [],
+      model: writing(summarise),
       ...(during === undefined ? {} : { during }),
     });
 

@@ -80,7 +80,9 @@ describe.each(FORMATS)('compaction over %s', (format) => {
 it('a model of which nothing is known has 128,000 tokens', async () => {
   const run = (input: number) =>
     runOverHttp({
-      ...{ format: 'openai-chat', dialect: 'tools', agent },
+      format: 'openai-chat',
+      dialect: 'tools',
+      agent,
       answers: [
         { move: read(1) },
         { move: read(2), input },
@@ -245,7 +247,9 @@ const IN_STREAM: readonly (readonly [who: string, format: WireName, frame: strin
 describe('a prompt that is refused as too long', () => {
   const goesOn = async (format: WireName, refusal: Answer, dialect: Dialect = 'tools') => {
     const { result, of, prompts } = await runOverHttp({
-      ...{ format, dialect, agent },
+      format,
+      dialect,
+      agent,
       answers: [...reads, refusal, summary, { move: answer }],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'All read.', turns: 4 });
@@ -282,7 +286,10 @@ describe('a prompt that is refused as too long', () => {
   it('is compacted before the next refusal, once the provider has said what the model can read', async () => {
     const [, format, status, body] = REFUSALS[0] ?? [];
     const { result, of } = await runOverHttp({
-      ...{ format: format ?? 'openai-chat', dialect: 'tools', agent, summary: 'So far, so good.' },
+      format: format ?? 'openai-chat',
+      dialect: 'tools',
+      agent,
+      summary: 'So far, so good.',
       answers: [
         ...reads,
         { status: status ?? 400, body },
@@ -299,7 +306,9 @@ describe('a prompt that is refused as too long', () => {
     const [, , status = 400, body] = REFUSALS.find(([, each]) => each === format) ?? [];
     const refusal: Answer = { status, body: body ?? '' };
     const { result, bodies } = await runOverHttp({
-      ...{ format, dialect: 'tools', agent },
+      format,
+      dialect: 'tools',
+      agent,
       answers: [{ move: read(1) }, { move: read(2) }, refusal, ...Array.from({ length: 6 }, () => refusal)],
     });
     expect(result).toMatchObject({
@@ -331,7 +340,9 @@ describe('a prompt that is refused as too long', () => {
   it('is not sent again where it fills the window, and nothing can be left out of it', async () => {
     const [, , status = 400, body] = REFUSALS[0] ?? [];
     const { result, bodies } = await runOverHttp({
-      ...{ format: 'openai-chat', dialect: 'tools', agent: { ...agent, context_window: 900 } },
+      format: 'openai-chat',
+      dialect: 'tools',
+      agent: { ...agent, context_window: 900 },
       answers: [{ status, body }],
     });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'model_context_exceeded' } });
@@ -340,7 +351,9 @@ describe('a prompt that is refused as too long', () => {
 
   it('is not sent at all where it is far too long for the window of the manifest', async () => {
     const { result, bodies, of } = await runOverHttp({
-      ...{ format: 'openai-chat', dialect: 'tags', agent: { ...agent, context_window: 200 } },
+      format: 'openai-chat',
+      dialect: 'tags',
+      agent: { ...agent, context_window: 200 },
       answers: [],
     });
     expect(result).toMatchObject({

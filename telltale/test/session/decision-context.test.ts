@@ -9,8 +9,15 @@ describe('what a decision of a session is given', () => {
   it('is who asks, what is left to pay with, and the values that count', () => {
     const given = { ...STARTED, metadata: { status: 'A' }, vars: { v: 1 } } as EventBody;
     expect(sessionContext(folded(given))).toEqual({
-      ...{ agent_id: 'coder', current_state: null, step_name: null, balance: null, success_rate: 1 },
-      ...{ recent_actions: [], last_result: null, metadata: { status: 'A' }, variables: { v: 1 } },
+      agent_id: 'coder',
+      current_state: null,
+      step_name: null,
+      balance: null,
+      success_rate: 1,
+      recent_actions: [],
+      last_result: null,
+      metadata: { status: 'A' },
+      variables: { v: 1 },
     });
     expect(sessionContext(folded({ ...given, balance: 3 } as EventBody)).balance).toBe(3);
   });

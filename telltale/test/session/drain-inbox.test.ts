@@ -22,7 +22,10 @@ it('a message is read at whatever step of the reading of another it comes', asyn
       onError(thrown) {
         throw thrown;
       },
-      ...{ handled: 0, draining: undefined, again: false, closed: false },
+      handled: 0,
+      draining: undefined,
+      again: false,
+      closed: false,
     });
     const send = (id: number) => {
       inbox.push({ id, at: 0, kind: 'steer', from: 'user', body: '' });

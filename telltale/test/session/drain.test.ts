@@ -22,7 +22,8 @@ async function stage(hooks?: Hooks) {
   const calls: { readonly key: string; end(): void }[] = [];
   const hold = (name: string, idempotent: boolean) =>
     defineTool({
-      ...{ name, idempotent },
+      name,
+      idempotent,
       run: (_, { idempotencyKey: key, signal }) =>
         new Promise<string>((resolve, reject) => {
           const call = { key, end: () => resolve('done') };
@@ -74,7 +75,12 @@ async function stage(hooks?: Hooks) {
       event.type.startsWith('action.') && 'id' in event ? [`${event.type} ${event.id}`] : [],
     );
   return {
-    ...{ runtime, begin, clock, calls, agent, typesOf },
+    runtime,
+    begin,
+    clock,
+    calls,
+    agent,
+    typesOf,
     workflow: findWorkflow(agent, flow),
     undone: findWorkflow(agent, undone),
     start: (text: string, id: string) =>

@@ -17,7 +17,9 @@ async function ended(
 ) {
   const states: SessionState[] = [];
   const run = await runAgent({
-    ...{ ...scene, turns: [], model: scripted(turns) },
+    ...scene,
+    turns: [],
+    model: scripted(turns),
     after: async (id, runtime) => {
       states.push(await runtime.state(id));
     },

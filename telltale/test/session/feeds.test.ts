@@ -99,7 +99,9 @@ describe('feeds in a session', () => {
     };
     const ran = await runAgent(options);
     expect(ran.of('action.completed')[0]?.output).toEqual({
-      ...{ all: { height: 3 }, part: 3, deep: 7 },
+      all: { height: 3 },
+      part: 3,
+      deep: 7,
       text: 'at {{tide.height}}, $tide',
     });
     expect(ran.result.result).toBe('Now 7 m, at 3.');

@@ -21,7 +21,8 @@ describe('a final response that holds for the results of its turn', () => {
     ['of each round of a <foreach>', LOOP, 'They are $e[0] and $e[1].'],
   ])('counts where it names them: %s', async (_what, acts, text) => {
     const { result, of: all } = await runAgent({
-      ...{ manifest: HOLD, files: FILES },
+      manifest: HOLD,
+      files: FILES,
       turns: [`${acts}<response>${text}</response>`, FINAL],
     });
     expect(all('fault')).toEqual([]);
@@ -37,7 +38,8 @@ describe('a final response that holds for the results of its turn', () => {
     ['one with a key of another', `<action id="b">{"name":"echo"}</action>`, 'It is $list.', ['b']],
   ])('does not count where it names them not: %s', async (_what, acts, text, named) => {
     const { result, of: all } = await runAgent({
-      ...{ manifest: HOLD, files: FILES },
+      manifest: HOLD,
+      files: FILES,
       turns: [`${acts}<response>${text}</response>`, FINAL],
     });
     expect(all('fault')).toEqual([]);
@@ -48,7 +50,8 @@ describe('a final response that holds for the results of its turn', () => {
 
   it('is asked for no names where the manifest says so', async () => {
     const { result } = await runAgent({
-      ...{ manifest: `${TOOLS}protocol: { final_with_actions: accept }\n`, files: FILES },
+      manifest: `${TOOLS}protocol: { final_with_actions: accept }\n`,
+      files: FILES,
       turns: [`${KEYED}${FINAL}`],
     });
     expect(result).toMatchObject({ status: 'completed', turns: 1 });

@@ -20,7 +20,9 @@ describe.each(FORMATS)('a request over %s', (format) => {
     ['whose stream has no word in time', alive],
   ])('%s is made again, without a trace', async (_, late) => {
     const { result, bodies, of } = await runOverHttp({
-      ...{ format, dialect: 'tools', agent: { limits } },
+      format,
+      dialect: 'tools',
+      agent: { limits },
       answers: [late, { move: answer }],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'Done.', turns: 1 });
@@ -41,7 +43,8 @@ describe.each(FORMATS)('a request over %s', (format) => {
     '%s is made again, without a trace',
     async (_, failure) => {
       const { result, bodies } = await runOverHttp({
-        ...{ format, dialect: 'tools' },
+        format,
+        dialect: 'tools',
         answers: [failure, failure, { move: answer }],
       });
       expect(result).toMatchObject({ status: 'completed', result: 'Done.', turns: 1 });
@@ -51,7 +54,8 @@ describe.each(FORMATS)('a request over %s', (format) => {
 
   it('that breaks off later is gone on with, and the next one says where', async () => {
     const { result, prompts } = await runOverHttp({
-      ...{ format, dialect: 'tags' },
+      format,
+      dialect: 'tags',
       answers: [
         { say: { parts: [{ type: 'text', text: 'Half of what I wanted' }], finish: 'broken' } },
         { move: answer },
@@ -65,7 +69,9 @@ describe.each(FORMATS)('a request over %s', (format) => {
 
 it('a model that never says a word ends the session, which says which limit that was', async () => {
   const { result, bodies } = await runOverHttp({
-    ...{ format: 'openai-chat', dialect: 'tags', agent: { limits } },
+    format: 'openai-chat',
+    dialect: 'tags',
+    agent: { limits },
     answers: Array.from({ length: 6 }, () => silent),
   });
   expect(result).toMatchObject({

@@ -15,22 +15,31 @@ import { pruneStore } from '../../src/store/upkeep/prune-store.ts';
 
 const OUTSIDE = { stream: 'ses_a', seq: 0, depth: 0 };
 const asked = (review: string): EventBody => ({
-  ...{ type: 'review.requested', review, action: review, target: 'tool "x"', what: 'call it' },
-  ...{ because: 'approval: always', input: {}, grants: [] },
+  type: 'review.requested',
+  review,
+  action: review,
+  target: 'tool "x"',
+  what: 'call it',
+  because: 'approval: always',
+  input: {},
+  grants: [],
 });
 const fired = (run: string): EventBody => ({
-  ...{ type: 'trigger.fired', trigger: 'w#0', workflow: 'w', run, seen: {}, chain: ['w'] },
+  type: 'trigger.fired',
+  trigger: 'w#0',
+  workflow: 'w',
+  run,
+  seen: {},
+  chain: ['w'],
 });
 const LOG: readonly (readonly [EventBody, Cause])[] = [
   [
     {
-      ...{
-        type: 'session.started',
-        agent: 'coder',
-        input: 'Go.',
-        model: 'none',
-        manifest: { path: '', hash: '' },
-      },
+      type: 'session.started',
+      agent: 'coder',
+      input: 'Go.',
+      model: 'none',
+      manifest: { path: '', hash: '' },
       parent: { session: 'ses_above', action: 'a', agents: ['boss'] },
     },
     { stream: 'ses_above', seq: 4, depth: 3 },
@@ -100,7 +109,11 @@ describe('the log of a fork', () => {
     expect(started).not.toHaveProperty('parent');
     const [audit] = (await readEvents(store, 'ses_b')).slice(9);
     expect(audit).toMatchObject({
-      ...{ seq: 10, turn: 1, type: 'audit', who: 'fork', what: 'branched off from ses_a at 9' },
+      seq: 10,
+      turn: 1,
+      type: 'audit',
+      who: 'fork',
+      what: 'branched off from ses_a at 9',
       cause: { stream: 'ses_a', seq: 9, depth: 6 },
     });
     expect(await store.info('ses_b')).toMatchObject({ status: 'interrupted', head: 12, name: 'coder' });
@@ -116,14 +129,18 @@ describe('the log of a fork', () => {
     ]);
     await fork(6, 'ses_c');
     expect((await readEvents(store, 'ses_c')).slice(7).map(({ type }) => type)).toEqual([
-      ...['review.resolved', 'review.resolved', 'workflow.cancelled', 'workflow.cancelled'],
+      'review.resolved',
+      'review.resolved',
+      'workflow.cancelled',
+      'workflow.cancelled',
     ]);
   });
 
   it.each([0, 10, 99])('cannot begin at an event that is not there: %i', async (seq) => {
     const { store, fork } = await stage();
     await expect(fork(seq)).rejects.toMatchObject({
-      ...{ code: 'event_unknown', message: expect.stringContaining('Its last event is 9') },
+      code: 'event_unknown',
+      message: expect.stringContaining('Its last event is 9'),
       hint: expect.any(String),
     });
     expect(await store.info('ses_b')).toBeUndefined();
@@ -138,10 +155,8 @@ describe('the log of a fork', () => {
       ],
     ]);
     await expect(fork(10)).rejects.toMatchObject({
-      ...{
-        code: 'session_completed',
-        message: 'ses_a has completed at event 10, so nothing can continue from there.',
-      },
+      code: 'session_completed',
+      message: 'ses_a has completed at event 10, so nothing can continue from there.',
     });
     expect(await store.info('ses_b')).toBeUndefined();
     await fork(9);
@@ -207,7 +222,9 @@ describe('the log of a fork', () => {
     };
     const forking = forkSession(fullStore(store, whileHalf), 'ses_a', 15, 'ses_b', clock);
     await expect(forking).rejects.toMatchObject({
-      ...{ code: 'store_full', message: 'The disk is full.', hint: 'Free some space.' },
+      code: 'store_full',
+      message: 'The disk is full.',
+      hint: 'Free some space.',
     });
     expect(taken).toMatchObject({ code: 'stream_restoring' });
     expect(await store.info('ses_b')).toBeUndefined();

@@ -103,7 +103,8 @@ describe('a store that is full', () => {
     });
     const model = createScriptedModel({ turns: ['<response>Done.</response>'] });
     expect(await runtime.start(agent, { input: 'Go.', model }).result).toMatchObject({
-      ...{ status: 'completed', result: 'Done.' },
+      status: 'completed',
+      result: 'Done.',
     });
     const slow = createScriptedModel({ turns: [{ text: '<response>Done.</response>', delayMs: 60_000 }] });
     const session = runtime.start(agent, { input: 'Go.', model: slow });

@@ -77,7 +77,9 @@ function createWorld(runMs: (run: string) => number, latency: () => number = () 
     };
     return {
       edges: {
-        ...{ clock, tables: lateTables, start },
+        clock,
+        tables: lateTables,
+        start,
         info: (run: string) => late(() => info(run)),
         cancel: (run: string) =>
           late(async () => {

@@ -192,7 +192,8 @@ it('one that has the id of one around a <foreach> that made nothing is another o
 describe('a rollback does not wait for ever', () => {
   const now = defineTool({ name: 'now', idempotent: true, run: () => 'now' });
   const list = defineTool({
-    ...{ name: 'list', idempotent: true },
+    name: 'list',
+    idempotent: true,
     run: () => new Promise((resolve) => setTimeout(resolve, 20, [1])) as never,
   });
   const y = '<action id="y">{"name":"now","depends_on":["zz"]}</action>';

@@ -397,7 +397,7 @@ describe('an agent that does not come further', () => {
   const ECHO: readonly Deed[] = [{ call: 'echo', input: { text: 'again' } }];
 
   it('is told what it repeats; then a report is made', async () => {
-    const { of, prompts } = await led(STUCK, [...[ECHO, ECHO, ECHO], [{ complete: NOTES('the way out') }]]);
+    const { of, prompts } = await led(STUCK, [ECHO, ECHO, ECHO, [{ complete: NOTES('the way out') }]]);
     expect(of('task.stuck').map(({ why, nth }) => [why, nth])).toEqual([
       ['You have called tool "echo" with the same input 3 times in this step.', undefined],
     ]);

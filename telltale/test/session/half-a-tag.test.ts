@@ -41,7 +41,9 @@ describe('a log that ends in half a tag, or in code', () => {
     const { result, all, prompts } = await goOn(anew(REST));
     const stood = before.includes('id="b"') ? ['b'] : [];
     expect([result.result, acted(declared(all)), faultsIn(all)]).toEqual([
-      ...['All done.', ['a', ...stood, 'z'], []],
+      'All done.',
+      ['a', ...stood, 'z'],
+      [],
     ]);
     expect(prompts[0]).toContain(
       `broke off after ${act('a').length + before.length + half.length} characters`,

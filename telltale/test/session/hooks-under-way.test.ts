@@ -29,7 +29,11 @@ describe('a hook that is under way when its session ends', () => {
     const began = join(agentFolder(''), 'began');
     const command = `trap 'sleep 0.2; touch stopped; exit 0' TERM; touch ${began}; while :; do sleep 0.02; done`;
     const ran = await runAgent({
-      ...{ manifest: manifest(command), files: bad, turns: [], model: endless, runtime },
+      manifest: manifest(command),
+      files: bad,
+      turns: [],
+      model: endless,
+      runtime,
       async during(session) {
         await expect.poll(() => existsSync(began)).toBe(true);
         await session.cancel('Enough.');
@@ -46,7 +50,8 @@ describe('a hook that is under way when its session ends', () => {
   it('by failing is waited for: what it came to is on the log before the end', async () => {
     const { types, result, of } = await runAgent({
       manifest: manifest('sleep 0.1'),
-      ...{ files: bad, runtime },
+      files: bad,
+      runtime,
       turns: ['<action id="a" mode="sync">{"name":"bad","on_error":"fail"}</action>'],
     });
     expect(result.status).toBe('failed');
@@ -57,7 +62,8 @@ describe('a hook that is under way when its session ends', () => {
   it('by completing is waited for: what it came to is on the log before the end', async () => {
     const { types, result } = await runAgent({
       manifest: manifest('sleep 0.3'),
-      ...{ files: bad, runtime },
+      files: bad,
+      runtime,
       turns: [`<action id="f" mode="fire_and_forget">{"name":"bad"}</action><response>Done.</response>`],
     });
     expect(result.status).toBe('completed');

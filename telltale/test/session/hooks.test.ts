@@ -287,8 +287,12 @@ describe('hooks of turns', () => {
       ['hook.ran', 'turn.started', 'session.completed'].includes(type),
     );
     expect(marks).toEqual([
-      ...['hook.ran', 'turn.started', 'hook.ran'],
-      ...['hook.ran', 'turn.started', 'hook.ran'],
+      'hook.ran',
+      'turn.started',
+      'hook.ran',
+      'hook.ran',
+      'turn.started',
+      'hook.ran',
       'session.completed',
     ]);
   });
@@ -407,7 +411,11 @@ const lists = (more: Partial<HookLists>): HookLists => ({
   ...more,
 });
 const invocation = (invoke: string, fallback: Json = true) => ({
-  ...{ invoke, method: 'judge', args: ['strict'], cache: true, fallback },
+  invoke,
+  method: 'judge',
+  args: ['strict'],
+  cache: true,
+  fallback,
 });
 
 function fakeHooks(sources: HookSources, decide: (question: Question) => Partial<InvokeRecord>, start = 5) {
@@ -434,8 +442,15 @@ function fakeHooks(sources: HookSources, decide: (question: Question) => Partial
       };
     },
     context: () => ({
-      ...{ agent_id: 'tester', current_state: null, step_name: null, balance: 1, success_rate: 1 },
-      ...{ recent_actions: [], last_result: null, metadata: {}, variables: {} },
+      agent_id: 'tester',
+      current_state: null,
+      step_name: null,
+      balance: 1,
+      success_rate: 1,
+      recent_actions: [],
+      last_result: null,
+      metadata: {},
+      variables: {},
     }),
     marks: () => [],
     surroundings: () => ({ agent: 'tester', run: 'run_1', metadata: {}, variables: {} }),
@@ -449,7 +464,10 @@ function fakeHooks(sources: HookSources, decide: (question: Question) => Partial
 }
 
 const STEP_CALL = {
-  ...{ id: 'build', kind: 'tool', name: 'make', parameters: { target: 'all' } },
+  id: 'build',
+  kind: 'tool',
+  name: 'make',
+  parameters: { target: 'all' },
   signal: new AbortController().signal,
 };
 
@@ -577,8 +595,15 @@ describe('hooks of a call in a workflow', () => {
         return { where, artifact, method, args, result, cached: false, ms: 0, cost: 0 };
       },
       context: (step) => ({
-        ...{ agent_id: 'tester', current_state: null, step_name: step, balance: null, success_rate: 1 },
-        ...{ recent_actions: [], last_result: null, metadata: {}, variables: {} },
+        agent_id: 'tester',
+        current_state: null,
+        step_name: step,
+        balance: null,
+        success_rate: 1,
+        recent_actions: [],
+        last_result: null,
+        metadata: {},
+        variables: {},
       }),
       metadata: () => ({ status: 'IDLE' }),
     });

@@ -171,7 +171,8 @@ it.each(FORMATS)(
   'an answer in plain text is given without byte order mark and end token (%s)',
   async (format) => {
     const { result } = await runOverHttp({
-      ...{ format, dialect: 'tools' },
+      format,
+      dialect: 'tools',
       answers: [stops([text('\ufeffThe answer is <|im_end|> 42.<|im_end|>')])],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'The answer is <|im_end|> 42.' });

@@ -11,7 +11,8 @@ const PAGE = '<!doctype html><html><head><title>Sign in</title></head><body>Hell
 describe.each(FORMATS)('a provider that speaks the format %s', (format) => {
   it.each(DIALECTS)('and answers with HTML: the error says where the page is (%s)', async (dialect) => {
     const { result, bodies } = await runOverHttp({
-      ...{ format, dialect },
+      format,
+      dialect,
       answers: [{ status: 200, body: PAGE, type: 'text/html' }],
     });
     expect(result).toMatchObject({
@@ -30,7 +31,9 @@ describe.each(FORMATS)('a provider that speaks the format %s', (format) => {
     async (token) => {
       const text = `\ufeffThe answer is 42, and a < b.${token}`;
       const { result } = await runOverHttp({
-        ...{ format, dialect: 'tags', agent: { protocol: { bare_text: 'final' } } },
+        format,
+        dialect: 'tags',
+        agent: { protocol: { bare_text: 'final' } },
         answers: [{ say: { parts: [{ type: 'text', text }], finish: 'stop' } }],
       });
       expect(result).toMatchObject({ status: 'completed', result: 'The answer is 42, and a < b.' });
@@ -39,7 +42,9 @@ describe.each(FORMATS)('a provider that speaks the format %s', (format) => {
 
   it('and whose model strikes out the end of its answer: the tag stays', async () => {
     const { result } = await runOverHttp({
-      ...{ format, dialect: 'tags', agent: { protocol: { bare_text: 'final' } } },
+      format,
+      dialect: 'tags',
+      agent: { protocol: { bare_text: 'final' } },
       answers: [{ say: { parts: [{ type: 'text', text: 'It is <s>41</s>' }], finish: 'stop' } }],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'It is <s>41</s>' });
@@ -65,7 +70,9 @@ describe.each(FORMATS)('what %s sends behind the end of an answer', (format) => 
       run: (input) => void noted.push(String((input as { readonly text: string }).text)),
     });
     const ran = await runOverHttp({
-      ...{ format, dialect: 'tools', agent: { tools: [note] } },
+      format,
+      dialect: 'tools',
+      agent: { tools: [note] },
       answers: [
         (response) => {
           if (staysOpen) response.end = () => response;

@@ -38,7 +38,8 @@ describe.each(FORMATS)('a provider that speaks the format %s', (format) => {
     'and streams %s: it is asked six times, and the error says so (%s)',
     async (what, dialect, piece) => {
       const { result, bodies, of } = await runOverHttp({
-        ...{ format, dialect },
+        format,
+        dialect,
         answers: Array.from({ length: 6 }, () => sends([piece])),
       });
       const message = result.error?.message ?? '';
@@ -68,7 +69,9 @@ describe.each(FORMATS)('a provider that speaks the format %s', (format) => {
       // Gemini's calls come whole.
       const isWhole = format === 'google' && dialect !== 'tags';
       const { result, prompts, of } = await runOverHttp({
-        ...{ format, dialect, agent },
+        format,
+        dialect,
+        agent,
         answers: [sends([...said.slice(0, isWhole ? 1 : 4), piece]), { move: answer }],
       });
       expect(result).toMatchObject({ status: 'completed', result: 'Done.' });
@@ -90,7 +93,8 @@ describe.each(FORMATS)('a provider that speaks the format %s', (format) => {
 
 it('no key stands in what is shown of nonsense', async () => {
   const { result } = await runOverHttp({
-    ...{ format: 'anthropic', dialect: 'tags' },
+    format: 'anthropic',
+    dialect: 'tags',
     answers: Array.from({ length: 6 }, () =>
       sends([
         ...framesOf('anthropic', { parts: [{ type: 'text', text: 'Hi' }], finish: 'broken' }),

@@ -164,7 +164,10 @@ describe.each(['tags', 'tools', 'step'] as const)('in %s', (dialect) => {
 
   it('internal actions mean the newest, and an older one by its turn', async () => {
     const internal = (call: string, input: Record<string, string>, id: string): Deed => ({
-      ...{ call, type: 'internal', input, run: { id } },
+      call,
+      type: 'internal',
+      input,
+      run: { id },
     });
     const kept = (text: string): Deed =>
       echo('w', text, { compensate: { name: 'undo', parameters: { what: '$w' } } });
@@ -343,7 +346,8 @@ it('a session that uses ids again comes to the same end, wherever it was killed'
             call: 'echo',
             input: { text },
             run: {
-              ...{ id, mode: 'sync' },
+              id,
+              mode: 'sync',
               ...(needs === undefined || needs === id ? {} : { depends_on: [needs] }),
               ...(undone ? { compensate: { name: 'undo', parameters: { what: `$${id}` } } } : {}),
             },

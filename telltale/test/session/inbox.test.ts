@@ -50,7 +50,11 @@ function stage({ sentBefore = 0, takesOrders = false, decides = true } = {}) {
     moved: () => void calls.push('moved'),
   };
   const inbox = createInbox(writer as never, {
-    ...{ log: log as never, stop, talk, reviews: reviews as never, sentBefore },
+    log: log as never,
+    stop,
+    talk,
+    reviews: reviews as never,
+    sentBefore,
     takeValues: () => {},
     takeOrder: ({ kind }) => takesOrders && kind === 'order',
   });
@@ -60,7 +64,13 @@ function stage({ sentBefore = 0, takesOrders = false, decides = true } = {}) {
     await inbox.drain();
   };
   return {
-    ...{ inbox, stop, talk, exchange, appended, calls, sent },
+    inbox,
+    stop,
+    talk,
+    exchange,
+    appended,
+    calls,
+    sent,
     breakDown: () => {
       fails = true;
       wake();

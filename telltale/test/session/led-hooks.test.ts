@@ -50,8 +50,12 @@ describe('hooks of a workflow that leads an agent', () => {
     expect(ran.of('action.failed')).toMatchObject([{ id: 'c', error: { code: 'hook_refused' } }]);
     const about = ran.of('hook.ran').filter(({ action }) => action === 'a' || action === 'c');
     expect(about.map(({ of }) => of)).toEqual([
-      ...['agent', 'workflow', 'step one'],
-      ...['agent', 'workflow', 'step three'],
+      'agent',
+      'workflow',
+      'step one',
+      'agent',
+      'workflow',
+      'step three',
     ]);
   });
 

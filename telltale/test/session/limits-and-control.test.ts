@@ -65,7 +65,8 @@ describe('limits', () => {
   it('a price that becomes none while the session runs is more than the limit of its cost', async () => {
     const price = { input: 1, output: 1 };
     const model: Model = {
-      ...{ ...endless, price },
+      ...endless,
+      price,
       stream: (...asked) => {
         price.input = Number.NaN;
         return endless.stream(...asked);
@@ -73,7 +74,9 @@ describe('limits', () => {
     };
     const { result, of } = await runAgent({
       manifest: `${TOOLS}limits: { cost_usd: 5 }\n`,
-      ...{ files: echo, turns: [], model },
+      files: echo,
+      turns: [],
+      model,
     });
     expect(result).toMatchObject({ status: 'failed', turns: 1, error: { code: 'limit_cost_usd' } });
     expect(of('turn.completed')[0]?.cost_usd).toBe(result.cost_usd);

@@ -30,7 +30,8 @@ it('a called run that another process took is waited for: that is no failure of 
        return 'held';`,
       'idempotent: true\n',
     ),
-    ...{ 'inner.flow.yml': INNER, 'outer.flow.yml': OUTER },
+    'inner.flow.yml': INNER,
+    'outer.flow.yml': OUTER,
   });
   const clock = createSystemClock();
   const home = createMemoryHome();

@@ -204,7 +204,9 @@ describe('a schedule', () => {
       const dying = mortal(home);
       let points = 0;
       const first = await runtimeOf({
-        ...{ store: dying, clock, cwd: folder },
+        store: dying,
+        clock,
+        cwd: folder,
         crashPoint: (name) => {
           if (name === point && ++points === 2) dying.die();
         },
@@ -334,7 +336,11 @@ describe('a schedule', () => {
           for (const { ms, dies } of steps) {
             now += ms;
             const claims = decideClaims({
-              ...{ row, now, missed: 'all', held: new Set(), claimMs: 500 },
+              row,
+              now,
+              missed: 'all',
+              held: new Set(),
+              claimMs: 500,
               dues: timetable.between(row.last, now),
             });
             row = claims?.row ?? row;
@@ -366,7 +372,11 @@ describe('a schedule', () => {
           {
             name: 'tester:w#0',
             trigger: {
-              ...{ type: 'schedule', id: 'w#0', workflow: 'w', pacing: {}, missed: 'once' },
+              type: 'schedule',
+              id: 'w#0',
+              workflow: 'w',
+              pacing: {},
+              missed: 'once',
               schedule: { everyMs },
             },
             async fire({ due }, over) {
@@ -613,7 +623,9 @@ describe('a hook', () => {
       const folder = folderOf(HOOK);
       const dying = mortal(home);
       const first = await runtimeOf({
-        ...{ store: dying, clock, cwd: folder },
+        store: dying,
+        clock,
+        cwd: folder,
         crashPoint: (name) => {
           if (name === point) dying.die();
         },
@@ -721,7 +733,12 @@ describe('a hook', () => {
       ),
     );
     expect(outcomes.map((outcome) => outcome?.kind).sort()).toEqual([
-      ...['started', 'started', 'waiting', 'waiting', 'waiting', 'waiting'],
+      'started',
+      'started',
+      'waiting',
+      'waiting',
+      'waiting',
+      'waiting',
     ]);
     for (let ended = 0; ended < 6; ended++) {
       const under = await eventually(async () => {

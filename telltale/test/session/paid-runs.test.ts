@@ -30,7 +30,8 @@ const turns = [CALL, '<response>Done.</response>'];
 it('what a workflow uses that an action calls, and those that it calls, counts for the session, once', async () => {
   let balance: number | undefined;
   const { result, of } = await runAgent({
-    ...{ ...scene, turns },
+    ...scene,
+    turns,
     after: async (id, runtime) => {
       ({ balance } = await runtime.state(id));
     },
@@ -45,7 +46,8 @@ it('what a workflow uses that an action calls, and those that it calls, counts f
 
 it('a session ends at its limit of tokens, whether it or its workflows have used them', async () => {
   const { result } = await runAgent({
-    ...{ ...scene, turns },
+    ...scene,
+    turns,
     manifest: `${scene.manifest}limits: { tokens: 50000 }\n`,
   });
   expect(result).toMatchObject({ status: 'failed', turns: 1, error: { code: 'limit_tokens' } });
@@ -77,7 +79,9 @@ const FED = `${scene.manifest}context_feeds:
 it('what a workflow uses that a feed is made by counts for the session that reads it', async () => {
   let balance: number | undefined;
   const { result, of } = await runAgent({
-    ...{ ...scene, manifest: FED, turns: ['<response>Done.</response>'] },
+    ...scene,
+    manifest: FED,
+    turns: ['<response>Done.</response>'],
     after: async (id, runtime) => {
       ({ balance } = await runtime.state(id));
     },
@@ -94,7 +98,8 @@ it('a session that has spent what it may has no workflow run for a feed, within 
   const read = (id: string) =>
     `<action type="internal" id="${id}" mode="sync">{"name":"read_context_feed","parameters":{"id":"docs","refresh":true}}</action>`;
   const { of } = await runAgent({
-    ...{ ...scene, turns: [read('a') + read('b'), '<response>Done.</response>'] },
+    ...scene,
+    turns: [read('a') + read('b'), '<response>Done.</response>'],
     manifest: `${FED.replace('cache_ttl: 1h', 'inject: reference')}limits: { tokens: 50000 }\n`,
   });
   expect(of('child.usage')).toHaveLength(1);

@@ -18,7 +18,8 @@ function createStage(remembers: 'here' | 'fleet', inCode = false) {
   const placed: string[] = [];
   const board = createRunBoard();
   const edges = {
-    ...{ clock, board },
+    clock,
+    board,
     engine: { remembers, place: (_kind: string, run: string) => placed.push(run) } as never,
     store: {
       ...store,
@@ -97,7 +98,9 @@ describe('a run that waits', () => {
       const { clock, store, edges, board } = createStage(remembers);
       const writer = await store.create('run_1', { kind: 'run', name: 'w', status: 'running', title: '' });
       const journal = createRunLog({
-        ...{ writer, clock, onLost: () => undefined },
+        writer,
+        clock,
+        onLost: () => undefined,
         state: { ...emptyRun(), id: 'run_1' },
       });
       journal.append({ type: 'audit', who: 'test', what: 'begun' });

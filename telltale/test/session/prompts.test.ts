@@ -54,7 +54,12 @@ describe.each(['tags', 'tools', 'step'] as const)('the prompt of a turn in %s', 
     const { runtime, session } = await ran();
     const prompt = await session.prompt(1);
     expect(prompt).toMatchObject({
-      ...{ session: session.id, agent: 'tester', dialect, turn: 1, last: 2, match: 'same' },
+      session: session.id,
+      agent: 'tester',
+      dialect,
+      turn: 1,
+      last: 2,
+      match: 'same',
       options: dialect === 'step' ? { toolChoice: 'step' } : {},
       messages: [{ role: 'user', turn: 1, new: true }],
     });
@@ -64,7 +69,10 @@ describe.each(['tags', 'tools', 'step'] as const)('the prompt of a turn in %s', 
     expect(tools.map(({ name }) => name).includes('echo')).toBe(dialect === 'tools');
     const sum = (parts: readonly { tokens: number }[]) => parts.reduce((all, part) => all + part.tokens, 0);
     expect(tokens).toEqual({
-      ...{ system: sum(system), tools: sum(tools), messages: sum(messages), new: sum(messages) },
+      system: sum(system),
+      tools: sum(tools),
+      messages: sum(messages),
+      new: sum(messages),
       total: sum(system) + sum(tools) + sum(messages),
     });
     expect(sum(messages)).toBeGreaterThan(0);
@@ -140,7 +148,9 @@ it('is, word for word, what a provider receives over HTTP', async () => {
       return [
         { said: content },
         ...(calls as { id: string; function: { name: string; arguments: string } }[]).map((each) => ({
-          ...{ id: each.id, name: each.function.name, input: JSON.parse(each.function.arguments) },
+          id: each.id,
+          name: each.function.name,
+          input: JSON.parse(each.function.arguments),
         })),
       ];
     });
@@ -239,7 +249,10 @@ describe('the prompts of a session', () => {
     const model = { ...scripted(turns), contextWindow: 4_000 };
     let prompts: readonly SessionPrompt[] = [];
     const { of } = await runAgent({
-      ...{ manifest: IMPORT, files: tool('page', 'return "x ".repeat(1500);'), turns: [], model },
+      manifest: IMPORT,
+      files: tool('page', 'return "x ".repeat(1500);'),
+      turns: [],
+      model,
       async after(session, runtime) {
         prompts = await allOf(runtime, session);
       },

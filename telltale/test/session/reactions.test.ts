@@ -203,7 +203,9 @@ describe('the pace of firings', () => {
   it('cooldown counts a firing that waits for its turn, also after a restart', async () => {
     const stage = await openStage([
       workflowOf('a', {
-        ...{ type: 'metadata_match', conditions: { status: 'CODING' }, cooldown: '10s' },
+        type: 'metadata_match',
+        conditions: { status: 'CODING' },
+        cooldown: '10s',
         concurrency: { max: 1, when_busy: 'queue' },
       }),
     ]);
@@ -361,7 +363,8 @@ describe('runs side by side', () => {
 
   it('cancel_on_exit of a condition on a change cancels when what it led to is no longer so', async () => {
     const stage = await one({
-      ...{ type: 'metadata_match', conditions: { status: { from: 'IDLE', to: 'CODING' } } },
+      type: 'metadata_match',
+      conditions: { status: { from: 'IDLE', to: 'CODING' } },
       cancel_on_exit: true,
     });
     stage.set({ status: 'IDLE' });

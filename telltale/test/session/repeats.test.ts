@@ -42,7 +42,9 @@ describe.each(FORMATS)('a model over %s that says without end', (format) => {
   )('%s is cut off, is told so, and goes on (%s)', async (_, dialect, say, read) => {
     const { noted, agent } = noting();
     const { result, of, prompts, events } = await runOverHttp({
-      ...{ format, dialect, agent },
+      format,
+      dialect,
+      agent,
       answers: [{ say: say(dialect) }, { move: answer }],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'Done.', turns: 2 });
@@ -70,7 +72,9 @@ describe.each(FORMATS)('a model over %s that says without end', (format) => {
     const zeros = '0,0,0,0\n'.repeat(18_000);
     const { noted, agent } = noting();
     const { result, of } = await runOverHttp({
-      ...{ format, dialect, agent },
+      format,
+      dialect,
+      agent,
       answers: [{ move: note(zeros) }, { move: answer }],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'Done.' });
@@ -81,7 +85,9 @@ describe.each(FORMATS)('a model over %s that says without end', (format) => {
   it.each(DIALECTS)('the same call is cut off at the fiftieth (%s)', async (dialect) => {
     const { noted, agent } = noting();
     const { result, of } = await runOverHttp({
-      ...{ format, dialect, agent },
+      format,
+      dialect,
+      agent,
       answers: [{ say: sameCalls(dialect, 400) }, { move: answer }],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'Done.', turns: 2 });
@@ -117,7 +123,9 @@ it.each(DIALECTS)(
   'what was cut off is never the answer, and three such turns stall the session (%s)',
   async (dialect) => {
     const { result, of } = await runOverHttp({
-      ...{ format: 'openai-chat', dialect, agent: { protocol: { bare_text: 'final' } } },
+      format: 'openai-chat',
+      dialect,
+      agent: { protocol: { bare_text: 'final' } },
       answers: Array.from({ length: 3 }, () => ({ say: prose('I will think. '.repeat(10_000)) })),
     });
     expect(result).toMatchObject({
@@ -132,7 +140,8 @@ it.each(DIALECTS)(
 it('long texts that say something are not cut off', async () => {
   const text = Array.from({ length: 6_000 }, (_, at) => `Line ${at} of the report.`).join('\n');
   const { result, of } = await runOverHttp({
-    ...{ format: 'openai-chat', dialect: 'tags' },
+    format: 'openai-chat',
+    dialect: 'tags',
     answers: [{ move: { acts: [], final: text } }],
   });
   expect(result).toMatchObject({ status: 'completed', result: text });
@@ -149,7 +158,9 @@ describe('the same call in turn after turn', () => {
     async (dialect) => {
       const { noted, agent } = noting();
       const { result, of } = await runOverHttp({
-        ...{ format: 'openai-chat', dialect, agent: { ...agent, limits } },
+        format: 'openai-chat',
+        dialect,
+        agent: { ...agent, limits },
         answers: same(20),
       });
       expect(result).toMatchObject({
@@ -175,7 +186,9 @@ describe('the same call in turn after turn', () => {
     let n = 0;
     const { agent } = noting(() => `pending, ${n++} %`);
     const { result } = await runOverHttp({
-      ...{ format: 'openai-chat', dialect: 'tools', agent: { ...agent, limits } },
+      format: 'openai-chat',
+      dialect: 'tools',
+      agent: { ...agent, limits },
       answers: [...same(25), { move: answer }],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'Done.' });
@@ -184,7 +197,9 @@ describe('the same call in turn after turn', () => {
   it('begins anew with another call between them', async () => {
     const { agent } = noting();
     const { result } = await runOverHttp({
-      ...{ format: 'openai-chat', dialect: 'tools', agent: { ...agent, limits } },
+      format: 'openai-chat',
+      dialect: 'tools',
+      agent: { ...agent, limits },
       answers: [...same(15), { move: note('y') }, ...same(15), { move: answer }],
     });
     expect(result).toMatchObject({ status: 'completed', result: 'Done.' });
@@ -204,7 +219,9 @@ describe('a model that repeats itself in its own reasoning', () => {
 
   it('is cut off and told so', async () => {
     const { result, of } = await runOverHttp({
-      ...{ format: 'openai-chat', dialect: 'tags', answers: [] },
+      format: 'openai-chat',
+      dialect: 'tags',
+      answers: [],
       agent: { model: thinker() },
     });
     expect(result).toMatchObject({ status: 'completed', result: 'Done.', turns: 2 });

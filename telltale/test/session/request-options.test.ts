@@ -17,7 +17,8 @@ describe.each([
   it('shows all that the provider was sent beside conversation and tools', async () => {
     let shown: SessionPrompt | undefined;
     const { bodies } = await runOverHttp({
-      ...{ format, dialect: 'step' },
+      format,
+      dialect: 'step',
       answers: [{ move: { acts: [], final: 'Done.' } }],
       async after(runtime, session, agent) {
         shown = await runtime.prompt(session, 1, { agent });

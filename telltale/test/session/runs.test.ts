@@ -81,7 +81,11 @@ describe('a workflow on its own', () => {
     for await (const event of run.events) seen.push(event);
     expect(types(seen)).toEqual([
       'workflow.started',
-      ...['step.started', 'step.completed', 'step.started', 'step.completed', 'workflow.completed'],
+      'step.started',
+      'step.completed',
+      'step.started',
+      'step.completed',
+      'workflow.completed',
     ]);
     expect(await runtime.workflows.events('run_greet')).toEqual(seen);
     expect((await runtime.store.info('run_greet'))?.status).toBe('completed');

@@ -15,7 +15,8 @@ const DONE = '<response>Done.</response>';
 describe('an update that says what is already so', () => {
   const fired = async (turns: readonly string[], trigger: string, manifest = FIELDS) => {
     const ran = await runAgent({
-      ...{ manifest: `${manifest}${IMPORT}`, files: { 'flows/a.yml': flow('a', trigger) } },
+      manifest: `${manifest}${IMPORT}`,
+      files: { 'flows/a.yml': flow('a', trigger) },
       turns: [turns.join('') + DONE],
     });
     expect(ran.result.status).toBe('completed');
@@ -54,7 +55,8 @@ describe('an update that says what is already so', () => {
 
   it('is no sign that a turn did something', async () => {
     const { of } = await runAgent({
-      ...{ manifest: `${FIELDS}${IMPORT}`, files: { 'flows/a.yml': flow('a', match('on_update')) } },
+      manifest: `${FIELDS}${IMPORT}`,
+      files: { 'flows/a.yml': flow('a', match('on_update')) },
       turns: [CODING, CODING, CODING, CODING],
     });
     expect(of('session.stalled')).toHaveLength(1);
@@ -65,7 +67,8 @@ describe('an update that says what is already so', () => {
   derived: [{ name: idle, default: false, triggers: [{ type: metadata_match, conditions: { status: IDLE } }] }]
 `;
     const { result } = await runAgent({
-      ...{ manifest, turns: [say('{"status":"IDLE"}'), '<response>$idle</response>'] },
+      manifest,
+      turns: [say('{"status":"IDLE"}'), '<response>$idle</response>'],
     });
     expect(result.result).toBe('true');
   });

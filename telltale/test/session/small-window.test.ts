@@ -28,7 +28,9 @@ describe.each(FORMATS)('with a window of 4,096 tokens, over %s', (format) => {
   it.each(DIALECTS)('a small agent works for many turns, compacted again and again (%s)', async (dialect) => {
     const { read, tool } = page();
     const { result, of, prompts } = await runOverHttp({
-      ...{ format, dialect, summary: 'The pages were read up to the last one.' },
+      format,
+      dialect,
+      summary: 'The pages were read up to the last one.',
       agent: { tools: [tool], context_window: 4_096 },
       answers: [
         ...Array.from({ length: TURNS }, (_, at) => ({ move: reads(at + 1) })),
@@ -49,7 +51,9 @@ describe.each(FORMATS)('with a window of 4,096 tokens, over %s', (format) => {
     async (dialect) => {
       const { tool } = page();
       const { result, bodies, of } = await runOverHttp({
-        ...{ format, dialect, answers: [] },
+        format,
+        dialect,
+        answers: [],
         agent: {
           tools: [tool],
           context_window: 4_096,

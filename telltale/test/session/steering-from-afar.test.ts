@@ -8,7 +8,10 @@ import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { eventually } from '../store/eventually.ts';
 
 const STARTED: EventBody = {
-  ...{ type: 'session.started', agent: 'a', input: 'Go.', model: 'none' },
+  type: 'session.started',
+  agent: 'a',
+  input: 'Go.',
+  model: 'none',
   manifest: { path: '', hash: '' },
 };
 const FINAL: EventBody = { type: 'response', text: 'Done.', final: true };

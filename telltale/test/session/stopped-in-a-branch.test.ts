@@ -77,7 +77,9 @@ describe('a turn that was stopped inside a branch that does not hold', () => {
     const once = await stoppedBehind(said);
     const again = await once.goOn(wordForWord(`${said}${act('y')}</if>${act('z')}`, REST.replace('z', 'w')));
     expect([again.result.result, declared(again.all), faultsIn(again.all)]).toEqual([
-      ...['All done.', ['a', 'z', 'w'], ['bad_test', 'bad_test']],
+      'All done.',
+      ['a', 'z', 'w'],
+      ['bad_test', 'bad_test'],
     ]);
   });
 

@@ -17,7 +17,8 @@ async function held(start: Partial<StartOptions> = {}) {
   const calls: string[] = [];
   let end = () => {};
   const slow = defineTool({
-    ...{ name: 'slow', idempotent: true },
+    name: 'slow',
+    idempotent: true,
     run: () => {
       calls.push('slow');
       return new Promise<string>((resolve) => {

@@ -5,7 +5,8 @@ import { declared, FOREACH, folded, STARTED, TURN } from '../events/fold-bodies.
 describe('the ids that are taken', () => {
   it('are those of actions, of what they stand in, and of what a <foreach> has yet to make', () => {
     const loop = {
-      ...{ ...FOREACH, parameters: { in: '$list', as: 'x', actions: [{ id: 'later', name: 'echo' }] } },
+      ...FOREACH,
+      parameters: { in: '$list', as: 'x', actions: [{ id: 'later', name: 'echo' }] },
     };
     const state = folded(
       STARTED,

@@ -51,7 +51,10 @@ describe('a turn that was cut short inside an <if>', () => {
       // One of which only the text is on the log is not begun, and the model is told.
       const lost = notRun(all);
       expect([seq, result.status, [...declared(all), ...lost].sort(), kinds(all)]).toEqual([
-        ...[seq, 'completed', [...ids, 'z'], told],
+        seq,
+        'completed',
+        [...ids, 'z'],
+        told,
       ]);
     }
   });
@@ -63,7 +66,9 @@ describe('a turn that was cut short inside an <if>', () => {
       const is = (event: SessionEvent) => event.type === cut && event.turn === 1;
       const whole = await behind(is, [`${begun}${act('y')}<else/>${act('b')}</if>${act('c')}</if>${REST}`]);
       expect([cut, whole.result.result, declared(whole.all)]).toEqual([
-        ...[cut, 'All done.', ['a', 'b', 'c', 'z']],
+        cut,
+        'All done.',
+        ['a', 'b', 'c', 'z'],
       ]);
       const { all } = await behind(is, [`${begun}${act('y')}`, FINAL]);
       expect([cut, declared(all)]).toEqual([cut, ['a']]);
@@ -79,7 +84,9 @@ describe('a turn that was cut short inside an <if>', () => {
     for (const id of ['b', 'c', 'd']) {
       const twice = await behind(isDeclared(id), turns, undefined, once.id);
       expect([twice.result.result, declared(twice.all), faults(twice.all)]).toEqual([
-        ...['All done.', ['a', 'b', 'c', 'd', 'z'], []],
+        'All done.',
+        ['a', 'b', 'c', 'd', 'z'],
+        [],
       ]);
     }
   });
@@ -95,6 +102,6 @@ describe('a turn that was cut short inside an <if>', () => {
     const turn = `<if test="true">${act('a')}<else/>${act('x')}`;
     const { behind } = await lived([`${turn}</if>${REST}`]);
     const { result, all } = await behind(isDeclared('a'), [turn, FINAL]);
-    expect([result.result, declared(all), faults(all)]).toEqual([...['Done.', ['a'], ['truncated']]]);
+    expect([result.result, declared(all), faults(all)]).toEqual(['Done.', ['a'], ['truncated']]);
   });
 });

@@ -41,7 +41,9 @@ describe('a response that waited when its turn was cut short', () => {
 
   it('goes out in its order, and those before it do not again', async () => {
     expect(await out(`${open('First.')}${open('It is $a.')}${open('Then $a.')}`, 'Then')).toEqual([
-      ...['It is at last.', 'Then at last.', 'Done.'],
+      'It is at last.',
+      'Then at last.',
+      'Done.',
     ]);
   });
 });
@@ -80,7 +82,8 @@ describe('what was asked for when the turn was cut short', () => {
     });
     const { since } = await behind(isSaid('id="f"'), ['', '', FINAL]);
     expect(since.find(({ type }) => type === 'fault')).toMatchObject({
-      ...{ code: 'not_run', message: expect.stringContaining('"f"') },
+      code: 'not_run',
+      message: expect.stringContaining('"f"'),
     });
     expect(notRun((await behind(isSaid('id="e"'), ['', FINAL])).since)).toEqual(['not_run']);
   });

@@ -71,7 +71,8 @@ export async function lived(turns: readonly string[] | Model, given: Lived = {})
   const echo = defineTool({ name: 'echo', run: () => 'said' });
   const late = defineTool({ name: 'late', start: 'on_turn_end', run: () => 'late' });
   const held = defineTool({
-    ...{ name: 'slow', idempotent: true },
+    name: 'slow',
+    idempotent: true,
     run: () => {
       if (!slow.isHeld) return slow.gives;
       slow.calls++;
@@ -81,7 +82,9 @@ export async function lived(turns: readonly string[] | Model, given: Lived = {})
     },
   });
   const agent = await defineAgent({
-    ...{ name: 'tester', tools: [echo, late, held], protocol: { final_with_actions: 'accept' } },
+    name: 'tester',
+    tools: [echo, late, held],
+    protocol: { final_with_actions: 'accept' },
     ...given.agent,
   });
   const { clock } = given;

@@ -44,8 +44,17 @@ it('its fields stand on the log in the order in which they always stood there', 
   const toAction = createToAction({} as Parameters<typeof createToAction>[0]);
   const declared = toAction(
     {
-      ...{ type: 'action', id: 'a', name: 'n', parameters: {}, output_key: 'k', depends_on: ['b'] },
-      ...{ timeout: 1, retry: 2, on_error: 'skip', if: 'true', in: 'thought' },
+      type: 'action',
+      id: 'a',
+      name: 'n',
+      parameters: {},
+      output_key: 'k',
+      depends_on: ['b'],
+      timeout: 1,
+      retry: 2,
+      on_error: 'skip',
+      if: 'true',
+      in: 'thought',
     },
     [],
   );

@@ -36,7 +36,8 @@ const NOTHING = { read: [], changed: [] };
 describe('the files that a tool touched', () => {
   it('are those that its parameters name: changed where they are as young as the session, else read', () => {
     expect(touched({ path: 'old.ts', more: { list: ['new.ts', './old.ts'] } })).toEqual({
-      ...{ read: ['old.ts'], changed: ['new.ts'] },
+      read: ['old.ts'],
+      changed: ['new.ts'],
     });
     expect(touched({ path: join(root, 'graph/old.ts') }).read).toEqual(['old.ts']);
     expect(touched({ path: '..odd/old.ts' }).read).toEqual(['..odd/old.ts']);

@@ -113,7 +113,10 @@ describe('turns', () => {
     const { tables } = createMemoryStore({ clock });
     const told: unknown[] = [];
     const turns = createTurns({
-      ...{ clock, tables, cancel: async () => {}, wake: async () => {} },
+      clock,
+      tables,
+      cancel: async () => {},
+      wake: async () => {},
       info: async (stream) => ({ stream, status: 'running', head: 1 }) as StreamInfo,
       circle: () => Promise.reject(new Error('The log cannot be read.')),
       onError: (thrown) => void told.push(thrown),

@@ -7,7 +7,9 @@ describe('a sync action that is observed', () => {
     const clock = createSimulatedClock();
     const turns: unknown[] = [];
     const { events } = await lived([call('a', 'slow', 'sync'), FINAL], {
-      ...{ agent: { protocol: { on_sync: 'observe' } }, isHeld: true, clock },
+      agent: { protocol: { on_sync: 'observe' } },
+      isHeld: true,
+      clock,
       async during(session, slow) {
         session.subscribe((event) => void (event.type === 'turn.started' && turns.push(event)));
         await expect.poll(() => slow.calls).toBe(1);
@@ -31,7 +33,8 @@ describe('a model that only waits', () => {
     let begun = 0;
     let meanwhile = 0;
     await lived(turns, {
-      ...{ isHeld: true, clock },
+      isHeld: true,
+      clock,
       async during(session, slow) {
         session.subscribe((event) => {
           if (event.type === 'turn.started') begun++;

@@ -64,7 +64,8 @@ it('so are an answer to a session that nobody works on, its branch, its resumpti
     return runtime;
   };
   const model = createScriptedModel({
-    ...{ id: 'scripted:test', clock: createSystemClock() },
+    id: 'scripted:test',
+    clock: createSystemClock(),
     turns: [
       '<action id="d">{"name":"deploy"}</action>',
       '<action id="e">{"name":"deploy"}</action>',

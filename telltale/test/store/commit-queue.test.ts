@@ -79,11 +79,17 @@ test('where callers take longer than a commit, one half of them is told while wh
   const happened = await appended(true);
   const told = (from: number) => Array.from({ length: 16 }, (_, n) => `told s${n + from}`);
   expect(happened).toEqual([
-    ...['sent 16', 'sent 16', ...told(0)],
-    ...['sent 16', ...told(16)],
-    ...['sent 16', ...told(0)],
-    ...['sent 16', ...told(16)],
-    ...['sent 16', ...told(0)],
+    'sent 16',
+    'sent 16',
+    ...told(0),
+    'sent 16',
+    ...told(16),
+    'sent 16',
+    ...told(0),
+    'sent 16',
+    ...told(16),
+    'sent 16',
+    ...told(0),
     ...told(16),
   ]);
 });

@@ -439,7 +439,10 @@ export function graphContract(open: () => GraphStore): void {
         ],
       });
       expect(await callers(graph, await only(graph, 'price'))).toEqual([
-        ...['cart/a.go:1', 'main.go:4', 'cart/d.ts:3 by name', 'cart/deep/c.go:2 by name'],
+        'cart/a.go:1',
+        'main.go:4',
+        'cart/d.ts:3 by name',
+        'cart/deep/c.go:2 by name',
       ]);
       expect(await callers(graph, await only(graph, 'second'))).toEqual(['first.go:5']);
       expect(await callers(graph, await only(graph, 'run'))).toEqual(['j/Use.java:6', 'k/Taken.java:7']);

@@ -104,7 +104,9 @@ test(
     await held.release();
     expect((await names(store)).toSorted()).toEqual(['held', 'led', 'run.inner', 'top']);
     expect((await store.shared.orphans(100)).find(({ stream }) => stream === 'run.inner')).toMatchObject({
-      ...{ kind: 'run', status: 'waiting', root: 'run' },
+      kind: 'run',
+      status: 'waiting',
+      root: 'run',
     });
   },
 );

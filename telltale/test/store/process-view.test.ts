@@ -71,7 +71,9 @@ describe('where the kernel shows its processes', () => {
 describe('where there is no such place', () => {
   test('a process is known by what it says of itself, and by its machine', () => {
     expect(createProcessView({ pid: 3, processStartedAt: 9 }, proc).self).toEqual({
-      ...{ pid: 3, startedAt: 9, place: hostname() },
+      pid: 3,
+      startedAt: 9,
+      place: hostname(),
     });
     expect(createProcessView({}, proc).self).toMatchObject({ pid: 0, startedAt: 0 });
   });

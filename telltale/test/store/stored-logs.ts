@@ -9,7 +9,10 @@ import type { Store, StoredSnapshot, StreamHead, StreamWriter } from '../../src/
 import { append } from './appending.ts';
 
 const STARTED: EventBody = {
-  ...{ type: 'session.started', agent: 'coder', input: 'Do it', model: 'scripted:x' },
+  type: 'session.started',
+  agent: 'coder',
+  input: 'Do it',
+  model: 'scripted:x',
   manifest: { path: 'agent.yml', hash: 'h' },
 };
 export const thought = (text: string): EventBody => ({ type: 'thought', text, depth: 0 });
@@ -46,7 +49,10 @@ export async function putSession(
   const log = sessionLog(session, bodies);
   const { status } = fold(log);
   const writer = await store.create(session, {
-    ...{ kind: 'session', name: 'coder', title: 'Do it', status: 'running' },
+    kind: 'session',
+    name: 'coder',
+    title: 'Do it',
+    status: 'running',
     ...head,
   });
   await append(writer, { expectedSeq: 0, events: linesOf(log), status });
@@ -79,7 +85,10 @@ export async function keepRun(
 ): Promise<void> {
   const bodies: readonly RunEventBody[] = [
     {
-      ...{ type: 'workflow.started', workflow: 'release', input: {}, vars: {} },
+      type: 'workflow.started',
+      workflow: 'release',
+      input: {},
+      vars: {},
       manifest: { path: 'agent.yml', hash: 'h', agent: 'coder' },
       origin: { agents: [], chain: ['release'] },
     },

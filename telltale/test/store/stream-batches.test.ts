@@ -147,7 +147,10 @@ it('writes of two streams to one table are handed over in the order in which the
     } as unknown as StreamWriter;
     const calls = { status: () => '', onCommitted: () => undefined, onLost: () => undefined };
     return createStreamBatches<undefined, { seq: number; type: string }>({
-      ...{ owner: undefined, calls, writer, seq: 0 },
+      owner: undefined,
+      calls,
+      writer,
+      seq: 0,
     });
   };
   const [a, b] = [streamOf('a'), streamOf('b')];

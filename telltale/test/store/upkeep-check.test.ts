@@ -68,7 +68,14 @@ describe('a check', () => {
     await fill(store);
     await putSession(store, 'ses_live', { bodies: [thought('a')] });
     expect(await checkStore(store)).toEqual({
-      ...{ streams: 5, events: 37, snapshots: 2, messages: 1, rows: 2, entries: 2, faults: [], more: 0 },
+      streams: 5,
+      events: 37,
+      snapshots: 2,
+      messages: 1,
+      rows: 2,
+      entries: 2,
+      faults: [],
+      more: 0,
     });
   });
 

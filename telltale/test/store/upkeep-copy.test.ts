@@ -28,12 +28,10 @@ describe('a copy', () => {
     expect(report).toMatchObject({ copied: 4, same: 0, events: 35, rows: 2, entries: 2, running: [] });
     expect(report.checked).toMatchObject({ events: 35, rows: 2, entries: 2, unlike: [] });
     expect(report.checked.streams.map(({ stream, events }) => [stream, events])).toEqual([
-      ...[
-        ['run_a', 2],
-        ['run_w', 2],
-        ['ses_a', 27],
-        ['ses_b', 4],
-      ],
+      ['run_a', 2],
+      ['run_w', 2],
+      ['ses_a', 27],
+      ['ses_b', 4],
     ]);
     expect(await exported(to)).toBe(await exported(from));
     expect(await to.list()).toEqual(await from.list());
@@ -69,7 +67,8 @@ describe('a copy', () => {
       },
     });
     await expect(copying).rejects.toMatchObject({
-      ...{ code: 'copy_unlike', message: expect.stringContaining('not in the copy: ses_late.') },
+      code: 'copy_unlike',
+      message: expect.stringContaining('not in the copy: ses_late.'),
       hint: expect.stringContaining('only what is missing'),
     });
     await late;
@@ -100,11 +99,13 @@ describe('a copy', () => {
     const writer = await putSession(from, 'ses_live', { bodies: [thought('a')] });
     await from.tables.set('t', 'goes', 1);
     await expect(copyStore(from, to, { clock })).rejects.toMatchObject({
-      ...{ code: 'copy_refused', message: expect.stringContaining(`ses_live (process ${process.pid})`) },
+      code: 'copy_refused',
+      message: expect.stringContaining(`ses_live (process ${process.pid})`),
     });
     expect(await to.upkeep.describe()).toMatchObject({ sessions: 0, rows: 0 });
     expect(await copyStore(from, to, { clock, running: true })).toMatchObject({
-      ...{ copied: 5, running: ['ses_live'] },
+      copied: 5,
+      running: ['ses_live'],
     });
     expect(await to.read('ses_live')).toHaveLength(2);
     await expect(to.acquire('ses_live')).rejects.toMatchObject({ code: 'stream_restoring' });
@@ -145,7 +146,8 @@ describe('a copy', () => {
     await writer.release();
     const stop = new AbortController();
     const broken = copyStore(from, to, {
-      ...{ clock, signal: stop.signal },
+      clock,
+      signal: stop.signal,
       onProgress: ({ doing, events }) => {
         if (doing === 'streams' && events > 1_000) stop.abort();
       },
@@ -157,7 +159,8 @@ describe('a copy', () => {
     expect((await checkStore(to)).faults).toMatchObject([{ grade: 'damage', stream: 'ses_long' }]);
     const other = inMemory();
     await expect(copyStore(other, to, { clock })).rejects.toMatchObject({
-      ...{ code: 'store_not_empty', message: expect.stringContaining(from.location) },
+      code: 'store_not_empty',
+      message: expect.stringContaining(from.location),
     });
     const report = await copyStore(from, to, { clock });
     expect(report).toMatchObject({ copied: 1, same: 4, events: 3_002 - half });
@@ -174,7 +177,8 @@ describe('a copy', () => {
       },
     });
     await expect(meddled).rejects.toMatchObject({
-      ...{ code: 'copy_unlike', message: expect.stringContaining('ses_a, ses_b') },
+      code: 'copy_unlike',
+      message: expect.stringContaining('ses_a, ses_b'),
     });
   });
 
@@ -337,11 +341,19 @@ describe('a copy with knowledge graphs', () => {
     await ours.learn(
       'g',
       Array.from({ length: 205 }, (_, n) => ({
-        ...{ kind: 'fact' as const, text: `It is ${n}.`, about: [{ path: 'f1.ts' }], atMs: n },
+        kind: 'fact' as const,
+        text: `It is ${n}.`,
+        about: [{ path: 'f1.ts' }],
+        atMs: n,
       })),
     );
     await ours.noteSession('g', {
-      ...{ session: 'ses_1', title: 'Looked', atMs: 5, commit: 'c', read: ['f1.ts'], changed: ['f2.ts'] },
+      session: 'ses_1',
+      title: 'Looked',
+      atMs: 5,
+      commit: 'c',
+      read: ['f1.ts'],
+      changed: ['f2.ts'],
     });
     const theirs = await to.graphs();
     for (const merge of [false, true]) {

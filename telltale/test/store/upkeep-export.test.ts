@@ -32,7 +32,9 @@ describe('export and import', () => {
     const text = await exported(from);
     const lines = text.trimEnd().split('\n');
     expect(JSON.parse(lines[0] ?? '')).toEqual({
-      ...{ telltale: 'store', format: 1, exported_at: '1970-01-01T00:00:00.000Z' },
+      telltale: 'store',
+      format: 1,
+      exported_at: '1970-01-01T00:00:00.000Z',
     });
     expect(JSON.parse(lines.at(-1) ?? '')).toEqual({ done: { streams: 4, rows: 2, entries: 2 } });
     const file = sqlite();
@@ -119,7 +121,8 @@ describe('export and import', () => {
       await change(to);
       for (const dryRun of [true, false])
         await expect(imported(to, text, { dryRun })).rejects.toMatchObject({
-          ...{ code: 'import_conflict', message: expect.stringContaining(`Line ${lineOf(what)}: `) },
+          code: 'import_conflict',
+          message: expect.stringContaining(`Line ${lineOf(what)}: `),
         });
       return to;
     };

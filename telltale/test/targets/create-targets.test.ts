@@ -45,8 +45,15 @@ test('all that the manifest imports is in the table, in its order, each once', a
 
 /** What their names and types say needs no word in the prompt. */
 const SELF_EXPLANATORY = [
-  ...['filesystem path', 'filesystem content', 'filesystem new_text', 'filesystem ignore_case'],
-  ...['shell stdin', 'git message', 'git name', 'git branch', 'http_fetch headers'],
+  'filesystem path',
+  'filesystem content',
+  'filesystem new_text',
+  'filesystem ignore_case',
+  'shell stdin',
+  'git message',
+  'git name',
+  'git branch',
+  'http_fetch headers',
 ];
 
 test('every built-in tool has a sound schema whose parameters are described, or say by name and type what they are', async () => {

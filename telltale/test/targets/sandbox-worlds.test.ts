@@ -25,8 +25,17 @@ beforeAll(async () => {
 });
 
 const request = (module: string | undefined, source: string, more: Partial<RunRequest> = {}): RunRequest => ({
-  ...{ id: 1, source, module, globals: '{"call":{"n":1}}', frozen: '[]', now: 0, seed: 1, logs: false },
-  ...{ timeMs: 1_000, memoryBytes: 16 * 1024 * 1024, outputBytes: 64 * 1024 },
+  id: 1,
+  source,
+  module,
+  globals: '{"call":{"n":1}}',
+  frozen: '[]',
+  now: 0,
+  seed: 1,
+  logs: false,
+  timeMs: 1_000,
+  memoryBytes: 16 * 1024 * 1024,
+  outputBytes: 64 * 1024,
   ...more,
 });
 const run = (cache: ScriptCache, asked: RunRequest, on = machine): Outcome =>
@@ -171,8 +180,6 @@ describe('a world that is kept', () => {
 /** Each module three times in a row, so that its world is made and used. */
 function everyThrice() {
   return MODULES.flatMap((module) =>
-    [0, 1, 2].map((n) => ({
-      ...{ module, source: SCRIPTS[0], n, seed: n, logs: false, time: 0, dirty: n === 2 },
-    })),
+    [0, 1, 2].map((n) => ({ module, source: SCRIPTS[0], n, seed: n, logs: false, time: 0, dirty: n === 2 })),
   );
 }

@@ -14,7 +14,10 @@ export function madeUp() {
   return {
     session: (session: string, body: object) =>
       ({
-        ...{ agent: 'a', input: '', manifest, model: 'm/n' },
+        agent: 'a',
+        input: '',
+        manifest,
+        model: 'm/n',
         turn: 1,
         session,
         ...place(session),
@@ -22,7 +25,11 @@ export function madeUp() {
       }) as unknown as SessionEvent,
     run: (run: string, body: object) =>
       ({
-        ...{ workflow: 'w', manifest, input: {}, vars: {}, origin: { chain: [], agents: [] } },
+        workflow: 'w',
+        manifest,
+        input: {},
+        vars: {},
+        origin: { chain: [], agents: [] },
         run,
         ...place(run),
         ...body,

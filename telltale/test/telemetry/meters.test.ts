@@ -30,10 +30,15 @@ function measured(
 }
 
 const declared = (id: string, name: string) => ({
-  ...{ type: 'action.declared', action: { id, kind: 'tool', mode: 'async', name, parameters: {} } },
+  type: 'action.declared',
+  action: { id, kind: 'tool', mode: 'async', name, parameters: {} },
 });
 const failed = (id: string, code: string) => ({
-  ...{ type: 'action.failed', id, error: { code, message: '', retryable: false }, ms: 1, attempts: 1 },
+  type: 'action.failed',
+  id,
+  error: { code, message: '', retryable: false },
+  ms: 1,
+  attempts: 1,
 });
 
 describe('what a session does is counted', () => {
@@ -67,8 +72,13 @@ describe('what a session does is counted', () => {
       session('s', failed('3', 'timeout')),
       session('s', failed('3', 'timeout')),
       session('s', {
-        ...{ type: 'turn.completed', usage: { input: 1, output: 1 }, cost_usd: 0, finish: 'stop' },
-        ...{ ms: 1, first_token_ms: 1, at: 10_000 },
+        type: 'turn.completed',
+        usage: { input: 1, output: 1 },
+        cost_usd: 0,
+        finish: 'stop',
+        ms: 1,
+        first_token_ms: 1,
+        at: 10_000,
       }),
     ]);
     expect(values('telltale_actions_total')).toEqual({

@@ -87,7 +87,10 @@ export async function openSink({ answer }: SinkOptions = {}): Promise<Sink> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ spans, requests, resources, metrics: () => metrics },
+    spans,
+    requests,
+    resources,
+    metrics: () => metrics,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

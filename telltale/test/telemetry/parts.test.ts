@@ -73,7 +73,8 @@ describe('the settings', () => {
     ])
       expect(read(env)).toEqual({
         resource: { 'service.name': env.OTEL_SERVICE_NAME ?? 'telltale' },
-        ...{ contents: false, problems: [] },
+        contents: false,
+        problems: [],
       });
   });
 
@@ -95,7 +96,8 @@ describe('the settings', () => {
   it('have a share of the traces sent', () => {
     const ratio = (sampler: string, arg?: string) =>
       read({
-        ...{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: sampler },
+        OTEL_TRACES_EXPORTER: 'otlp',
+        OTEL_TRACES_SAMPLER: sampler,
         ...(arg === undefined ? {} : { OTEL_TRACES_SAMPLER_ARG: arg }),
       }).traces?.ratio;
     expect(['always_on', 'parentbased_always_off'].map((sampler) => ratio(sampler))).toEqual([1, 0]);
@@ -116,9 +118,7 @@ describe('the settings', () => {
     });
     expect(
       asked({ OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip', OTEL_EXPORTER_OTLP_METRICS_COMPRESSION: 'none' }),
-    ).toMatchObject({
-      ...{ traces: { gzip: true }, metrics: { gzip: false }, problems: [] },
-    });
+    ).toMatchObject({ traces: { gzip: true }, metrics: { gzip: false }, problems: [] });
     const name = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE';
     for (const preference of ['delta', 'Delta', 'lowmemory'])
       expect(asked({ [name]: preference })).toMatchObject({
@@ -174,7 +174,8 @@ describe('the settings', () => {
 
   it('with grpc send nothing, since it has a port of its own', () => {
     const { traces, metrics } = read({
-      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
     });
     expect([traces, metrics]).toEqual([undefined, undefined]);
   });
@@ -196,11 +197,9 @@ describe('metrics', () => {
       [
         '# HELP a_b_total h',
         '# TYPE a_b_total counter',
-        ...[
-          'a_b_total{one="v0",two="w"} 1',
-          'a_b_total{one="v1",two="w"} 2',
-          'a_b_total{one="v2",two="w"} 1',
-        ],
+        'a_b_total{one="v0",two="w"} 1',
+        'a_b_total{one="v1",two="w"} 2',
+        'a_b_total{one="v2",two="w"} 1',
         'a_b_total{one="other",two="other"} 7',
         '',
       ].join('\n'),
@@ -336,14 +335,14 @@ describe('what is spent by state', () => {
           cause: { stream: 's', seq: 0, depth: 0 },
         });
         const first = {
-          ...{
-            type: 'session.started',
-            agent: 'a',
-            input: '',
-            manifest: { path: '', hash: '' },
-            model: 'm/n',
-          },
-          ...{ states: ['status'], metadata: initial === null ? {} : { status: initial }, ...head(1) },
+          type: 'session.started',
+          agent: 'a',
+          input: '',
+          manifest: { path: '', hash: '' },
+          model: 'm/n',
+          states: ['status'],
+          metadata: initial === null ? {} : { status: initial },
+          ...head(1),
         } as SessionEvent;
         const events = [
           first,
@@ -467,7 +466,9 @@ describe('what costs, asks and decides', () => {
     fold.session(event);
     expect(spans).toMatchObject([
       {
-        ...{ name: 'invoke_artifact judge.decide', startAt: event.at - 40, endAt: event.at },
+        name: 'invoke_artifact judge.decide',
+        startAt: event.at - 40,
+        endAt: event.at,
         attributes: {
           'telltale.artifact.version': 3,
           'telltale.fallback': 'timeout',

@@ -86,7 +86,9 @@ describe('a session with all that an agent can do', () => {
     expect(sink.requests.every(({ headers }) => headers['x-key'] === 'a b')).toBe(true);
     for (const resource of sink.resources)
       expect(resource).toMatchObject({
-        ...{ 'service.name': 'crew', 'service.version': '1.2.3', 'deployment.environment.name': 'test' },
+        'service.name': 'crew',
+        'service.version': '1.2.3',
+        'deployment.environment.name': 'test',
       });
   });
 
@@ -183,7 +185,8 @@ describe('a session with all that an agent can do', () => {
     expect(run.traceId).not.toBe(trigger.traceId);
     expect(run.links).toMatchObject([
       {
-        ...{ traceId: trigger.traceId, spanId: trigger.spanId },
+        traceId: trigger.traceId,
+        spanId: trigger.spanId,
         attributes: { 'telltale.cause.stream': told.session, 'telltale.cause.seq': fired?.seq },
       },
     ]);
@@ -358,9 +361,7 @@ describe('a session that two processes work on', () => {
     for (const span of sink.spans) if (span !== root) expect(span.parentSpanId).toBe(root.spanId);
     expect(
       sink.spans.find(({ attributes }) => attributes['gen_ai.tool.call.id'] === 'h')?.attributes,
-    ).toMatchObject({
-      ...{ 'telltale.status': 'interrupted', 'error.type': 'interrupted' },
-    });
+    ).toMatchObject({ 'telltale.status': 'interrupted', 'error.type': 'interrupted' });
     expect(
       sink.spans.map(({ attributes }) => attributes['telltale.turn']).filter((turn) => turn === 2),
     ).toHaveLength(1);
@@ -464,7 +465,8 @@ describe('examples/coding', () => {
       for (const { value, ms } of values)
         expect(
           valueIn(families, 'telltale_state_time_seconds_total', {
-            ...{ agent: events[0]?.type === 'session.started' ? events[0].agent : '', field },
+            agent: events[0]?.type === 'session.started' ? events[0].agent : '',
+            field,
             state: value === null ? '(unset)' : String(value),
           }),
         ).toBe(ms * 0.001);
@@ -504,7 +506,8 @@ describe('a collector that is not as it should be', () => {
     const gone = await openSink();
     await gone.close();
     const { telemetry, errors } = telemetryOf({
-      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: gone.url, OTEL_EXPORTER_OTLP_TIMEOUT: '100' },
+      OTEL_EXPORTER_OTLP_ENDPOINT: gone.url,
+      OTEL_EXPORTER_OTLP_TIMEOUT: '100',
     });
     told(telemetry);
     await telemetry.close();

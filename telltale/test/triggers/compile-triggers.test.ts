@@ -11,7 +11,9 @@ import { createTriggerStand } from '../../src/triggers/trigger-stand.ts';
 
 const flow = (...triggers: readonly object[]) =>
   workflow().parse({
-    ...{ kind: 'Workflow', name: 'w', triggers },
+    kind: 'Workflow',
+    name: 'w',
+    triggers,
     steps: [{ name: 'tell', type: 'notify', message: 'hi' }],
   });
 const metadata = (more: object) => ({ type: 'metadata_match', ...more });
@@ -76,7 +78,10 @@ describe('a trigger of a manifest', () => {
     const { all } = compileTriggers([flow({ type: 'event', event: 'custom', match: { name: 'x' } })]);
     expect(all).toMatchObject([
       {
-        ...{ type: 'event', fire: undefined, cancelsOnExit: false, names: [] },
+        type: 'event',
+        fire: undefined,
+        cancelsOnExit: false,
+        names: [],
         pacing: { isOnce: false, dropsOnExit: false, debounceMs: 0, cooldownMs: 0, delayMs: 0 },
       },
     ]);
@@ -150,7 +155,8 @@ describe('a test on variables', () => {
     expect(on('vars.size() > 1')).toMatchObject({ fields: 'all' });
     expect(on('tries > metadata.a')).toMatchObject({ fields: ['tries'], readsBeyond: true });
     expect(compileTest('metadata.a > tries', 'metadata', 'w#0')).toMatchObject({
-      ...{ fields: ['a'], readsBeyond: true },
+      fields: ['a'],
+      readsBeyond: true,
     });
     expect(compileTest('metadata.a > vars.tries', 'metadata', 'w#0')).toMatchObject({ readsBeyond: true });
     expect(compileTest('metadata.a > 1', 'metadata', 'w#0')).toMatchObject({ readsBeyond: false });

@@ -19,13 +19,24 @@ import {
 } from './derived-stage.ts';
 
 const changed = (name: string, to: Json): EventBody => ({
-  ...{ type: 'variable.changed', name, class: 'runtime' },
-  ...{ from: null, to, by: 'model' },
+  type: 'variable.changed',
+  name,
+  class: 'runtime',
+  from: null,
+  to,
+  by: 'model',
 });
 const interrupted = (id: string): EventBody => ({ type: 'action.interrupted', id, attempt: 1 });
 const answer = (where: string): EventBody => ({
-  ...{ type: 'invoke', where, artifact: 'judge', method: 'm', args: [] },
-  ...{ result: true, cached: false, ms: 1, cost: 0 },
+  type: 'invoke',
+  where,
+  artifact: 'judge',
+  method: 'm',
+  args: [],
+  result: true,
+  cached: false,
+  ms: 1,
+  cost: 0,
 });
 
 describe('tool_response', () => {
@@ -44,7 +55,10 @@ describe('tool_response', () => {
   it('with status skipped hears of calls that were left out, and why', () => {
     const session = heard('skipped', { reason: 'dependency', because: 'a1' });
     const skipped = (id: string, reason: 'dependency' | 'if', because: string): EventBody => ({
-      ...{ type: 'action.skipped', id, reason, because },
+      type: 'action.skipped',
+      id,
+      reason,
+      because,
     });
     session.say(declared('b1', 'tool', 'build'), skipped('b1', 'if', 'a1'));
     session.say(declared('b2', 'tool', 'build'), skipped('b2', 'dependency', 'a2'));
@@ -194,7 +208,10 @@ describe('an expression', () => {
       { runtime: [{ name: 'n', type: 'number', default: 0 }] },
     );
     expect(expressedValues(program, { n: 2 }, { status: 'IDLE', note: 'x' })).toEqual({
-      ...{ n: 2, label: 'go', ready: true, half: -1 },
+      n: 2,
+      label: 'go',
+      ready: true,
+      half: -1,
     });
   });
 

@@ -36,7 +36,9 @@ describe('an approval', () => {
     const doing = await run.begin('ok');
     await run.clock.advance(HOUR_MS);
     expect(await failure(doing.result)).toMatchObject({
-      ...{ code: 'timeout', message: 'Nobody answered step "ok" within 3600 s.', retryable: true },
+      code: 'timeout',
+      message: 'Nobody answered step "ok" within 3600 s.',
+      retryable: true,
     });
   });
 
@@ -49,7 +51,9 @@ describe('an approval', () => {
     await run.clock.advance(HOUR_MS - 1);
     const [asked] = run.typed('review.requested');
     run.journal.append({
-      ...{ type: 'review.resolved', review: asked?.review ?? '', by: 'timeout' },
+      type: 'review.resolved',
+      review: asked?.review ?? '',
+      by: 'timeout',
       ...(on_timeout === 'fail'
         ? { answer: 'withdrawn', choice: 'fail' }
         : { answer: 'approved', choice: 'approve' }),
@@ -69,8 +73,12 @@ describe('an approval', () => {
       const run = await given(approval());
       const doing = await run.begin('ok');
       run.journal.append({
-        ...{ type: 'review.resolved', review: run.typed('review.requested')[0]?.review ?? '' },
-        ...{ answer: 'withdrawn', choice: 'withdrawn', by: 'ada', ...(note === undefined ? {} : { note }) },
+        type: 'review.resolved',
+        review: run.typed('review.requested')[0]?.review ?? '',
+        answer: 'withdrawn',
+        choice: 'withdrawn',
+        by: 'ada',
+        ...(note === undefined ? {} : { note }),
       });
       expect(await failure(doing.result)).toMatchObject({ code: 'cancelled', message });
     }
@@ -119,8 +127,9 @@ describe('an approval', () => {
   it('has what it asked on the log: the options, and whom it asked', async () => {
     const run = await given(approval({ assignee: 'grace', options: ['ship', 'hold'] }));
     expect(await run.ready('ok')).toMatchObject({
-      ...{ input: { prompt: 'Ship it?', options: ['ship', 'hold'], assignee: 'grace' } },
-      ...{ repeatable: true, timesItself: true },
+      input: { prompt: 'Ship it?', options: ['ship', 'hold'], assignee: 'grace' },
+      repeatable: true,
+      timesItself: true,
     });
   });
 });
@@ -132,7 +141,11 @@ describe('a call that a person has to approve', () => {
     let definition = 'first';
     let grants: readonly string[] = ['deploy'];
     const target: Target = {
-      ...{ kind: 'tool', name: 'deploy', description: '', parameters: {}, idempotent: true },
+      kind: 'tool',
+      name: 'deploy',
+      description: '',
+      parameters: {},
+      idempotent: true,
       start: 'on_close',
       check: () => undefined,
       definition: () => definition,

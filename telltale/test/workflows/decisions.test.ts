@@ -103,7 +103,11 @@ function decisions(components: readonly Component[] = []) {
 }
 
 const invocation = <Fallback extends Json>(invoke: string, fallback: Fallback) => ({
-  ...{ invoke, method: 'decide', args: [], cache: true, fallback },
+  invoke,
+  method: 'decide',
+  args: [],
+  cache: true,
+  fallback,
 });
 const ofType = (type: RunEvent['type']) => events.filter((event) => event.type === type);
 const bodies = () => events.slice(1).map(({ seq, at, run, cause, ...body }) => body);

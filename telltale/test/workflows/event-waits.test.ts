@@ -19,7 +19,12 @@ function walking(steps: readonly object[]) {
   const edges: Partial<LeafEdges> = { workflow, journal, clock, scope, decisions };
   const leaves = createLeaves(edges as LeafEdges);
   const end = runMachine({
-    ...{ workflow, journal, leaves, decisions, scope, clock },
+    workflow,
+    journal,
+    leaves,
+    decisions,
+    scope,
+    clock,
     random: () => 0,
     signal: new AbortController().signal,
     onParked: () => 'hold',
@@ -36,7 +41,9 @@ function walking(steps: readonly object[]) {
 }
 
 const wait = (name: string, wanted: string) => ({
-  ...{ name, type: 'wait', event: 'custom' },
+  name,
+  type: 'wait',
+  event: 'custom',
   match: { name: wanted },
 });
 

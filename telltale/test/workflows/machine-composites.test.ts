@@ -10,11 +10,17 @@ const undoable = { compensate: { type: 'tool', target: 'undo', parameters: {} } 
 const side = (name: string, branches: readonly (readonly Step[])[], more: object = {}) =>
   step(name, { type: 'parallel', branches, ...more });
 const begun = (at: string): RunEventBody => ({
-  ...{ type: 'step.started', step: at },
-  ...{ attempt: 1, repeatable: true },
+  type: 'step.started',
+  step: at,
+  attempt: 1,
+  repeatable: true,
 });
 const failedWith = (at: string, code: string): RunEventBody => ({
-  ...{ type: 'step.failed', step: at, ms: 0, attempts: 1, policy: 'fail' },
+  type: 'step.failed',
+  step: at,
+  ms: 0,
+  attempts: 1,
+  policy: 'fail',
   error: { code, message: `${code}!`, retryable: false },
 });
 
@@ -28,7 +34,10 @@ describe('a step with steps inside that is tried again', () => {
     const due = stage.clock.now() + 60_000;
     expect(await stage.run()).toEqual({ kind: 'parked', for: 'retry of all', due });
     expect(stage.journal.events.at(-1)).toMatchObject({
-      ...{ type: 'step.retrying', step: 'all', attempt: 2, due },
+      type: 'step.retrying',
+      step: 'all',
+      attempt: 2,
+      due,
       error: { code: 'boom' },
     });
   });
@@ -56,7 +65,9 @@ describe('a step with steps inside that is tried again', () => {
     cancel.abort('enough');
     expect(await end).toEqual({ kind: 'cancelled', reason: 'enough' });
     expect(stage.journal.events.at(-1)).toMatchObject({
-      ...{ type: 'step.cancelled', step: 'all', reason: 'enough' },
+      type: 'step.cancelled',
+      step: 'all',
+      reason: 'enough',
       cause: { seq: stage.short().indexOf('started all') + 2 },
     });
     expect(stage.clock.pending).toBe(0);
@@ -69,7 +80,8 @@ describe('a step with steps inside that is tried again', () => {
     expect(stage.short().filter((line) => line.startsWith('cancelled'))).toEqual(['cancelled all/a']);
     await stage.clock.advance(1);
     expect(await end).toMatchObject({
-      ...{ kind: 'failed', step: 'all' },
+      kind: 'failed',
+      step: 'all',
       error: { code: 'timeout', message: 'The step "all" took longer than 1 s.' },
     });
     expect(stage.clock.pending).toBe(0);
@@ -145,7 +157,17 @@ describe('a step with steps inside', () => {
     });
     expect(await stage.run()).toMatchObject({ kind: 'failed', error: { code: 'over' } });
     expect(stage.undone).toEqual([
-      ...['t/t3', 't/t2', 't/t1', 'd/d1', 's/s1', 'l#2/l1', 'l#1/l1', 'f[0]/f1', 'r/r1', 'p/p2', 'p/p1'],
+      't/t3',
+      't/t2',
+      't/t1',
+      'd/d1',
+      's/s1',
+      'l#2/l1',
+      'l#1/l1',
+      'f[0]/f1',
+      'r/r1',
+      'p/p2',
+      'p/p1',
     ]);
   });
 });

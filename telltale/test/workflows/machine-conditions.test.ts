@@ -67,8 +67,13 @@ describe('a step', () => {
     const [, started, failed] = stage.journal.events;
     expect(started).toMatchObject({ type: 'step.started', step: 'a', attempt: 1, repeatable: true });
     expect(failed).toMatchObject({
-      ...{ type: 'step.failed', step: 'a', attempts: 1, ms: 0, policy: 'continue' },
-      ...{ error: { code: 'bad_expression' }, cause: { seq: started?.seq } },
+      type: 'step.failed',
+      step: 'a',
+      attempts: 1,
+      ms: 0,
+      policy: 'continue',
+      error: { code: 'bad_expression' },
+      cause: { seq: started?.seq },
     });
   });
 
@@ -160,8 +165,12 @@ describe('a run', () => {
     const cause = { stream: 'run', seq: 1, depth: 1 };
     for (let i = 0; i < 99_997; i++)
       steps.set(`old${i}`, {
-        ...{ step: `old${i}`, status: 'completed', attempts: 1 },
-        ...{ repeatable: true, startedAt: 0, cause },
+        step: `old${i}`,
+        status: 'completed',
+        attempts: 1,
+        repeatable: true,
+        startedAt: 0,
+        cause,
       });
     expect(await stage.run()).toMatchObject({ kind: 'failed', error: { code: 'step_limit' } });
     expect(stage.short()).toContain('cancelled p/a');
@@ -176,7 +185,11 @@ describe('a run', () => {
     for (const at of ['p', 'p2', 'p/a', 'p/b'])
       stage.journal.append({ type: 'step.started', step: at, attempt: 1, repeatable: true });
     stage.journal.append({
-      ...{ type: 'step.failed', step: 'p/a', ms: 0, attempts: 1, policy: 'fail' },
+      type: 'step.failed',
+      step: 'p/a',
+      ms: 0,
+      attempts: 1,
+      policy: 'fail',
       error: { code: 'boom', message: 'boom!', retryable: false },
     });
     const owner = new AbortController();
@@ -210,10 +223,15 @@ describe('undoing', () => {
     const compensate = (address: string, _: unknown, locals: object) => void seen.push([address, locals]);
     const guarded = (body: readonly Step[]) => [
       step('each', {
-        ...{ type: 'foreach', in: ['x'], as: 'n' },
+        type: 'foreach',
+        in: ['x'],
+        as: 'n',
         body: [
           step('t', {
-            ...{ type: 'try', body, finally: [step('c', undoable)], retry: { max: 1, backoff: { ms: 1 } } },
+            type: 'try',
+            body,
+            finally: [step('c', undoable)],
+            retry: { max: 1, backoff: { ms: 1 } },
             catch: [step('all', { type: 'parallel', branches: [[step('mend', undoable)]] }), step('once')],
           }),
         ],
@@ -227,7 +245,10 @@ describe('undoing', () => {
     ]);
     const scripts = {
       steps: {
-        ...{ a: () => boom('handled'), b: () => boom('caught'), d: () => boom('later'), end: () => boom() },
+        a: () => boom('handled'),
+        b: () => boom('caught'),
+        d: () => boom('later'),
+        end: () => boom(),
         once: ({ address }: LeafCall) => (address.includes('!2') ? 'fine' : boom('again')),
       },
       compensate,
@@ -258,7 +279,8 @@ describe('undoing', () => {
             for (let tick = 0; tick < 20; tick++) await undefined;
             return boom('slow');
           },
-          ...{ b: () => boom('quick'), end: () => boom() },
+          b: () => boom('quick'),
+          end: () => boom(),
         },
         compensate: (_address, _output, locals) => void seen.push(locals),
       },

@@ -113,7 +113,9 @@ describe('try', () => {
     const stage = createStage(
       [
         step('each', {
-          ...{ type: 'foreach', in: [1], as: 'n' },
+          type: 'foreach',
+          in: [1],
+          as: 'n',
           body: guarded({ catch: [step('b')], finally: [step('c')] }),
         }),
       ],

@@ -46,7 +46,11 @@ describe('a branch', () => {
     const outer = createBranch(undefined, 50);
     const of = (around: typeof outer | undefined, own?: number) => createBranch(around, own).deadline;
     expect([of(outer, 40), of(outer, 60), of(outer), of(undefined, 60), of(undefined)]).toEqual([
-      ...[40, 50, 50, 60, undefined],
+      40,
+      50,
+      50,
+      60,
+      undefined,
     ]);
   });
 });
@@ -132,7 +136,7 @@ describe('what waits', () => {
 });
 
 describe('the items of a foreach', () => {
-  const scope = { ...{ vars: { a: 'A', list: [1] }, steps: {} }, item: { sub: [7] } };
+  const scope = { vars: { a: 'A', list: [1] }, steps: {}, item: { sub: [7] } };
   const walk = {
     state: { outputs: new Map<string, Json>([['made', { list: [1, 2] }]]), variables: new Map([['v', [3]]]) },
     scope: { forTemplate: (_: Json, locals: object) => Promise.resolve({ ...scope, ...locals }) },

@@ -58,7 +58,10 @@ describe('a time-out', () => {
     const stage = createStage([step('a', { timeout: { ms: 1_000 } })]);
     const leaves: Leaves = {
       ready: () => ({
-        ...{ input: {}, repeatable: true, timesItself: true, timeoutMs: 500 },
+        input: {},
+        repeatable: true,
+        timesItself: true,
+        timeoutMs: 500,
         run: () => sleep(stage.clock, 3_000).then(() => 'done'),
       }),
       compensate: () => Promise.resolve(),

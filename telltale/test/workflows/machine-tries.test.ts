@@ -161,7 +161,9 @@ describe('a further try', () => {
     cancel.abort('enough');
     expect(await end).toEqual({ kind: 'cancelled', reason: 'enough' });
     expect(stage.journal.events.at(-1)).toMatchObject({
-      ...{ type: 'step.cancelled', step: 'a', reason: 'enough' },
+      type: 'step.cancelled',
+      step: 'a',
+      reason: 'enough',
       cause: { seq: 2 },
     });
   });
@@ -247,7 +249,9 @@ describe('a jump', () => {
     });
     await stage.run();
     expect(stage.journal.events.find(({ type }) => type === 'step.skipped')).toMatchObject({
-      ...{ step: 'b', reason: 'goto', because: 'a' },
+      step: 'b',
+      reason: 'goto',
+      because: 'a',
     });
   });
 });

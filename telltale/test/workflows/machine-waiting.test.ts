@@ -55,11 +55,13 @@ describe('a step that waits', () => {
       createStage(
         [
           step('out', {
-            ...{ type: 'parallel', timeout: { ms: outer } },
+            type: 'parallel',
+            timeout: { ms: outer },
             branches: [
               [
                 step('in', {
-                  ...{ type: 'parallel', timeout: { ms: inner } },
+                  type: 'parallel',
+                  timeout: { ms: inner },
                   branches: [[step('a', { timeout: { ms: 50_000 } })]],
                 }),
               ],
@@ -82,7 +84,8 @@ describe('a step that waits', () => {
       createStage(
         [
           step('out', {
-            ...{ type: 'parallel', timeout: { ms: timeoutMs } },
+            type: 'parallel',
+            timeout: { ms: timeoutMs },
             branches: [[step('a', { retry: { max: 1, backoff: { ms: 60_000 } } })]],
           }),
         ],

@@ -575,8 +575,12 @@ describe('steps with steps inside', () => {
     const cause = { stream: 'run', seq: 1, depth: 1 };
     for (let i = 0; i < 99_997; i++)
       steps.set(`old${i}`, {
-        ...{ step: `old${i}`, status: 'completed', attempts: 1 },
-        ...{ repeatable: true, startedAt: 0, cause },
+        step: `old${i}`,
+        status: 'completed',
+        attempts: 1,
+        repeatable: true,
+        startedAt: 0,
+        cause,
       });
     expect(await stage.run()).toMatchObject({ kind: 'failed', error: { code: 'step_limit' } });
     expect(stage.performed).toEqual(['each[0]/a', 'each[1]/a']);

@@ -109,7 +109,11 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
     verdict: async () => ({ result: 'pass' }),
   };
   const leafEdges: LeafEdges = {
-    ...{ workflow, journal, clock, scope, decisions },
+    workflow,
+    journal,
+    clock,
+    scope,
+    decisions,
     targets: { all, find: (kind, name) => all.find((each) => each.kind === kind && each.name === name) },
     world: {} as LeafEdges['world'],
     ask: createAskText({ model: 'own', models: { fast: 'quick' } }, openModel),
@@ -124,7 +128,13 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
   };
   const leaves = createLeaves(leafEdges);
   return {
-    ...{ clock, journal, asked, called, workflow, leaves, leafEdges },
+    clock,
+    journal,
+    asked,
+    called,
+    workflow,
+    leaves,
+    leafEdges,
     begin: (attempt = 1) => doStep(leaves, journal, workflow, 'make', { attempt }),
     do: async (attempt = 1) => (await doStep(leaves, journal, workflow, 'make', { attempt })).result,
     fails: () => failure(doStep(leaves, journal, workflow, 'make').then(({ result }) => result)),
@@ -132,7 +142,9 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
       const open = journal.state.reviews.findLast((each) => each.answer === undefined);
       journal.append({
         type: 'review.resolved',
-        ...{ review: open?.review ?? '', answer, choice: answer === 'approved' ? 'approve' : 'reject' },
+        review: open?.review ?? '',
+        answer,
+        choice: answer === 'approved' ? 'approve' : 'reject',
         by: 'ada',
         ...(note === undefined ? {} : { note }),
       });
@@ -156,7 +168,12 @@ function targetOf(name: string, made: Made, called: Called[], isDead: () => bool
     run,
   } = made;
   return {
-    ...{ kind, name, idempotent, slots, parameters: schema, start: 'on_close' },
+    kind,
+    name,
+    idempotent,
+    slots,
+    parameters: schema,
+    start: 'on_close',
     description: `What ${name} does`,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(needs === undefined ? {} : { needs }),
@@ -538,7 +555,10 @@ describe('an action that fails', () => {
     const run = given({ says: ['No.', 'No.', [{ action: 'keep', parameters: {} }]] });
     await run.fails();
     run.journal.append({
-      ...{ type: 'step.retrying', step: 'make', attempt: 2, due: 0 },
+      type: 'step.retrying',
+      step: 'make',
+      attempt: 2,
+      due: 0,
       error: { code: 'x', message: '', retryable: false },
     });
     await run.do(2);
@@ -774,7 +794,13 @@ describe('a verifier', () => {
         return verdicts[claims.length - 1] ?? { kind: 'pass' };
       },
       call: {
-        ...{ step, address: 'make', locals: {}, input, attempt: 1, cause, idempotencyKey: 'run1:make' },
+        step,
+        address: 'make',
+        locals: {},
+        input,
+        attempt: 1,
+        cause,
+        idempotencyKey: 'run1:make',
         signal: new AbortController().signal,
         park: () => () => {},
       },
@@ -821,8 +847,12 @@ describe('the verifier of its manifest', () => {
     const run = given({
       step: { verify: { instructions: 'Is the title kept?', model: 'own' } },
       says: [
-        ...[PLAN, NOTES, verdict('retry')],
-        ...[[{ action: 'keep', parameters: { text: 'more' } }], NOTES, verdict('pass')],
+        PLAN,
+        NOTES,
+        verdict('retry'),
+        [{ action: 'keep', parameters: { text: 'more' } }],
+        NOTES,
+        verdict('pass'),
       ],
     });
     expect(await run.do()).toMatchObject({ results: [{}, {}, { output: { kept: 'more' } }] });

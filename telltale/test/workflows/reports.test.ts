@@ -42,7 +42,8 @@ describe('a claim', () => {
     expect(after(1)).toEqual({ kind: 'again', text: 'do 1', by: 'verifier' });
     expect(after(2)).toEqual({ kind: 'again', text: 'do 2', by: 'verifier' });
     expect(after(3)).toEqual({
-      ...{ kind: 'ask', because: 'The agent and the verifier disagree, after 2 more tries.' },
+      kind: 'ask',
+      because: 'The agent and the verifier disagree, after 2 more tries.',
     });
     const none = decideReport(claimed(1), verifier({ max_retries: 0 }), logOf([verdict(1, 'retry')]));
     expect(none).toEqual({ kind: 'ask', because: 'The agent and the verifier disagree.' });
@@ -60,11 +61,13 @@ describe('a claim', () => {
 
   it('is put to a person where the verifier says so, or has nothing to say', () => {
     expect(decideReport(claimed(1), verifier(), logOf([verdict(1, 'escalate')]))).toEqual({
-      ...{ kind: 'ask', because: 'The verifier asks for a person.' },
+      kind: 'ask',
+      because: 'The verifier asks for a person.',
     });
     const silent = verdict(1, 'escalate', { fallback: 'timeout' });
     expect(decideReport(claimed(1), verifier(), logOf([silent]))).toEqual({
-      ...{ kind: 'ask', because: 'The verifier gave no verdict: timeout' },
+      kind: 'ask',
+      because: 'The verifier gave no verdict: timeout',
     });
   });
 
@@ -73,11 +76,15 @@ describe('a claim', () => {
       logOf([verdict(1, 'retry', { instruction: 'as before' })], [answered(1, choice, more)]);
     expect(decideReport(claimed(1), verifier(), log('pass'))).toEqual({ kind: 'pass' });
     expect(decideReport(claimed(1), verifier(), log('retry', { note: 'like so' }))).toEqual({
-      ...{ kind: 'again', text: 'like so', by: 'ada' },
+      kind: 'again',
+      text: 'like so',
+      by: 'ada',
     });
     expect(decideReport(claimed(1), verifier(), log('retry'))).toMatchObject({ text: 'as before' });
     expect(decideReport(claimed(1), verifier(), log('fail', { note: 'enough' }))).toEqual({
-      ...{ kind: 'fail', by: 'ada', note: 'enough' },
+      kind: 'fail',
+      by: 'ada',
+      note: 'enough',
     });
     expect(decideReport(claimed(1), verifier(), log('fail'))).toEqual({ kind: 'fail', by: 'ada' });
     const bare = logOf([], [answered(1, 'retry')]);
@@ -138,7 +145,8 @@ describe('a turn', () => {
 describe('an agent that is stuck', () => {
   it('is put to a person, who may have it go on or fail it, and not pass what was not claimed', () => {
     expect(decideReport(stuck, verifier(), logOf([]))).toEqual({
-      ...{ kind: 'ask', because: 'The agent comes no further: it reads the same file.' },
+      kind: 'ask',
+      because: 'The agent comes no further: it reads the same file.',
     });
     const said = (choice: string) => decideReport(stuck, verifier(), logOf([], [answered(1, choice)]));
     expect(said('retry')).toEqual({ kind: 'again', text: 'Do it again.', by: 'ada' });

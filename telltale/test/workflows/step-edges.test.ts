@@ -14,7 +14,9 @@ describe('of the answers of a transition', () => {
 
   it('the one that was said to the letter counts, before any that is like it', () => {
     expect(['yes', 'Yes', '"Yes"'].map((said) => among(['yes', 'Yes', '"Yes"'], said))).toEqual([
-      ...['yes', 'Yes', '"Yes"'],
+      'yes',
+      'Yes',
+      '"Yes"',
     ]);
     expect(among(['not', 'not ready'], 'not')).toBe('not');
   });
@@ -147,13 +149,20 @@ describe('the scope of a step', () => {
 
   it('has the run: its state, how many it has been in, its session and who called it', async () => {
     const { journal, resolve } = scopeOf({
-      ...{ session: { id: 'ses_1', seq: 4 }, parent: { run: 'run_0', step: 'x' } },
+      session: { id: 'ses_1', seq: 4 },
+      parent: { run: 'run_0', step: 'x' },
     });
     expect(await resolve('${run}')).toMatchObject({ state: null, visits: 0 });
     journal.append({ type: 'state.entered', state: 'one', by: 'initial', visit: 1 });
     expect(await resolve('${run}')).toMatchObject({
-      ...{ id: 'run1', workflow: 'flow', agent: 'tester', started_at: '2026-01-01T00:00:00.000Z' },
-      ...{ state: 'one', visits: 1, session: 'ses_1', parent: 'run_0' },
+      id: 'run1',
+      workflow: 'flow',
+      agent: 'tester',
+      started_at: '2026-01-01T00:00:00.000Z',
+      state: 'one',
+      visits: 1,
+      session: 'ses_1',
+      parent: 'run_0',
     });
     expect(await scopeOf().resolve('${run}')).toMatchObject({ session: null, parent: null });
   });

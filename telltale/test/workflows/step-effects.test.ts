@@ -32,7 +32,11 @@ describe('a call that was approved', () => {
   async function deploying(step: JsonObject = {}, more: Partial<Target> = {}) {
     const story: string[] = [];
     const target: Target = {
-      ...{ kind: 'tool', name: 'deploy', description: '', parameters: {}, idempotent: false },
+      kind: 'tool',
+      name: 'deploy',
+      description: '',
+      parameters: {},
+      idempotent: false,
       start: 'on_close',
       check: () => undefined,
       needs: async () => ({ target: 'tool "deploy"', what: 'deploy', because: 'x', grants: ['deploy'] }),
@@ -169,7 +173,8 @@ describe('set_variable', () => {
     expect((await (await setting({ list: {} })).fails('s')).code).toBe('bad_parameters');
     expect((await (await setting({ closed: 'x' })).fails('s')).hint).toBe('Its "writers" are: nobody.');
     expect(await (await setting({ users: 'x' })).fails('s')).toMatchObject({
-      ...{ code: 'variable_denied', hint: 'Its "writers" are: user, model.' },
+      code: 'variable_denied',
+      hint: 'Its "writers" are: user, model.',
     });
   });
 

@@ -89,7 +89,11 @@ async function given(
   };
   let letGo = false;
   const all: LeafEdges = {
-    ...{ workflow, journal, clock, scope, decisions },
+    workflow,
+    journal,
+    clock,
+    scope,
+    decisions,
     targets: table,
     world: table.edges,
     ask: table.ask,
@@ -143,7 +147,10 @@ async function given(
       const review = journal.state.reviews.findLast((each) => each.answer === undefined)?.review ?? '';
       journal.append({
         type: 'review.resolved',
-        ...{ review, answer, choice, by: 'ada' },
+        review,
+        answer,
+        choice,
+        by: 'ada',
         ...(note === undefined ? {} : { note }),
       });
     },

@@ -687,7 +687,9 @@ test('a compensation is called with the output of its step', async () => {
     files: { 'notes.yml': 'kind: Relic\nname: notes\ndriver: log\n' },
     steps: [
       {
-        ...{ name: 'a', type: 'emit', event: 'e' },
+        name: 'a',
+        type: 'emit',
+        event: 'e',
         compensate: {
           type: 'relic',
           target: 'notes',

@@ -139,14 +139,20 @@ export function taskWorld(play: Play): TaskWorld {
       const [choice, note] = said;
       const answered = choice === 'reject' || choice === 'fail' ? 'rejected' : 'approved';
       live.append({
-        ...{ type: 'review.resolved', review, answer: answered, choice, by: 'ada' },
+        type: 'review.resolved',
+        review,
+        answer: answered,
+        choice,
+        by: 'ada',
         ...(note === undefined ? {} : { note }),
       });
       events.push(live.events.at(-1) as RunEvent);
     }
     const scope = createScope({ state, workflow, agentOf: () => ({ agent_name: 'tester' }) });
     const decisions = createDecisions({
-      ...{ journal, scope, hasEnded: () => new AbortController().signal },
+      journal,
+      scope,
+      hasEnded: () => new AbortController().signal,
       components: workflow.components,
       artifacts: { read: async () => undefined },
       context: (step) => runContext(state, step),
@@ -160,7 +166,13 @@ export function taskWorld(play: Play): TaskWorld {
     });
     let letGo = false;
     const leaves = createLeaves({
-      ...{ workflow, journal, clock, scope, decisions, workers, ask },
+      workflow,
+      journal,
+      clock,
+      scope,
+      decisions,
+      workers,
+      ask,
       targets: { find: () => undefined, all: [] },
       world: undefined as never,
       takeSlot: () => () => undefined,
@@ -180,7 +192,14 @@ export function taskWorld(play: Play): TaskWorld {
     });
     try {
       return await runMachine({
-        ...{ workflow, journal, leaves, decisions, scope, clock, signal, random: () => 0 },
+        workflow,
+        journal,
+        leaves,
+        decisions,
+        scope,
+        clock,
+        signal,
+        random: () => 0,
         onParked() {
           letGo = true;
           return 'release';
@@ -247,8 +266,15 @@ export const short = (events: readonly RunEvent[]): readonly string[] =>
 export const NOTES = 'Read the three files, mended the parser and saw the whole suite pass afterwards.';
 
 export const claim = (nth: number, more: Partial<Claim> = {}): TaskReport => ({
-  ...{ kind: 'claimed', nth, by: 'ses_1', turns: nth, notes: NOTES },
-  ...{ context_updates: {}, artifacts: [], evidence: [], work: [] },
+  kind: 'claimed',
+  nth,
+  by: 'ses_1',
+  turns: nth,
+  notes: NOTES,
+  context_updates: {},
+  artifacts: [],
+  evidence: [],
+  work: [],
   ...more,
 });
 

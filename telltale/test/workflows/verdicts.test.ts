@@ -65,8 +65,11 @@ describe('a question about a step', () => {
     begin(journal);
     journal.append({ type: 'step.started', step: 'build', attempt: 1, repeatable: true });
     const call = {
-      ...{ step: { name: 'build' }, address: 'build', input: { prompt: 'Build it.' } },
-      ...{ signal: new AbortController().signal, cause: journal.state.started },
+      step: { name: 'build' },
+      address: 'build',
+      input: { prompt: 'Build it.' },
+      signal: new AbortController().signal,
+      cause: journal.state.started,
       park: () => () => undefined,
     } as unknown as LeafCall;
     const context = { journal, clock, reviews: reviewsOn(journal), isLetGo: () => false };
@@ -74,8 +77,12 @@ describe('a question about a step', () => {
     const takeBack = () => {
       const [question] = journal.state.reviews;
       const body: RunEventBody = {
-        ...{ type: 'review.resolved', review: question?.review ?? '' },
-        ...{ answer: 'withdrawn', choice: 'withdrawn', by: 'ada', ...(note === undefined ? {} : { note }) },
+        type: 'review.resolved',
+        review: question?.review ?? '',
+        answer: 'withdrawn',
+        choice: 'withdrawn',
+        by: 'ada',
+        ...(note === undefined ? {} : { note }),
       };
       journal.append(body);
       return question;

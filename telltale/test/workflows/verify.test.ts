@@ -45,15 +45,15 @@ describe('a verifying model', () => {
     for (const part of ['Is flow built?', 'Build it.', NOTES, '12 passed', 'run_tests', '"n": 1'])
       expect(message).toContain(part);
     expect(first).toMatchObject({
-      ...{
-        step: 'build',
-        attempt: 1,
-        nth: 1,
-        by: 'model test/cheap',
-        assessment: 'pass',
-        confidence: 'high',
-      },
-      ...{ reasoning: 'It is a pass.', usage: { input: 100, output: 10 }, cost_usd: 0.11 },
+      step: 'build',
+      attempt: 1,
+      nth: 1,
+      by: 'model test/cheap',
+      assessment: 'pass',
+      confidence: 'high',
+      reasoning: 'It is a pass.',
+      usage: { input: 100, output: 10 },
+      cost_usd: 0.11,
     });
     expect(of('model.used')).toMatchObject([{ step: 'build', model: 'test/cheap', cost_usd: 0.11 }]);
   });
@@ -201,12 +201,19 @@ describe('what a model is asked', () => {
 
   it('is bounded: the last actions and those named as proof, long values cut', () => {
     const actions = Array.from({ length: 300 }, (_, n) => ({
-      ...{ id: `a${n}`, name: 'read', status: 'completed', input: { n } },
+      id: `a${n}`,
+      name: 'read',
+      status: 'completed',
+      input: { n },
       output: 'y'.repeat(50_000),
     }));
     const { record } = message({
-      ...{ prompt: 'p'.repeat(100_000), notes: 'n'.repeat(20_000), evidence: ['a3'], actions },
-      ...{ context_updates: { k: 'v'.repeat(90_000) }, artifacts: [{ k: 'v'.repeat(90_000) }] },
+      prompt: 'p'.repeat(100_000),
+      notes: 'n'.repeat(20_000),
+      evidence: ['a3'],
+      actions,
+      context_updates: { k: 'v'.repeat(90_000) },
+      artifacts: [{ k: 'v'.repeat(90_000) }],
     });
     expect(record.length).toBeLessThan(150_000);
     const read = JSON.parse(record) as { actions: { id: string }[]; actions_left_out: number };
@@ -293,8 +300,13 @@ describe('a verifying artifact', () => {
       agent_id: 'tester',
       step_name: 'build',
       judged: {
-        ...{ when: 'completion', prompt: 'Build it.', notes: NOTES, context_updates: { n: 1 } },
-        ...{ evidence: ['a1'], turns: 1, actions: ACTIONS },
+        when: 'completion',
+        prompt: 'Build it.',
+        notes: NOTES,
+        context_updates: { n: 1 },
+        evidence: ['a1'],
+        turns: 1,
+        actions: ACTIONS,
       },
     });
     expect(of('invoke')).toMatchObject([{ where: 'step build: verify 1.1', result: 'pass' }]);
@@ -338,7 +350,9 @@ describe('a verifying artifact', () => {
     const invoke = createInvoke({
       call: async () => ({ ok: true, value, version: 1, ms: 1 }),
       artifacts: { read: async () => undefined },
-      ...{ cost: 0, balance: () => undefined, id: 'run1' },
+      cost: 0,
+      balance: () => undefined,
+      id: 'run1',
     });
     const invocation = { invoke: 'judge', method: 'look', args: [], cache: false, fallback: 'escalate' };
     const where = 'step build: verify 1.1';

@@ -23,7 +23,9 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
   const { name, version, methods } = artifact;
   const blocked = useBlocked('run');
   const [typed, setTyped] = useState<TypedTest>({
-    ...{ method: methods[0] ?? '', args: '[]', seed: '' },
+    method: methods[0] ?? '',
+    args: '[]',
+    seed: '',
     context: JSON.stringify(DEFAULT_CONTEXT, null, 2),
   });
   const [outcome, setOutcome] = useState<Awaited<ReturnType<typeof ask.run>>>();

@@ -3,8 +3,15 @@ import { isJsonObject, type Json } from '../../../../telltale/src/kernel/json.ts
 
 /** What a decision is shown where nobody says otherwise: every key that a run's context has. */
 export const DEFAULT_CONTEXT = {
-  ...{ agent_id: 'test', current_state: null, step_name: null, balance: null, success_rate: 1 },
-  ...{ recent_actions: [], last_result: null, metadata: {}, variables: {} },
+  agent_id: 'test',
+  current_state: null,
+  step_name: null,
+  balance: null,
+  success_rate: 1,
+  recent_actions: [],
+  last_result: null,
+  metadata: {},
+  variables: {},
 } as const;
 
 export interface TypedTest {
@@ -35,7 +42,9 @@ export function readTest({ method, args, context, seed }: TypedTest): ReadTest {
   return {
     ok: true,
     test: {
-      ...{ method, context: shown.value, args: Array.isArray(list.value) ? list.value : [list.value] },
+      method,
+      context: shown.value,
+      args: Array.isArray(list.value) ? list.value : [list.value],
       ...(seed.trim() === '' ? {} : { seed: seed.trim() }),
     },
   };

@@ -29,7 +29,8 @@ export function WriteVersion({ newest, onWritten }: WriteVersionProps) {
   const onWrite = async () => {
     const { description } = newest;
     const made = await write.run({
-      ...{ source, methods: named },
+      source,
+      methods: named,
       ...(description === undefined ? {} : { description }),
     });
     if (made === undefined) return;

@@ -61,7 +61,8 @@ export function readMemoryAnswer(answer: JsonObject): MemoryAnswerView {
     own.set(label, list);
     if (list.some((one) => one.key === other)) return;
     list.push({
-      ...{ key: other, title: known?.title ?? other },
+      key: other,
+      title: known?.title ?? other,
       ...(known?.kind === 'symbol' ? { symbol: known.title } : {}),
     });
   };
@@ -96,7 +97,8 @@ function cardOf(node: Json): readonly MemoryCard[] {
     return value === undefined ? {} : { [key]: value };
   };
   const common = {
-    ...{ distance: typeof distance === 'number' ? distance : 0, relations: [] },
+    distance: typeof distance === 'number' ? distance : 0,
+    relations: [],
     ...text('at'),
     ...text('signature'),
     ...text('doc'),
@@ -120,8 +122,12 @@ function cardOf(node: Json): readonly MemoryCard[] {
     case 'file':
       return [
         {
-          ...{ ...common, kind, key: textOf(node.at) ?? '', title: textOf(node.at) ?? '?' },
-          ...{ what: textOf(node.language) ?? 'file', defines: names(node.defines) },
+          ...common,
+          kind,
+          key: textOf(node.at) ?? '',
+          title: textOf(node.at) ?? '?',
+          what: textOf(node.language) ?? 'file',
+          defines: names(node.defines),
         },
       ];
     case 'module':

@@ -143,14 +143,12 @@ const Cards = ({ title, cards, onAsk }: CardsProps) =>
   );
 
 const ICONS: Readonly<Record<MemoryCard['kind'], IconName>> = {
-  ...{
-    symbol: 'bolt',
-    file: 'file',
-    module: 'artifacts',
-    fact: 'info',
-    decision: 'check',
-    session: 'sessions',
-  },
+  symbol: 'bolt',
+  file: 'file',
+  module: 'artifacts',
+  fact: 'info',
+  decision: 'check',
+  session: 'sessions',
 };
 
 interface MemoryCardProps {

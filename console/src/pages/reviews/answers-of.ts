@@ -62,15 +62,23 @@ const capital = (text: string): string => text.replace(/^./u, (first) => first.t
 /** What the options of an escalation mean: let the work pass, have it done again, or give the step up. */
 const SETTLED: Readonly<Record<string, PossibleAnswer>> = {
   pass: {
-    ...{ ...YES, label: 'Accept the step', answer: { choice: 'pass' } },
+    ...YES,
+    label: 'Accept the step',
+    answer: { choice: 'pass' },
     effect: 'The step counts as done, and the run continues.',
   },
   retry: {
-    ...{ label: 'Try again', kind: 'plain', icon: 'message', answer: {}, needsWords: true },
+    label: 'Try again',
+    kind: 'plain',
+    icon: 'message',
+    answer: {},
+    needsWords: true,
     effect: 'The agent tries again with your instructions.',
   },
   fail: {
-    ...{ ...NO, label: 'Fail the step', answer: { choice: 'fail' } },
+    ...NO,
+    label: 'Fail the step',
+    answer: { choice: 'fail' },
     effect: 'The step fails with your note as the reason.',
   },
 };
@@ -79,13 +87,17 @@ const SETTLED: Readonly<Record<string, PossibleAnswer>> = {
 const PASS_TURN = 'pass: the agent goes on.';
 
 const CONTINUE_TURN: PossibleAnswer = {
-  ...{ ...YES, label: 'Let it continue', answer: { choice: 'pass' } },
+  ...YES,
+  label: 'Let it continue',
+  answer: { choice: 'pass' },
   effect: 'The agent continues with the step.',
 };
 
 /** The same yes, for what the review offers to be covered until the session ends. */
 const forSession = (covers: string): PossibleAnswer => ({
-  ...{ label: 'Always for this session', kind: 'plain', icon: 'check' },
+  label: 'Always for this session',
+  kind: 'plain',
+  icon: 'check',
   effect: `It runs, and until the session ends you are not asked again about ${covers}.`,
   answer: { answer: 'approved', always: true },
 });
@@ -103,10 +115,7 @@ export function answersOf(review: Answerable): readonly PossibleAnswer[] {
       return review.always === undefined ? once : [once, forSession(review.always)];
     }
     if (choice === 'reject') return { ...NO, effect: no, answer: { answer: 'rejected' } };
-    return {
-      ...{ label: choice, kind: at === 0 ? 'primary' : 'plain', answer: { choice } },
-      effect: CONTINUES,
-    };
+    return { label: choice, kind: at === 0 ? 'primary' : 'plain', answer: { choice }, effect: CONTINUES };
   });
 }
 

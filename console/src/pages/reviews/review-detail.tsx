@@ -46,7 +46,9 @@ export function ReviewDetail({ review }: { readonly review: string }) {
     answer === undefined
       ? undefined
       : {
-          ...{ answer, by: by ?? 'somebody', at: answeredAt ?? info.at },
+          answer,
+          by: by ?? 'somebody',
+          at: answeredAt ?? info.at,
           ...(choice === undefined ? {} : { choice }),
           ...(note === undefined ? {} : { note }),
         };

@@ -25,7 +25,8 @@ export function StartForm({ agent }: { readonly agent: string }) {
   const start = useCall((client, options, vars: ReturnType<typeof readVariables>) =>
     client.startSession(
       {
-        ...{ agent, input },
+        agent,
+        input,
         ...(Object.keys(vars).length === 0 ? {} : { vars }),
         ...(chat ? { chat } : {}),
         ...(model.trim() === '' ? {} : { model: model.trim() }),

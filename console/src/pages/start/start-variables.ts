@@ -26,7 +26,9 @@ function variableOf(one: Json): readonly StartVariable[] {
   const { name, description, default: fallback } = one;
   return [
     {
-      ...{ name, value: '', declared: true },
+      name,
+      value: '',
+      declared: true,
       ...(typeof description === 'string' ? { description } : {}),
       ...(fallback === undefined ? {} : { fallback: JSON.stringify(fallback) }),
     },

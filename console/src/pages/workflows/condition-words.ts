@@ -1,7 +1,18 @@
 import { isJsonObject, type Json } from '../../../../telltale/src/kernel/json.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set([
-  ...['not', 'gt', 'gte', 'lt', 'lte', 'in', 'contains', 'matches', 'exists', 'changed', 'from', 'to'],
+  'not',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'contains',
+  'matches',
+  'exists',
+  'changed',
+  'from',
+  'to',
 ]);
 /** Levels of a condition that are told in words; what is deeper is told as JSON. */
 const MAX_DEPTH = 6;

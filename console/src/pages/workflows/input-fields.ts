@@ -41,7 +41,9 @@ function fieldOf(name: string, schema: Json | undefined, required: boolean): Inp
             ? 'flag'
             : 'json';
   return {
-    ...{ name, kind, required },
+    name,
+    kind,
+    required,
     ...(typeof description === 'string' ? { description } : {}),
     ...(choices === undefined ? {} : { options: choices as readonly string[] }),
     ...(fallback === undefined ? {} : { fallback: JSON.stringify(fallback) }),

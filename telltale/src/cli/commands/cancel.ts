@@ -178,7 +178,9 @@ async function endByWorking(
   return withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
     if (reason !== undefined)
       await runtime.store.send(run, {
-        ...{ kind: kind === 'session' ? 'cancel' : RUN_CANCEL, from: signer(), body: reason },
+        kind: kind === 'session' ? 'cancel' : RUN_CANCEL,
+        from: signer(),
+        body: reason,
       });
     try {
       // By the runtime itself: one that has ended meanwhile is not resumed.
@@ -208,7 +210,9 @@ async function endByWorking(
     for (const called of await runsOf(runtime.store, run))
       if (called.owner === undefined && !hasEnded(called.status))
         await cancelUnownedRun(runtime.store, called.stream, {
-          ...{ reason: reason ?? DEFAULT_REASON, by: run, clock: io.clock },
+          reason: reason ?? DEFAULT_REASON,
+          by: run,
+          clock: io.clock,
         });
     return {};
   });

@@ -147,7 +147,10 @@ function wantedOfRun(state: RunState, { action: asked }: Options): { value: Json
   if (output === null) throw noResult(`The step "${asked}" has no result: it is ${known.status}.`);
   const { text } = showResult({
     action: { id: asked, kind: 'tool', mode: 'async', name: '', parameters: {} },
-    ...{ output, turn: 0, status: 'completed', attempts: 1 },
+    output,
+    turn: 0,
+    status: 'completed',
+    attempts: 1,
   });
   return text === JSON.stringify(output) ? { value: output } : { value: output, text };
 }

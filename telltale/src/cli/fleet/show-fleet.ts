@@ -110,7 +110,11 @@ const fleetJson = ({ fleet, workers, queue, laidAside }: FleetStatus) => ({
   workers: workers.map(({ startedAt, ...worker }) => ({ ...worker, started: timeText(startedAt) })),
   queue,
   laidAside: laidAside.map(({ kind, stream, group, at, why }) => ({
-    ...{ kind, stream, group, code: codeIn(why), why },
+    kind,
+    stream,
+    group,
+    code: codeIn(why),
+    why,
     at: timeText(at),
   })),
 });

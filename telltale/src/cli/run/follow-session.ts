@@ -105,7 +105,9 @@ export async function followSession(
     const unread = stdout.closed;
     const shown = { times, cutOff, unread, runs: [...runs.values()], idle };
     return {
-      ...{ result, turn, ...shown },
+      result,
+      turn,
+      ...shown,
       ...(cancelled === undefined ? {} : { cancelled }),
       ...(rootCause === undefined ? {} : { rootCause }),
     };

@@ -165,7 +165,10 @@ async function workAndShow(
   if (begun === 'nothing said') return EXIT.ok;
   if (followed === undefined || begun === undefined) return EXIT.usage;
   const code = await conclude(followed, io, {
-    ...{ mode, storeFlag: flag, isShared: isDatabase(location), lead },
+    mode,
+    storeFlag: flag,
+    isShared: isDatabase(location),
+    lead,
     ...(begun.chat === undefined ? {} : { resumeWith: begun.chat.resumeWith }),
   });
   return code === EXIT.ok && outcome.isLeft === true ? EXIT.interrupted : code;

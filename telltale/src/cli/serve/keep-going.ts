@@ -69,7 +69,9 @@ export async function withAgents(
         ...(options.store === undefined ? {} : { store: options.store }),
         ...(options.durability === undefined ? {} : { durability: options.durability }),
         ...(early === undefined ? {} : { early }),
-        ...{ onError, ownTelemetry: true as const, served: source.folders },
+        onError,
+        ownTelemetry: true as const,
+        served: source.folders,
         member: { role, host: hostname(), version, capacity, agents: () => usable(catalog) },
       };
       await withRuntime(context, opened, (runtime) => work(runtime, { catalog, version, io, onError }));

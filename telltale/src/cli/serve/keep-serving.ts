@@ -78,8 +78,18 @@ async function start(
   const hangWatch = runtime.fleet === undefined ? watchHangs(runtime.store.location, io, onError) : undefined;
   return startOn(port, isDev && options.port === undefined, (on) =>
     startDaemon({
-      ...{ runtime, catalog, clock, env, version, dev: isDev, port: on, startedBy: signer() },
-      ...{ metrics, onError, onNote: say(io), hangWatch },
+      runtime,
+      catalog,
+      clock,
+      env,
+      version,
+      dev: isDev,
+      port: on,
+      startedBy: signer(),
+      metrics,
+      onError,
+      onNote: say(io),
+      hangWatch,
       ...daemonOptions(options),
     }),
   );
@@ -92,7 +102,11 @@ async function keepFile(
 ): Promise<() => Promise<void>> {
   try {
     return await keepDaemonFile(io, {
-      ...{ url, host, port, token, startedAt: io.clock.now() },
+      url,
+      host,
+      port,
+      token,
+      startedAt: io.clock.now(),
       store: shownLocation(storeLocation(store, io)),
     });
   } catch (thrown) {

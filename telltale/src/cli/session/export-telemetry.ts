@@ -28,7 +28,9 @@ export async function exportTelemetry(runtime: Runtime, io: Io): Promise<Runtime
   ]);
   const problems: RuntimeError[] = [];
   const telemetry = createTelemetry({
-    ...{ env: io.env, version: packageVersion(), clock: io.clock },
+    env: io.env,
+    version: packageVersion(),
+    clock: io.clock,
     onError: (error) => problems.push(error),
     recall: (stream) => readAnyEvent(runtime.store, stream, 1),
     stillOpen: (reviews) => openAmong(runtime.store, reviews),

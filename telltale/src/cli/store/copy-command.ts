@@ -39,7 +39,9 @@ export async function copyCommand(
       let progress: CopyProgress = { doing: 'looking', done: 0, of: 0, events: 0 };
       const work = () =>
         copyStore(ours, theirs, {
-          ...{ clock: io.clock, signal: io.signal, merge: options.merge === true },
+          clock: io.clock,
+          signal: io.signal,
+          merge: options.merge === true,
           running: options.running === true,
           onProgress(news) {
             progress = news;

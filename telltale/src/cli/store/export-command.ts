@@ -30,7 +30,9 @@ export function exportCommand(
     if (path !== undefined) await refuseThere(path, file ?? path, options.force === true);
     let counts: ExportCounts = { streams: 0, events: 0, rows: 0, entries: 0, leftOut: 0 };
     const text = exportStore(store, {
-      ...{ now: io.clock.now(), signal: io.signal, withoutSnapshots: options.snapshots === false },
+      now: io.clock.now(),
+      signal: io.signal,
+      withoutSnapshots: options.snapshots === false,
       ...(streams === undefined ? {} : { streams }),
       onProgress(news) {
         counts = { ...news };

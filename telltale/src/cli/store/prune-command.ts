@@ -44,7 +44,9 @@ export async function pruneCommand(options: PruneCommandOptions, context: Comman
     const shown: PrunedTree[] = [];
     const work = () =>
       pruneStore(store, {
-        ...{ rules, dryRun, signal: io.signal },
+        rules,
+        dryRun,
+        signal: io.signal,
         onProgress(news) {
           ({ looked, pruned: gone } = news);
         },
@@ -166,5 +168,12 @@ function spaceLine(space: Space | undefined): readonly string[] {
 }
 
 const treeJson = ({ stream, kind, name, status, updatedAt, streams, events, bytes }: PrunedTree) => ({
-  ...{ stream, kind, name, status, updated: timeText(updatedAt), streams, events, bytes },
+  stream,
+  kind,
+  name,
+  status,
+  updated: timeText(updatedAt),
+  streams,
+  events,
+  bytes,
 });

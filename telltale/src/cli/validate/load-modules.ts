@@ -137,7 +137,10 @@ function runLoader(
   return new Promise((resolve, reject) => {
     const flags = process.execArgv.filter((flag) => flag === '--experimental-strip-types');
     const child = spawn(process.execPath, [...flags, '--input-type=module', '-e', SCRIPT, '--', ...paths], {
-      ...{ cwd, env, detached: process.platform !== 'win32', windowsHide: true },
+      cwd,
+      env,
+      detached: process.platform !== 'win32',
+      windowsHide: true,
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     });
     const modules: LoadedModule[] = [];

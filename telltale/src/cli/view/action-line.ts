@@ -107,7 +107,11 @@ function shownResult(of: ResultLine['of'] = STEP, output: Json): Shown {
       ? { kind: 'text', text: page.body }
       : { kind: 'json', value: page.body };
   const { text, attributes, firstLine } = showResult({
-    ...{ ...of, output, turn: 0, status: 'completed', attempts: 1 },
+    ...of,
+    output,
+    turn: 0,
+    status: 'completed',
+    attempts: 1,
   });
   if (firstLine !== undefined)
     return { kind: 'file', text: `read ${countText(text.trimEnd().split('\n').length, 'line')}` };

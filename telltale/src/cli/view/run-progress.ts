@@ -16,8 +16,16 @@ export interface RunProgress {
 
 /** What shows that the model has begun to answer. */
 const FIRST_WORDS: ReadonlySet<string> = new Set([
-  ...['model.output', 'thought', 'thought.delta', 'text', 'response', 'response.delta'],
-  ...['action.declared', 'metadata.changed', 'metadata.rejected', 'fault'],
+  'model.output',
+  'thought',
+  'thought.delta',
+  'text',
+  'response',
+  'response.delta',
+  'action.declared',
+  'metadata.changed',
+  'metadata.rejected',
+  'fault',
 ]);
 
 /** Says what the model does: nothing, think about its first word, or speak. */

@@ -96,7 +96,10 @@ function viewOf({ step, status, attempts, startedAt, input, output, error, reaso
   const why = reason !== undefined && isSkipReason(reason) ? SKIPPED[reason] : reason;
   const note = error === undefined ? (output ?? why) : errorText(error);
   return {
-    ...{ step, status, startedAt, attempt: attempts },
+    step,
+    status,
+    startedAt,
+    attempt: attempts,
     ...(input === undefined ? {} : { input }),
     ...(note === undefined ? {} : { note }),
   };

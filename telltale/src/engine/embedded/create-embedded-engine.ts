@@ -90,7 +90,12 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
       return undefined;
     }
     const entry: Entry = {
-      ...{ kind, stream, group: group ?? stream, status: 'resting', again: false, errors: 0 },
+      kind,
+      stream,
+      group: group ?? stream,
+      status: 'resting',
+      again: false,
+      errors: 0,
       held: undefined,
     };
     entries.set(key, entry);

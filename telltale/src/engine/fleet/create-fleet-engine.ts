@@ -66,7 +66,10 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   };
 
   const offers = createTakenOffers({
-    ...{ onError, onLaidAside, now: clock.now, store },
+    onError,
+    onLaidAside,
+    now: clock.now,
+    store,
     forgive: shared.forgive,
     giveUp: key === undefined ? undefined : giveUp,
     onRetry(offer, why) {
@@ -120,7 +123,10 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     if (wantsMore) taking.poke();
   });
   const sweeping = createBeat({
-    ...{ clock, random, soonMs: SWEEP_SOON_MS, onError },
+    clock,
+    random,
+    soonMs: SWEEP_SOON_MS,
+    onError,
     run: createSweep({ shared, queue, onLaidAside, store, clock }),
   });
   const offering = createOffering({ store, queue, clock, onError });

@@ -55,7 +55,11 @@ export function createMemoryQueue(
     const { kind, stream, group, deaths, taking } = item;
     const isHeld = () => item.status === 'taken' && item.taking === taking;
     return {
-      ...{ kind, stream, group, waitedMs: item.at - item.offeredAt, retries: taking - 1 },
+      kind,
+      stream,
+      group,
+      waitedMs: item.at - item.offeredAt,
+      retries: taking - 1,
       ...(deaths === undefined ? {} : { deaths }),
       ...(item.tried === undefined ? {} : { tried: item.tried }),
       async settled() {
@@ -95,8 +99,13 @@ export function createMemoryQueue(
       [...fresh].forEach(([key, offer], at) => {
         items.delete(key);
         items.set(key, {
-          ...{ ...offer, round: rounds[at] ?? 0, offeredAt: now, at: now },
-          ...{ status: 'waiting', taking: 0, why: '' },
+          ...offer,
+          round: rounds[at] ?? 0,
+          offeredAt: now,
+          at: now,
+          status: 'waiting',
+          taking: 0,
+          why: '',
         });
       });
       if (fresh.size > 0) for (const wake of [...wakes]) wake();
@@ -170,6 +179,10 @@ export function createMemoryQueue(
 }
 
 const asideOf = ({ kind, stream, group, at, why, tried }: Item): LaidAside => ({
-  ...{ kind, stream, group, at, why },
+  kind,
+  stream,
+  group,
+  at,
+  why,
   ...(tried === undefined ? {} : { tried }),
 });

@@ -64,7 +64,9 @@ export function createSweep({ shared, queue, onLaidAside, store, clock }: SweepE
       const orphans = await shared.orphans(limit);
       const all = orphans.map(
         ({ kind, stream, root, deaths }): WorkOffer => ({
-          ...{ kind, stream, group: root },
+          kind,
+          stream,
+          group: root,
           ...(deaths === 0 ? {} : { deaths }),
         }),
       );

@@ -161,8 +161,12 @@ async function promptOf(unit: Unit, context: Cortex): Promise<readonly string[]>
 const SYSTEM: JsonObject = { type: 'tool', name: 'system_monitor' };
 const CLOCK: JsonObject = { type: 'internal', action: 'system_clock' };
 const INTERNAL: Readonly<Record<string, JsonObject>> = {
-  ...{ system_clock: CLOCK, get_datetime: CLOCK, current_datetime: CLOCK },
-  ...{ system_stats: SYSTEM, system_metrics: SYSTEM, get_system_status: SYSTEM },
+  system_clock: CLOCK,
+  get_datetime: CLOCK,
+  current_datetime: CLOCK,
+  system_stats: SYSTEM,
+  system_metrics: SYSTEM,
+  get_system_status: SYSTEM,
   agent_metadata: { type: 'metadata' },
 };
 

@@ -41,7 +41,8 @@ export function checkAgentTest(
     const asked = { name: read.name, field, declared: read.declared };
     return checkComparison(place, { operator, value }, asked).map((issue) => ({
       ...issue,
-      ...{ offset: use.offset, severity: operator === '!=' ? 'warning' : issue.severity },
+      offset: use.offset,
+      severity: operator === '!=' ? 'warning' : issue.severity,
     }));
   });
   return [...unknown, ...never];
@@ -83,9 +84,7 @@ export function checkAgentReferences(
         const issue = root === 'agent' ? unknownMember(place, path, metadata, variables) : undefined;
         if (issue === undefined) return [];
         const isOptional = piece.otherwise.length > 0;
-        return [
-          { ...issue, ...{ at: 'value', offset }, ...(isOptional ? { severity: 'warning' } : {}) } as Issue,
-        ];
+        return [{ ...issue, at: 'value', offset, ...(isOptional ? { severity: 'warning' } : {}) } as Issue];
       });
     });
   });

@@ -54,7 +54,9 @@ export function checkAgentState(
 const keyOf = ({ path, code }: Issue): string => `${code} ${JSON.stringify(path)}`;
 
 const findingOf = ({ code, message, hint }: Issue, severity: Finding['severity']): Finding => ({
-  ...{ severity, code, message },
+  severity,
+  code,
+  message,
   ...(hint === undefined ? {} : { hint }),
 });
 
@@ -62,11 +64,13 @@ function checkAgainst(workflow: DocumentNode, { agent }: AgentScope): readonly I
   const manifest = documentNode(agent.document.value);
   const owner = quoted(agent.name ?? '?');
   const metadata: Declared = {
-    ...{ what: 'metadata field', agent: owner },
+    what: 'metadata field',
+    agent: owner,
     named: new Map(manifest.at('metadata').at('fields').entries()),
   };
   const variables: Declared = {
-    ...{ what: 'context variable', agent: owner },
+    what: 'context variable',
+    agent: owner,
     named: new Map(
       [manifest, workflow]
         .flatMap((each) => declaredVariables(each.at('context_variables')))

@@ -87,7 +87,8 @@ const approvalNeeded = (what: string, target: DocumentNode): Finding =>
   );
 
 const warning = (message: string, hint: string): Finding => ({
-  ...{ severity: 'warning', code: 'not_permitted' },
+  severity: 'warning',
+  code: 'not_permitted',
   message,
   hint,
 });

@@ -65,7 +65,9 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
   const catalog = createServeCatalog(options.agents);
   const { agents } = catalog;
   const calls = createWorkflowCalls({
-    ...{ catalog, clock, keyRing: createKeyRing(runtime.store.tables, clock) },
+    catalog,
+    clock,
+    keyRing: createKeyRing(runtime.store.tables, clock),
     runs: runtime.forClients({ agents, acceptChanges: options.acceptChanges ?? false }),
     tokenTtlMs: options.tokenTtlMs ?? DEFAULT_TTL_MS,
     waitMs: options.waitMs ?? DEFAULT_WAIT_MS,
@@ -88,7 +90,10 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
         { name: 'telltale', title: 'Telltale', version: ownVersion() },
         {
           capabilities: {
-            ...{ tools: {}, prompts: {}, completions: {}, logging: {} },
+            tools: {},
+            prompts: {},
+            completions: {},
+            logging: {},
             resources: { subscribe: true },
           },
           instructions: INSTRUCTIONS,

@@ -149,7 +149,8 @@ const summaryOf = ({ id, totals, startedAt, at, open, actions, reviews, ...state
   events: state.seq,
   turns: totals.turns,
   usage: {
-    ...{ input: totals.input, output: totals.output },
+    input: totals.input,
+    output: totals.output,
     ...(totals.estimated === undefined ? {} : { estimated: totals.estimated }),
   },
   cost_usd: totals.cost_usd,

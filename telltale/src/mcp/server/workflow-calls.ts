@@ -58,7 +58,10 @@ export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
 
   const answer = async (run: string, { identity, signal, onMoved }: ClientCall, sent?: TokenClaims) => {
     const view = await runs.settle(run, {
-      ...{ identity, waitMs, signal, sent },
+      identity,
+      waitMs,
+      signal,
+      sent,
       ...(onMoved === undefined ? {} : { onMoved }),
     });
     return workflowAnswer(run, view, { ...edges, keys: await keyRing.keys() });

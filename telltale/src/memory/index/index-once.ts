@@ -73,7 +73,11 @@ export function createIndexOnce(edges: IndexEdges): IndexOnce {
         staleBeforeMs: mark.sinceMs,
       },
       {
-        ...{ store, graph, folder, isStopped: scope.isStopped, onProgress: scope.onProgress },
+        store,
+        graph,
+        folder,
+        isStopped: scope.isStopped,
+        onProgress: scope.onProgress,
         thread() {
           if (thread?.isAlive !== true) thread = edges.startThread();
           return thread;
@@ -86,7 +90,11 @@ export function createIndexOnce(edges: IndexEdges): IndexOnce {
     if (!scope.isStopped()) await conclude(report, isFirst, mark, isSettled);
     const { parsed, symbols, removed, unreadable, stopped } = report;
     return {
-      ...{ files: files.size, parsed, removed, symbols, notes: notesOf(files, unreadable) },
+      files: files.size,
+      parsed,
+      removed,
+      symbols,
+      notes: notesOf(files, unreadable),
       ms: Math.round(clock.monotonic() - began),
       ...(stopped === undefined ? {} : { stopped }),
     };

@@ -50,7 +50,9 @@ export function createIndexer(edges: IndexEdges): Indexer {
     try {
       if (isClosed) throw memoryClosed(folder);
       const report = await once.run({
-        ...{ isFull: pass.isFull, below: pass.below, byName: pass.byName },
+        isFull: pass.isFull,
+        below: pass.below,
+        byName: pass.byName,
         isStopped: () => pass.stopped,
         onProgress(progress) {
           pass.read = progress.read;
@@ -70,8 +72,13 @@ export function createIndexer(edges: IndexEdges): Indexer {
     const same = waiting.find(({ pass }) => pass.isFull === isFull && !pass.stopped);
     if (same !== undefined) return same;
     const pass: Pass = {
-      ...{ isFull, below: new Set<string>(), byName: new Set<string>(), watchers: new Set() },
-      ...{ callers: 0, stopped: false, read: 0 },
+      isFull,
+      below: new Set<string>(),
+      byName: new Set<string>(),
+      watchers: new Set(),
+      callers: 0,
+      stopped: false,
+      read: 0,
     };
     const next = () => start(pass);
     const done = last.then(next, next);

@@ -156,7 +156,11 @@ function withTargets(record: FileRecord, view: ResolveView, context: ResolveCont
 /** Without what is in it, which would be kept for as long as the memory is open. */
 function fileOf({ path, hash, size, mtimeMs, readAtMs, language, note }: FileRecord): GraphFile {
   return {
-    ...{ path, hash, size, mtimeMs, readAtMs },
+    path,
+    hash,
+    size,
+    mtimeMs,
+    readAtMs,
     ...(language === undefined ? {} : { language }),
     ...(note === undefined ? {} : { note }),
   };

@@ -108,7 +108,9 @@ function gather(
 }
 
 const reach = (depth: number, callers: number, callees: number): Reach => ({
-  ...{ depth, callers, callees },
+  depth,
+  callers,
+  callees,
   further: { left: FURTHER },
 });
 

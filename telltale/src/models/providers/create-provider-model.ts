@@ -50,7 +50,10 @@ export async function createProviderModel(ref: string, options: ProviderModelOpt
   const bounded = boundedFetch(ref, ownFetch);
   const { ends } = provider;
   const settings = {
-    ...{ modelId, baseURL: address, isGateway, apiKey },
+    modelId,
+    baseURL: address,
+    isGateway,
+    apiKey,
     fetch: ends === undefined ? bounded : endedFetch(ends, rest.clock ?? createSystemClock(), bounded),
   };
   const contextWindow = knownContextWindow(ref);

@@ -77,7 +77,10 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
     const { system, messages, maxOutputTokens, tools = [] } = request;
     const plain: CallOptions = {
       prompt: toPrompt(system, messages, {
-        ...{ isAnthropic, hasTools: tools.length > 0, model: id, keepsIds: isCompatible },
+        isAnthropic,
+        hasTools: tools.length > 0,
+        model: id,
+        keepsIds: isCompatible,
       }),
       abortSignal,
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),

@@ -6,7 +6,14 @@ export type OpenOn = (fetch: typeof globalThis.fetch) => Promise<LanguageModel>;
 
 /** What a request holds of the conversation and the tools, and the model's name, over all wire formats. */
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([
-  ...['model', 'system', 'instructions', 'systemInstruction', 'messages', 'input', 'contents', 'tools'],
+  'model',
+  'system',
+  'instructions',
+  'systemInstruction',
+  'messages',
+  'input',
+  'contents',
+  'tools',
 ]);
 
 /**

@@ -17,7 +17,13 @@ const MAX_RECURSION = 2;
 const MAX_NOTE = 600;
 
 const TYPES: ReadonlySet<unknown> = new Set([
-  ...['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'],
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'object',
+  'array',
+  'null',
 ]);
 /** What no provider takes at the root. */
 const REFUSED_AT_ROOT: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const']);
@@ -25,21 +31,54 @@ const REFUSED_AT_ROOT: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf',
 const DROPPED: ReadonlySet<string> = new Set(['$schema', '$id', 'id', '$comment', '$vocabulary', 'examples']);
 /** https://ai.google.dev/api/caching#FunctionDeclaration. `allOf` and `const` are rewritten. */
 const OF_GOOGLE: ReadonlySet<string> = new Set([
-  ...['type', 'format', 'title', 'description', 'enum', 'items', 'prefixItems', 'minItems', 'maxItems'],
-  ...['minimum', 'maximum', 'anyOf', 'oneOf', 'properties', 'additionalProperties', 'required'],
+  'type',
+  'format',
+  'title',
+  'description',
+  'enum',
+  'items',
+  'prefixItems',
+  'minItems',
+  'maxItems',
+  'minimum',
+  'maximum',
+  'anyOf',
+  'oneOf',
+  'properties',
+  'additionalProperties',
+  'required',
 ]);
 const FORMATS_OF_GOOGLE: ReadonlySet<Json> = new Set([
-  ...['date-time', 'date', 'time', 'enum', 'float', 'double', 'int32', 'int64'],
+  'date-time',
+  'date',
+  'time',
+  'enum',
+  'float',
+  'double',
+  'int32',
+  'int64',
 ]);
 const ANTHROPIC_PROPERTY = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 const SCHEMA_MAPS: ReadonlySet<string> = new Set([
-  ...['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'],
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
 ]);
 const SCHEMA_LISTS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SCHEMAS: ReadonlySet<string> = new Set([
-  ...['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'],
-  ...['unevaluatedItems', 'unevaluatedProperties'],
+  'items',
+  'additionalProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'unevaluatedItems',
+  'unevaluatedProperties',
 ]);
 
 /** Whose schemas a provider of the AI SDK takes; those of unknown ones are mostly modelled on OpenAI. */
@@ -62,7 +101,9 @@ export function functionTool(tool: ModelTool, dialect: SchemaDialect): FunctionT
   const about =
     typeof schema.description === 'string' ? `${description}\n\n${schema.description}` : description;
   return {
-    ...{ type: 'function', name, description: `${description.slice(0, MAX_DESCRIPTION - 1)}…` },
+    type: 'function',
+    name,
+    description: `${description.slice(0, MAX_DESCRIPTION - 1)}…`,
     inputSchema: { ...schema, description: about },
   };
 }

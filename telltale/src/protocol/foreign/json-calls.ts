@@ -27,9 +27,20 @@ const CERTAIN = ['tool_input', 'tool_args', 'action_input'];
 const ENVELOPE = ['mode', ...BODY_FIELDS.filter((field) => field !== 'name' && field !== 'parameters')];
 const BESIDE = new Set([
   ...ENVELOPE,
-  ...['id', 'type', 'kind', 'call_id', 'tool_call_id', 'index', 'status'],
-  ...['thought', 'thoughts', 'thinking', 'reasoning', 'rationale'],
-  ...['is_step_complete', 'notes_so_far'],
+  'id',
+  'type',
+  'kind',
+  'call_id',
+  'tool_call_id',
+  'index',
+  'status',
+  'thought',
+  'thoughts',
+  'thinking',
+  'reasoning',
+  'rationale',
+  'is_step_complete',
+  'notes_so_far',
 ]);
 const KINDS: readonly unknown[] = ACTION_KINDS;
 const TYPES: readonly unknown[] = ['function', 'tool_use', 'tool_call', 'function_call', ...KINDS];

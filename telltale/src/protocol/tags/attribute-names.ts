@@ -2,8 +2,22 @@ import { createNameTrie, stepTrie } from './name-trie.ts';
 
 /** What a tag of the protocol may carry. The index is the attribute's code; 0 is any other name. */
 export const ATTRIBUTE_NAMES = [
-  ...['', 'type', 'mode', 'id', 'key', 'test', 'in', 'as', 'final'],
-  ...['name', 'output_key', 'depends_on', 'timeout', 'retry', 'on_error', 'literal'],
+  '',
+  'type',
+  'mode',
+  'id',
+  'key',
+  'test',
+  'in',
+  'as',
+  'final',
+  'name',
+  'output_key',
+  'depends_on',
+  'timeout',
+  'retry',
+  'on_error',
+  'literal',
 ] as const;
 
 export const OTHER = 0;

@@ -139,15 +139,17 @@ function problemsOf(thrown: unknown, file: string, cwd: string): readonly Manife
     return [...diagnostics]
       .sort(errorsFirst)
       .map(({ severity, code, file: where, line = 1, column = 1, message, hint }) => ({
-        ...{ severity, code, line, column, message, file: resolve(cwd, where) },
+        severity,
+        code,
+        line,
+        column,
+        message,
+        file: resolve(cwd, where),
         ...(hint === undefined ? {} : { hint }),
       }));
   const { code, message, hint } = error;
   return [
-    {
-      ...{ severity: 'error', code, file, line: 1, column: 1, message },
-      ...(hint === undefined ? {} : { hint }),
-    },
+    { severity: 'error', code, file, line: 1, column: 1, message, ...(hint === undefined ? {} : { hint }) },
   ];
 }
 
@@ -157,7 +159,11 @@ const errorsFirst = (one: Diagnostic, other: Diagnostic): number =>
 const nameOf = (file: string): string => (file.split(/[\\/]/).at(-1) ?? file).replace(/\.(ya?ml|json)$/i, '');
 
 const nameTaken = ({ name, path }: CatalogEntry, owner: CatalogEntry): ManifestProblem => ({
-  ...{ severity: 'error', code: 'name_taken', file: path, line: 1, column: 1 },
+  severity: 'error',
+  code: 'name_taken',
+  file: path,
+  line: 1,
+  column: 1,
   message: `Another agent is named "${name}", too: the one of ${owner.path}.`,
   hint: 'Give one of them another name: whoever starts a session names its agent.',
 });

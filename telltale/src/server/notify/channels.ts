@@ -35,7 +35,9 @@ export function createChannels(
     const channels = agent?.manifest.notifications?.channels ?? {};
     if (agent === undefined) return [];
     return Object.entries(channels).map(([channel, manifest]) => ({
-      ...{ name: channel, manifest, agent },
+      name: channel,
+      manifest,
+      agent,
       kind: 'webhook' in manifest ? 'webhook' : 'desktop' in manifest ? 'desktop' : 'command',
     }));
   };

@@ -48,7 +48,7 @@ export function createCollapse(outbox: Outbox, onAdded: (row: OutboxRow) => void
       if (counted.isOver) return;
       const row =
         before === undefined
-          ? { ...counted.last, ...said(counted, 0, batch), ...{ id, about: MORE, nextAt: until } }
+          ? { ...counted.last, ...said(counted, 0, batch), id, about: MORE, nextAt: until }
           : { ...before, ...said(counted, countOf(before), batch) };
       const isWritten =
         before === undefined

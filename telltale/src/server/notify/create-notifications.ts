@@ -56,7 +56,10 @@ export function createNotifications(options: NotificationsOptions): Notification
   });
 
   const dispatcher = createDispatcher({
-    ...{ outbox, clock, random, onError },
+    outbox,
+    clock,
+    random,
+    onError,
     // Another server of the store may have the agent, or this one once its file is mended.
     isOurs: ({ agent, at }) =>
       clock.now() - at > LEFT_TO_OTHERS_MS || catalog.list().some(({ name }) => name === agent),
@@ -79,9 +82,20 @@ export function createNotifications(options: NotificationsOptions): Notification
     const stream = streamOf(event);
     const id = outboxId(event.at, stream, event.seq, channel.name);
     const row: OutboxRow = {
-      ...{ id, at: event.at, agent, stream, seq: event.seq, of: isOfRun(event) ? 'run' : 'session' },
-      ...{ channel: channel.name, kind: channel.kind, about: notice.about[0] ?? '' },
-      ...{ message: notice.message, data: notice.data, attempts: 0, tries: 0, nextAt: clock.now() },
+      id,
+      at: event.at,
+      agent,
+      stream,
+      seq: event.seq,
+      of: isOfRun(event) ? 'run' : 'session',
+      channel: channel.name,
+      kind: channel.kind,
+      about: notice.about[0] ?? '',
+      message: notice.message,
+      data: notice.data,
+      attempts: 0,
+      tries: 0,
+      nextAt: clock.now(),
     };
     let turn = await pace.take(paceKey(row));
     while (turn.kind === 'counted') {

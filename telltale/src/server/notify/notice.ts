@@ -117,7 +117,11 @@ function ofRun(
         about: [event.type],
         message: `The workflow ${workflow} waits for ${assignee ?? 'you'}: ${prompt}`,
         data: {
-          ...{ review, workflow, step, prompt, options },
+          review,
+          workflow,
+          step,
+          prompt,
+          options,
           ...(assignee === undefined ? {} : { assignee }),
           ...(due === undefined ? {} : { due }),
         },
@@ -138,10 +142,7 @@ const errorOf = ({
   error: { code, message, hint, retryable },
 }: {
   readonly error: ErrorJson;
-}): JsonObject => ({
-  ...{ code, message, retryable },
-  ...(hint === undefined ? {} : { hint }),
-});
+}): JsonObject => ({ code, message, retryable, ...(hint === undefined ? {} : { hint }) });
 
 /** What a `notify` step puts on a log. */
 function ofStep(written: Json): Notice | undefined {

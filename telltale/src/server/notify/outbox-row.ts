@@ -38,7 +38,17 @@ export const outboxId = (at: number, ...parts: readonly (string | number)[]): st
 export function infoOf(row: OutboxRow, status: NotificationInfo['status']): NotificationInfo {
   const { id, at, channel, kind, agent, about, message, stream, seq, attempts, nextAt, error } = row;
   return {
-    ...{ id, at, channel, kind, agent, about, message, stream, seq, status, attempts },
+    id,
+    at,
+    channel,
+    kind,
+    agent,
+    about,
+    message,
+    stream,
+    seq,
+    status,
+    attempts,
     ...(status === 'waiting' ? { nextAt } : {}),
     ...(error === undefined ? {} : { error }),
   };
@@ -48,7 +58,13 @@ export function infoOf(row: OutboxRow, status: NotificationInfo['status']): Noti
 export function payloadOf(row: OutboxRow, url: string | undefined): JsonObject {
   const { id, about, at, agent, of, stream, message, data } = row;
   return {
-    ...{ id, type: about, at: new Date(at).toISOString(), agent, [of]: stream, message, data },
+    id,
+    type: about,
+    at: new Date(at).toISOString(),
+    agent,
+    [of]: stream,
+    message,
+    data,
     ...(url === undefined ? {} : { url }),
   };
 }

@@ -52,19 +52,23 @@ export function runChannelCommand(
 ): Promise<Delivered> {
   const [program = '', ...args] = command;
   const values: Readonly<Record<string, string>> = {
-    ...{ message: row.message, type: row.about, agent: row.agent, id: row.id },
-    ...{
-      url: url ?? '',
-      session: row.of === 'session' ? row.stream : '',
-      run: row.of === 'run' ? row.stream : '',
-    },
+    message: row.message,
+    type: row.about,
+    agent: row.agent,
+    id: row.id,
+    url: url ?? '',
+    session: row.of === 'session' ? row.stream : '',
+    run: row.of === 'run' ? row.stream : '',
   };
   const fill = (text: string) =>
     text.replace(/\{([a-z]+)\}/g, (written, name: string) => values[name] ?? written).replaceAll('\0', ' ');
   return runProgram(
     clock,
     {
-      ...{ program, cwd, env, args: args.map(fill) },
+      program,
+      cwd,
+      env,
+      args: args.map(fill),
       what: `channel "${row.channel}"`,
       stdin: JSON.stringify(payloadOf(row, url)),
     },

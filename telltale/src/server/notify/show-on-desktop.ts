@@ -28,9 +28,14 @@ const SHOWS: Readonly<Record<string, Show>> = {
   darwin: (title, message) => ({
     program: 'osascript',
     args: [
-      ...['-e', 'on run argv'],
-      ...['-e', 'display notification (item 2 of argv) with title (item 1 of argv)'],
-      ...['-e', 'end run', title, message],
+      '-e',
+      'on run argv',
+      '-e',
+      'display notification (item 2 of argv) with title (item 1 of argv)',
+      '-e',
+      'end run',
+      title,
+      message,
     ],
   }),
   win32: () => ({

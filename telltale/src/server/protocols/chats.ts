@@ -92,7 +92,10 @@ export function createChats(edges: ServerEdges): Chats {
     let session: Session<unknown>;
     try {
       session = runtime.start(agent, {
-        ...{ input, chat: true, onWaiting: 'hold', queued },
+        input,
+        chat: true,
+        onWaiting: 'hold',
+        queued,
         ...(user === undefined ? {} : { user }),
       });
     } finally {
@@ -100,7 +103,11 @@ export function createChats(edges: ServerEdges): Chats {
     }
     const fold = createExchangeFold({ kind: 'session' }, [], true);
     const exchange = createExchange(session, {
-      ...{ since: 0, fold, replays, closing, elsewhere: elsewhere.of(session.id) },
+      since: 0,
+      fold,
+      replays,
+      closing,
+      elsewhere: elsewhere.of(session.id),
     });
     return doing({ exchange, metadata: undefined, open: [], reviews: [] }, () =>
       table.set(agent.manifest.name, thread, session.id),
@@ -144,7 +151,10 @@ export function createChats(edges: ServerEdges): Chats {
     const place = await placeHere(edges, 'session', id);
     try {
       return await runtime.resume(id, {
-        ...{ agent, by, chat: true, onWaiting: 'hold' },
+        agent,
+        by,
+        chat: true,
+        onWaiting: 'hold',
         // Nothing of it was begun with the agent as it was.
         acceptChanges: state.idle || state.status === 'completed',
       });
@@ -162,7 +172,11 @@ export function createChats(edges: ServerEdges): Chats {
     const asking = reviews.filter((review) => review.answer === undefined);
     const fold = createExchangeFold(beginning, asking, true);
     const exchange = createExchange(session, {
-      ...{ since: seq, fold, replays: asked.replays, closing, elsewhere: elsewhere.of(session.id) },
+      since: seq,
+      fold,
+      replays: asked.replays,
+      closing,
+      elsewhere: elsewhere.of(session.id),
     });
     return { exchange, metadata, open: [...open], reviews: asking };
   };

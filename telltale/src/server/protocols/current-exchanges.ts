@@ -52,7 +52,10 @@ export function createCurrentExchanges(clock: Clock): CurrentExchanges {
         resolve = done;
       });
       const current: Current = {
-        ...{ thread, agent, stopping: false, over },
+        thread,
+        agent,
+        stopping: false,
+        over,
         end() {
           if (currents.get(key) === current) currents.delete(key);
           resolve();

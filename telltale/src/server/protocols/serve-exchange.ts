@@ -30,7 +30,8 @@ export function serveExchange(
 ): Response | undefined {
   let leave: (() => void) | undefined;
   const body = createSseBody({
-    ...{ clock, signal: c.req.raw.signal },
+    clock,
+    signal: c.req.raw.signal,
     cut: () => void c.env.outgoing.destroy(),
     onGone() {
       leave?.();

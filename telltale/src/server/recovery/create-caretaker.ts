@@ -134,10 +134,7 @@ export function createCaretaker({
 
   /** What comes for an agent that it called is for it, too, also if it came in the moment in which it was let go of. */
   const attendCalled = async (session: string): Promise<void> => {
-    const called = await store.list({
-      ...{ kind: 'session', parent: session },
-      status: ['running', 'waiting'],
-    });
+    const called = await store.list({ kind: 'session', parent: session, status: ['running', 'waiting'] });
     for (const { stream } of called) await attend(stream);
   };
 

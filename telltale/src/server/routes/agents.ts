@@ -21,7 +21,12 @@ export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog, env }: ServerEd
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/agents', id: 'agents', tag, role: 'read', answer: agentPage },
+      method: 'get',
+      path: '/agents',
+      id: 'agents',
+      tag,
+      role: 'read',
+      answer: agentPage,
       summary: 'All agents',
     },
     all,
@@ -30,14 +35,12 @@ export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog, env }: ServerEd
   addOperation(
     app,
     {
-      ...{
-        method: 'post',
-        path: '/agents/reload',
-        id: 'reloadAgents',
-        tag,
-        role: 'admin',
-        answer: agentPage,
-      },
+      method: 'post',
+      path: '/agents/reload',
+      id: 'reloadAgents',
+      tag,
+      role: 'admin',
+      answer: agentPage,
       summary: 'Read all manifests again',
       description: 'Where a file as it is now cannot be used, the agent before it stays in force.',
     },
@@ -50,9 +53,14 @@ export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog, env }: ServerEd
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/agents/{name}', id: 'agent', tag, role: 'read' },
+      method: 'get',
+      path: '/agents/{name}',
+      id: 'agent',
+      tag,
+      role: 'read',
       summary: 'An agent with its manifest and files',
-      ...{ params: z.object({ name: z.string() }), answer: agentDetails },
+      params: z.object({ name: z.string() }),
+      answer: agentDetails,
     },
     async ({ params: { name } }) => {
       const entry = catalog.list().find((each) => each.name === name);
@@ -73,7 +81,12 @@ export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog, env }: ServerEd
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/workflows', id: 'workflows', tag, role: 'read', answer: workflowPage },
+      method: 'get',
+      path: '/workflows',
+      id: 'workflows',
+      tag,
+      role: 'read',
+      answer: workflowPage,
       summary: 'The workflows of all agents, with their graphs',
     },
     () => ({
@@ -94,7 +107,10 @@ function infoOf({ name, path, agent, loadedAt, problems }: CatalogEntry): AgentI
   const fromEnv = envOf(agent?.project.manifests ?? []);
   const description = agent?.manifest.description;
   return {
-    ...{ name, path, loadedAt, problems },
+    name,
+    path,
+    loadedAt,
+    problems,
     ...(description === undefined ? {} : { description: hideEnv(description, fromEnv) }),
     model: hideEnv(agent?.manifest.model ?? '', fromEnv),
     examples: (agent?.manifest.examples ?? []).map((example) => hideEnv(example, fromEnv)),

@@ -24,7 +24,12 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdge
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/artifacts', id: 'artifacts', tag, role: 'read', answer: artifactPage },
+      method: 'get',
+      path: '/artifacts',
+      id: 'artifacts',
+      tag,
+      role: 'read',
+      answer: artifactPage,
       summary: 'Artifacts by name, the newest version of each',
       query: z.object(pageQuery),
     },
@@ -47,9 +52,14 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdge
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/artifacts/{name}', id: 'artifact', tag, role: 'read' },
+      method: 'get',
+      path: '/artifacts/{name}',
+      id: 'artifact',
+      tag,
+      role: 'read',
       summary: 'All versions of an artifact, newest first',
-      ...{ params: byName, answer: artifactVersions },
+      params: byName,
+      answer: artifactVersions,
     },
     async ({ params: { name } }) => {
       const artifacts = await runtime.artifacts();
@@ -62,10 +72,16 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdge
   addOperation(
     app,
     {
-      ...{ method: 'put', path: '/artifacts/{name}', id: 'writeArtifact', tag, role: 'admin' },
+      method: 'put',
+      path: '/artifacts/{name}',
+      id: 'writeArtifact',
+      tag,
+      role: 'admin',
       summary: 'A new version of an artifact',
       description: 'It is loaded once in the sandbox before it is kept. The old versions stay.',
-      ...{ params: byName, body: writeArtifact, answer: artifactSource },
+      params: byName,
+      body: writeArtifact,
+      answer: artifactSource,
     },
     async ({ c, caller, params: { name }, body }) => {
       c.set('about', name);
@@ -77,9 +93,15 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdge
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/artifacts/{name}/rollback', id: 'rollbackArtifact', tag, role: 'admin' },
+      method: 'post',
+      path: '/artifacts/{name}/rollback',
+      id: 'rollbackArtifact',
+      tag,
+      role: 'admin',
       summary: 'Put an old version back, as a new one',
-      ...{ params: byName, body: rollbackArtifact, answer: artifactSource },
+      params: byName,
+      body: rollbackArtifact,
+      answer: artifactSource,
     },
     async ({ c, caller, params: { name }, body: { to } }) => {
       c.set('about', name);
@@ -91,10 +113,16 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdge
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/artifacts/{name}/test', id: 'testArtifact', tag, role: 'run' },
+      method: 'post',
+      path: '/artifacts/{name}/test',
+      id: 'testArtifact',
+      tag,
+      role: 'run',
       summary: 'Ask an artifact, or a draft of it, as a run would',
       description: 'Nothing is kept, and nothing is on any log.',
-      ...{ params: byName, body: testArtifact, answer: artifactTested },
+      params: byName,
+      body: testArtifact,
+      answer: artifactTested,
     },
     async ({ c, params: { name }, body }) => {
       const { method, args, context, seed, version } = body;
@@ -103,7 +131,10 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdge
           ? await versionOf(await runtime.artifacts(), name, version)
           : { source: body.source };
       const tested = await runtime.testArtifact({
-        ...{ source, method, name, signal: c.req.raw.signal },
+        source,
+        method,
+        name,
+        signal: c.req.raw.signal,
         ...(methods === undefined ? {} : { methods }),
         ...(args === undefined ? {} : { args }),
         ...(context === undefined ? {} : { context: context as Partial<DecisionContext> }),
@@ -133,7 +164,9 @@ function sourceOf({ language: _, ...version }: ArtifactVersion): ArtifactSource 
 
 function testedOf({ answer, meant, context }: ArtifactTested): ArtifactTestResult {
   return {
-    ...{ ok: answer.ok, ms: answer.ms, context },
+    ok: answer.ok,
+    ms: answer.ms,
+    context,
     ...(answer.ok ? { value: answer.value } : { reason: answer.reason, message: answer.message }),
     ...(meant === undefined ? {} : { meant }),
   };

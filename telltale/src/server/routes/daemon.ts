@@ -24,7 +24,12 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/whoami', id: 'whoami', tag, role: 'read', answer: whoami },
+      method: 'get',
+      path: '/whoami',
+      id: 'whoami',
+      tag,
+      role: 'read',
+      answer: whoami,
       summary: 'Who the token belongs to, and what is served',
     },
     ({ caller: { name, by, role } }) => ({ name, by, role, version, dev, store: runtime.store.location }),
@@ -33,7 +38,11 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/notifications', id: 'notifications', tag, role: 'read' },
+      method: 'get',
+      path: '/notifications',
+      id: 'notifications',
+      tag,
+      role: 'read',
       summary: 'Notifications, newest first',
       answer: notificationPage,
       query: z.object({ ...pageQuery, status: z.enum(NOTIFICATION_STATUSES).optional() }),
@@ -55,9 +64,14 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/notifications/{id}/retry', id: 'retryNotification', tag, role: 'run' },
+      method: 'post',
+      path: '/notifications/{id}/retry',
+      id: 'retryNotification',
+      tag,
+      role: 'run',
       summary: 'Send a notification again that was given up',
-      ...{ params: byId, answer: notification },
+      params: byId,
+      answer: notification,
     },
     ({ c, params: { id } }) => {
       c.set('about', id);
@@ -68,7 +82,12 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/audit', id: 'audit', tag, role: 'admin', answer: auditPage },
+      method: 'get',
+      path: '/audit',
+      id: 'audit',
+      tag,
+      role: 'admin',
+      answer: auditPage,
       summary: 'Who did what, newest first',
       query: z.object(pageQuery),
     },
@@ -84,7 +103,12 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/tokens', id: 'tokens', tag, role: 'admin', answer: tokenPage },
+      method: 'get',
+      path: '/tokens',
+      id: 'tokens',
+      tag,
+      role: 'admin',
+      answer: tokenPage,
       summary: 'Tokens by name; never their secrets',
     },
     async () => ({ items: await tokens.list() }),
@@ -93,9 +117,15 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/tokens', id: 'createToken', tag, role: 'admin' },
+      method: 'post',
+      path: '/tokens',
+      id: 'createToken',
+      tag,
+      role: 'admin',
       summary: 'Make a token',
-      ...{ body: createToken, status: 201, answer: createdToken },
+      body: createToken,
+      status: 201,
+      answer: createdToken,
     },
     async ({ c, caller, body: { name, role } }) => {
       c.set('about', name);
@@ -111,7 +141,12 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
   addOperation(
     app,
     {
-      ...{ method: 'delete', path: '/tokens/{name}', id: 'revokeToken', tag, role: 'admin', status: 204 },
+      method: 'delete',
+      path: '/tokens/{name}',
+      id: 'revokeToken',
+      tag,
+      role: 'admin',
+      status: 204,
       summary: 'Revoke a token',
       params: z.object({ name: z.string() }),
     },

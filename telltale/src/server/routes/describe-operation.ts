@@ -70,7 +70,11 @@ export function describeOperation({
 }: Operation<unknown, z.ZodObject, z.ZodObject, unknown>): RouteConfig {
   const needs = `Needs the role \`${role}\`.`;
   return {
-    ...{ method, path, operationId: id, tags: [tag], summary },
+    method,
+    path,
+    operationId: id,
+    tags: [tag],
+    summary,
     description: description === undefined ? needs : `${description} ${needs}`,
     security: [{ bearer: [] }, {}],
     request: {

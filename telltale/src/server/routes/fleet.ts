@@ -17,13 +17,19 @@ export function mountFleet(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdges): 
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/fleet', id: 'fleet', tag, role: 'read', answer: fleetInfo },
+      method: 'get',
+      path: '/fleet',
+      id: 'fleet',
+      tag,
+      role: 'read',
+      answer: fleetInfo,
       summary: 'The workers of the fleet, what each holds, and what waits for one',
     },
     async () => {
       const { fleet, workers, queue, laidAside } = await mine().status();
       return {
-        ...{ fleet, queue },
+        fleet,
+        queue,
         workers: workers.map(({ id: _, ...worker }) => worker),
         laidAside: laidAside.map(shownAside),
       };
@@ -33,7 +39,12 @@ export function mountFleet(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdges): 
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/fleet/{id}/retry', id: 'retryStream', tag, role: 'admin', status: 202 },
+      method: 'post',
+      path: '/fleet/{id}/retry',
+      id: 'retryStream',
+      tag,
+      role: 'admin',
+      status: 202,
       summary: 'Have a session or run tried again that no worker could go on with',
       params: byId,
     },

@@ -21,7 +21,8 @@ export async function listStreams<Summary>(
     numberPlace,
     async (behind, limit) => {
       const listed = await store.list({
-        ...{ ...filter, limit: limit + aside.length },
+        ...filter,
+        limit: limit + aside.length,
         ...(behind === undefined ? {} : { before: { place: behind[0] } }),
       });
       return [

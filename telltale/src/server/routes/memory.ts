@@ -21,10 +21,15 @@ export function mountMemory(app: OpenAPIHono<AppEnv>, { runtime, catalog }: Serv
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/memory/query', id: 'queryMemory', tag, role: 'run' },
+      method: 'post',
+      path: '/memory/query',
+      id: 'queryMemory',
+      tag,
+      role: 'run',
       summary: 'Ask the graph of an agent',
       description: 'By `query` (words), `symbol` or `path`: one of them.',
-      ...{ body: memoryQuery, answer: jsonObject },
+      body: memoryQuery,
+      answer: jsonObject,
     },
     async ({ body: { agent, ...query } }) => {
       const asked = [query.query, query.symbol, query.path].filter((each) => each !== undefined);
@@ -36,7 +41,11 @@ export function mountMemory(app: OpenAPIHono<AppEnv>, { runtime, catalog }: Serv
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/memory/stats', id: 'memoryStats', tag, role: 'read' },
+      method: 'get',
+      path: '/memory/stats',
+      id: 'memoryStats',
+      tag,
+      role: 'read',
       summary: 'What the graph of an agent holds',
       query: z.object({ agent: z.string().min(1) }),
       answer: jsonObject,

@@ -40,7 +40,8 @@ export function addOperation<
   );
   app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'), needs(role), async (c) => {
     const answer = await handle({
-      ...{ c, caller: c.get('caller') },
+      c,
+      caller: c.get('caller'),
       params: parsed(params, c.req.param(), name, 'path') as z.output<Params>,
       query: parsed(query, c.req.query(), name, 'query') as z.output<Query>,
       body: (operation.body === undefined

@@ -20,7 +20,12 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/reviews', id: 'reviews', tag, role: 'read', answer: reviewPage },
+      method: 'get',
+      path: '/reviews',
+      id: 'reviews',
+      tag,
+      role: 'read',
+      answer: reviewPage,
       summary: 'Open reviews, oldest first',
       query: z.object({
         ...pageQuery,
@@ -49,9 +54,14 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/reviews/{id}', id: 'review', tag, role: 'read' },
+      method: 'get',
+      path: '/reviews/{id}',
+      id: 'review',
+      tag,
+      role: 'read',
       summary: 'A review, open or answered',
-      ...{ params: byId, answer: reviewDetails },
+      params: byId,
+      answer: reviewDetails,
     },
     async ({ params: { id } }) => wireReview(await runtime.review(id)),
   );
@@ -59,11 +69,17 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/reviews/{id}', id: 'answerReview', tag, role: 'run' },
+      method: 'post',
+      path: '/reviews/{id}',
+      id: 'answerReview',
+      tag,
+      role: 'run',
       summary: 'Answer a review, once',
       description: 'By `answer`, `choice` or `text`. Its session or run goes on with it.',
       laterWhen: 'The process that works on it has not taken the answer yet.',
-      ...{ params: byId, body: answerReview, answer: reviewDetails },
+      params: byId,
+      body: answerReview,
+      answer: reviewDetails,
     },
     async ({ c, caller, params: { id }, body }) => {
       c.set('about', id);
@@ -117,7 +133,9 @@ function wireReview(details: ReviewDetails): ReviewDetailsInfo {
     ...(decision === undefined
       ? {}
       : {
-          ...{ answer: decision.answer, by: decision.by, answeredAt: decision.at },
+          answer: decision.answer,
+          by: decision.by,
+          answeredAt: decision.at,
           ...(decision.choice === undefined ? {} : { choice: decision.choice }),
           ...(decision.note === undefined ? {} : { note: decision.note }),
           ...(decision.always === undefined ? {} : { forSession: decision.always }),

@@ -36,7 +36,12 @@ export function mountRuns(
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/runs', id: 'runs', tag, role: 'read', answer: runPage },
+      method: 'get',
+      path: '/runs',
+      id: 'runs',
+      tag,
+      role: 'read',
+      answer: runPage,
       summary: 'Workflow runs, newest first',
       query: z.object({
         ...pageQuery,
@@ -66,9 +71,15 @@ export function mountRuns(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/runs', id: 'startRun', tag, role: 'run' },
+      method: 'post',
+      path: '/runs',
+      id: 'startRun',
+      tag,
+      role: 'run',
       summary: 'Run a workflow on its own',
-      ...{ body: startRun, status: 201, answer: runSummary },
+      body: startRun,
+      status: 201,
+      answer: runSummary,
     },
     async ({ c, body }) => {
       const { agent, workflow, input, vars } = body;
@@ -81,7 +92,8 @@ export function mountRuns(
           ...(id === undefined ? {} : { id }),
           ...(input === undefined ? {} : { input }),
           ...(vars === undefined ? {} : { vars }),
-          ...{ onWaiting: 'release', queued },
+          onWaiting: 'release',
+          queued,
         });
         place?.give('run', run.id);
         if (await begunOnce(run, id)) run.result.catch(onError);
@@ -95,8 +107,12 @@ export function mountRuns(
   );
 
   mountStreamReads(app, edges, {
-    ...{ kind: 'run', title: 'A workflow run', summary: runSummary, summaryOf: summaries.run },
-    ...{ stateOf: (id, seq) => workflows.state(id, seq), eventPage: runEventPage },
+    kind: 'run',
+    title: 'A workflow run',
+    summary: runSummary,
+    summaryOf: summaries.run,
+    stateOf: (id, seq) => workflows.state(id, seq),
+    eventPage: runEventPage,
     events: 'As those of a session.',
     stream: 'Events have their seq as `id`; `data` is the event as JSON.',
   });
@@ -104,9 +120,16 @@ export function mountRuns(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/runs/{id}/cancel', id: 'cancelRun', tag, role: 'run' },
+      method: 'post',
+      path: '/runs/{id}/cancel',
+      id: 'cancelRun',
+      tag,
+      role: 'run',
       summary: 'End a run, and undo what its steps say how to undo',
-      ...{ params: byId, body: cancelled, bodyOptional: true, status: 202 },
+      params: byId,
+      body: cancelled,
+      bodyOptional: true,
+      status: 202,
     },
     async ({ c, caller, params: { id }, body: { reason } }) => {
       c.set('about', id);
@@ -124,10 +147,15 @@ export function mountRuns(
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/runs/{id}/changes', id: 'runChanges', tag, role: 'read' },
+      method: 'get',
+      path: '/runs/{id}/changes',
+      id: 'runChanges',
+      tag,
+      role: 'read',
       summary: 'What the workflow as it is now means for a run',
       description: 'Step by step. Nothing is changed. `POST /runs/{id}/resume` takes what is decided.',
-      ...{ params: byId, answer: workflowChanges },
+      params: byId,
+      answer: workflowChanges,
     },
     async ({ c, params: { id } }) => {
       c.set('about', id);
@@ -139,9 +167,16 @@ export function mountRuns(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/runs/{id}/resume', id: 'resumeRun', tag, role: 'run' },
+      method: 'post',
+      path: '/runs/{id}/resume',
+      id: 'resumeRun',
+      tag,
+      role: 'run',
       summary: 'Go on with a run that was interrupted',
-      ...{ params: byId, body: resumeRun, bodyOptional: true, answer: runSummary },
+      params: byId,
+      body: resumeRun,
+      bodyOptional: true,
+      answer: runSummary,
     },
     async ({ c, caller, params: { id }, body: { accept_changes } }) => {
       c.set('about', id);
@@ -165,10 +200,16 @@ export function mountRuns(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/runs/{id}/signal', id: 'signalRun', tag, role: 'run' },
+      method: 'post',
+      path: '/runs/{id}/signal',
+      id: 'signalRun',
+      tag,
+      role: 'run',
       summary: 'Give a run the event that its `wait` step waits for',
       description: 'One that comes early is kept.',
-      ...{ params: byId, body: signalRun, status: 202 },
+      params: byId,
+      body: signalRun,
+      status: 202,
     },
     async ({ c, caller, params: { id }, body: { event, data } }) => {
       c.set('about', id);

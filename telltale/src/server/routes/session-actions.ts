@@ -28,10 +28,16 @@ export function mountSessionActions(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/sessions/{id}/steer', id: 'steer', tag, role: 'run' },
+      method: 'post',
+      path: '/sessions/{id}/steer',
+      id: 'steer',
+      tag,
+      role: 'run',
       summary: 'Put a message before the agent',
       description: 'It reads it at the beginning of its next turn.',
-      ...{ params: byId, body: said, status: 202 },
+      params: byId,
+      body: said,
+      status: 202,
     },
     async ({ c, caller, params: { id }, body }) => {
       c.set('about', id);
@@ -44,9 +50,15 @@ export function mountSessionActions(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/sessions/{id}/say', id: 'say', tag, role: 'run' },
+      method: 'post',
+      path: '/sessions/{id}/say',
+      id: 'say',
+      tag,
+      role: 'run',
       summary: 'The next message of a chat',
-      ...{ params: byId, body: said, status: 202 },
+      params: byId,
+      body: said,
+      status: 202,
     },
     async ({ c, caller, params: { id }, body }) => {
       c.set('about', id);
@@ -62,10 +74,17 @@ export function mountSessionActions(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/sessions/{id}/cancel', id: 'cancelSession', tag, role: 'run' },
+      method: 'post',
+      path: '/sessions/{id}/cancel',
+      id: 'cancelSession',
+      tag,
+      role: 'run',
       summary: 'End a session',
       description: 'What runs is stopped. One that has been cancelled already stays so.',
-      ...{ params: byId, body: cancelled, bodyOptional: true, status: 202 },
+      params: byId,
+      body: cancelled,
+      bodyOptional: true,
+      status: 202,
     },
     async ({ c, caller, params: { id }, body: { reason } }) => {
       c.set('about', id);
@@ -76,9 +95,16 @@ export function mountSessionActions(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/sessions/{id}/resume', id: 'resumeSession', tag, role: 'run' },
+      method: 'post',
+      path: '/sessions/{id}/resume',
+      id: 'resumeSession',
+      tag,
+      role: 'run',
       summary: 'Go on with a session that was interrupted, failed, stalled or cancelled',
-      ...{ params: byId, body: resumed, bodyOptional: true, answer: sessionSummary },
+      params: byId,
+      body: resumed,
+      bodyOptional: true,
+      answer: sessionSummary,
     },
     async ({ c, caller, params: { id }, body: { accept_changes, max_turns } }) => {
       c.set('about', id);
@@ -95,11 +121,18 @@ export function mountSessionActions(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/sessions/{id}/fork', id: 'fork', tag, role: 'run' },
+      method: 'post',
+      path: '/sessions/{id}/fork',
+      id: 'fork',
+      tag,
+      role: 'run',
       summary: 'Branch off a new session, which goes on from an event of this one',
       description:
         'It goes on with the manifest as it is now, and with the message, the model and the variables that are given.',
-      ...{ params: byId, body: forked, status: 201, answer: sessionSummary },
+      params: byId,
+      body: forked,
+      status: 201,
+      answer: sessionSummary,
     },
     async ({ c, caller, params: { id }, body: { seq, message, model, vars } }) => {
       const { head } = await findStream(store, 'session', id);

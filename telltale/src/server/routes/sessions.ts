@@ -38,7 +38,12 @@ export function mountSessions(
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/sessions', id: 'sessions', tag, role: 'read', answer: sessionPage },
+      method: 'get',
+      path: '/sessions',
+      id: 'sessions',
+      tag,
+      role: 'read',
+      answer: sessionPage,
       summary: 'Sessions, newest first',
       query: z.object({
         ...pageQuery,
@@ -63,10 +68,16 @@ export function mountSessions(
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/sessions', id: 'startSession', tag, role: 'run' },
+      method: 'post',
+      path: '/sessions',
+      id: 'startSession',
+      tag,
+      role: 'run',
       summary: 'Start a session',
       description: 'Answers once it has begun; follow its events to see it work.',
-      ...{ body: startSession, status: 201, answer: sessionSummary },
+      body: startSession,
+      status: 201,
+      answer: sessionSummary,
     },
     async ({ c, body }) => {
       const { agent, input, vars, chat, max_turns, user, model } = body;
@@ -77,7 +88,9 @@ export function mountSessions(
       let session: Session<unknown>;
       try {
         session = runtime.start(loaded, {
-          ...{ input, onWaiting: 'release', queued },
+          input,
+          onWaiting: 'release',
+          queued,
           ...(id === undefined ? {} : { id }),
           ...(vars === undefined ? {} : { vars }),
           ...(chat === undefined ? {} : { chat }),
@@ -98,11 +111,16 @@ export function mountSessions(
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/sessions/{id}/prompts/{turn}', id: 'sessionPrompt', tag, role: 'read' },
+      method: 'get',
+      path: '/sessions/{id}/prompts/{turn}',
+      id: 'sessionPrompt',
+      tag,
+      role: 'read',
       summary: 'What the model was asked in a turn of a session',
       description:
         'Rebuilt from the log and the manifest as it is now: `match` says whether it is what was sent. Values of environment variables in the manifest are shown as `${NAME}`.',
-      ...{ params: byTurn, answer: sessionPrompt },
+      params: byTurn,
+      answer: sessionPrompt,
     },
     async ({ params: { id, turn } }) => {
       await findStream(store, 'session', id);
@@ -112,8 +130,12 @@ export function mountSessions(
   );
 
   mountStreamReads(app, edges, {
-    ...{ kind: 'session', title: 'A session', summary: sessionSummary, summaryOf: summaries.session },
-    ...{ stateOf: (id, seq) => runtime.state(id, seq), eventPage: sessionEventPage },
+    kind: 'session',
+    title: 'A session',
+    summary: sessionSummary,
+    summaryOf: summaries.session,
+    stateOf: (id, seq) => runtime.state(id, seq),
+    eventPage: sessionEventPage,
     events:
       'With `accept: text/event-stream` they are told as they come, behind `Last-Event-ID` or `after`, until the session ends. `next` of a page is the `after` of the one behind it.',
     stream:

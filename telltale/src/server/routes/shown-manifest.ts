@@ -5,8 +5,16 @@ import { shownManifest } from '../../session/runs/shown-manifest.ts';
 
 /** Keys under which manifests have what comes out of the environment and is nobody's to read. */
 const HIDDEN: ReadonlySet<string> = new Set([
-  ...['secret', 'token', 'password', 'authorization', 'api_key'],
-  ...['headers', 'env', 'environment', 'url', 'connection'],
+  'secret',
+  'token',
+  'password',
+  'authorization',
+  'api_key',
+  'headers',
+  'env',
+  'environment',
+  'url',
+  'connection',
 ]);
 
 const HIDDEN_VALUE = '(hidden)';

@@ -45,7 +45,11 @@ export function mountStreamReads<Summary>(
   addOperation(
     app,
     {
-      ...{ ...of, path: `${path}/state`, id: `${kind}State`, query: atSeq, answer: jsonObject },
+      ...of,
+      path: `${path}/state`,
+      id: `${kind}State`,
+      query: atSeq,
+      answer: jsonObject,
       summary: `The folded state of a ${kind}, now or after an event`,
     },
     async ({ c, params: { id }, query: { seq } }) => {
@@ -58,9 +62,14 @@ export function mountStreamReads<Summary>(
   addOperation(
     app,
     {
-      ...{ ...of, path: `${path}/events`, id: `${kind}Events`, query: eventQuery, answer: eventPage },
+      ...of,
+      path: `${path}/events`,
+      id: `${kind}Events`,
+      query: eventQuery,
+      answer: eventPage,
       summary: `The events of a ${kind}, or its event stream`,
-      ...{ description: events, stream },
+      description: events,
+      stream,
     },
     async ({ c, params: { id }, query }) => serveEvents(edges, c, await findStream(store, kind, id), query),
   );

@@ -12,7 +12,11 @@ export function mountStreams(app: OpenAPIHono<AppEnv>, { runtime, streams, onErr
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/streams/{stream}/events/{seq}/why', id: 'why', tag, role: 'read' },
+      method: 'get',
+      path: '/streams/{stream}/events/{seq}/why',
+      id: 'why',
+      tag,
+      role: 'read',
       summary: 'Why an event of a session or run happened',
       description: 'The events that led to it, across streams.',
       params: z.object({
@@ -30,7 +34,11 @@ export function mountStreams(app: OpenAPIHono<AppEnv>, { runtime, streams, onErr
   addOperation(
     app,
     {
-      ...{ method: 'get', path: '/events', id: 'followAll', tag, role: 'read' },
+      method: 'get',
+      path: '/events',
+      id: 'followAll',
+      tag,
+      role: 'read',
       summary: 'What changes any list, as it happens: the headlines of all sessions and runs',
       stream: '`data` is an event of a session or run as JSON: one that summaries are folded from.',
     },

@@ -32,7 +32,10 @@ export function createSummaries(store: Pick<Store, 'read'>, quarantines: Pick<Qu
   const session = createShelf<SessionSummary, SessionEvent>(store, {
     empty: ({ stream, name, title, createdAt, updatedAt }) => ({
       ...emptySummary(stream),
-      ...{ agent: name, title, startedAt: createdAt, updatedAt },
+      agent: name,
+      title,
+      startedAt: createdAt,
+      updatedAt,
     }),
     types: SUMMARY_TYPES,
     decode: decodeEvent,
@@ -41,7 +44,9 @@ export function createSummaries(store: Pick<Store, 'read'>, quarantines: Pick<Qu
   const run = createShelf<RunSummary, RunEvent>(store, {
     empty: ({ stream, name, createdAt, updatedAt }) => ({
       ...emptyRunSummary(stream),
-      ...{ workflow: name, startedAt: createdAt, updatedAt },
+      workflow: name,
+      startedAt: createdAt,
+      updatedAt,
     }),
     types: RUN_SUMMARY_TYPES,
     decode: decodeRunEvent,

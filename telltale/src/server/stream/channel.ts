@@ -104,7 +104,10 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
   };
 
   const catchUp = createCatchUp(place, {
-    ...{ store, page: pages(), broadcast, frameOf },
+    store,
+    page: pages(),
+    broadcast,
+    frameOf,
     onFailure(thrown) {
       onError(thrown);
       endAll(noticeFrame({ kind: 'failed', reason: 'The log could not be read.' }));
@@ -118,7 +121,13 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
   });
 
   const source = createStreamSource({
-    ...{ runtime, clock, kind, stream, pages, told, moved: catchUp.moved },
+    runtime,
+    clock,
+    kind,
+    stream,
+    pages,
+    told,
+    moved: catchUp.moved,
     spoken: (open) => showOpen(open, toAll),
   });
 

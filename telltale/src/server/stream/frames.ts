@@ -28,7 +28,9 @@ export const plainFrame = (json: string): string => `data: ${json}\n\n`;
 /** For whoever joins in the middle, and for whoever missed deltas: it stands for all deltas before it. */
 export function snapshotFrame(session: string, { turn, thoughts, response }: OpenSpeech): string {
   const snapshot: LiveSnapshot = {
-    ...{ type: 'live.snapshot', session, turn },
+    type: 'live.snapshot',
+    session,
+    turn,
     thoughts: thoughts.map(({ depth, text }) => ({ depth, text: text.slice(-MAX_SHOWN) })),
     response: response.slice(-MAX_SHOWN),
   };

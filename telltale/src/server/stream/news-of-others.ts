@@ -71,7 +71,8 @@ export function createNewsOfOthers(
     // It is heard before it is looked at: what moves in between is told.
     if (live !== undefined)
       heard = hearHeadlines({
-        ...{ live, onError },
+        live,
+        onError,
         read: (headline) => readHeard(headline, own),
         missed: () => lookSoon(own),
       });

@@ -73,7 +73,9 @@ export function createStreamSource(edges: StreamSourceEdges): StreamSource {
       watching?.();
       // A log that cannot be read is found to be so by whoever tells the clients.
       afar = followAfar({ store, page: pages(), live, clock }, stream, info.head, {
-        ...{ told, spoken, onFailure: moved },
+        told,
+        spoken,
+        onFailure: moved,
       });
       stop = afar.close;
       moved();

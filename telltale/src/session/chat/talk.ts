@@ -36,13 +36,11 @@ const METHODS = { breakOff, finish, onFinish, beginExchange };
 export const createTalk = (): Talk =>
   withMethods<OwnTalk, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    ...{
-      finished: false,
-      over: false,
-      heard: 0,
-      finishing: undefined,
-      current: undefined,
-    },
+    finished: false,
+    over: false,
+    heard: 0,
+    finishing: undefined,
+    current: undefined,
   });
 
 function breakOff(this: OwnTalk): void {

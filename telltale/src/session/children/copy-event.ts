@@ -23,7 +23,8 @@ export function copyOf(event: SessionEvent, action: string): ChildEventBody | un
     case 'response':
       // Of an agent that speaks to the person, the copy is what the person reads.
       return {
-        ...{ type: 'child.response', ...of },
+        type: 'child.response',
+        ...of,
         event: {
           text: speakerOf(action) === undefined ? shortText(event.text) : event.text,
           final: event.final,

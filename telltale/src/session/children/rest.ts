@@ -23,7 +23,7 @@ const REST = { reviews, moved, onMoved };
 
 export const createRest = (): Rest =>
   // A copy: docs/decisions/copies.md
-  withMethods<OwnRest, keyof typeof REST>(REST, { ...{ listeners: undefined, resting: undefined } });
+  withMethods<OwnRest, keyof typeof REST>(REST, { listeners: undefined, resting: undefined });
 
 function reviews(this: OwnRest): readonly Review[] | undefined {
   return this.resting?.waitsNow();
@@ -72,7 +72,7 @@ const CALLED = { add, has, isEmpty, reviews: reviewsOfCalled, speaker };
 
 export const createCalledAtRest = (above: Above): CalledAtRest =>
   // A copy: docs/decisions/copies.md
-  withMethods<OwnCalled, keyof typeof CALLED>(CALLED, { ...{ above, called: undefined } });
+  withMethods<OwnCalled, keyof typeof CALLED>(CALLED, { above, called: undefined });
 
 function add(this: OwnCalled, action: string, session: Resting): () => void {
   this.called ??= new Map();

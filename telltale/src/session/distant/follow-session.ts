@@ -64,7 +64,9 @@ export function followSession(
     }
     const live = store.shared?.live;
     const afar = followAfar({ store, page, live, clock }, session, head, {
-      ...{ told: tell, spoken, onFailure },
+      told: tell,
+      spoken,
+      onFailure,
       moved() {
         if (runtime.session(session) !== undefined) attach();
       },

@@ -63,7 +63,10 @@ export function publishHeadlines({
     if (known !== undefined) known.to = event.seq;
     else if (news.size < MAX_STREAMS)
       news.set(stream, {
-        ...{ kind: isRunEvent(event) ? 'run' : 'session', stream, from: event.seq, to: event.seq },
+        kind: isRunEvent(event) ? 'run' : 'session',
+        stream,
+        from: event.seq,
+        to: event.seq,
       });
     disarm ??= clock.after(WINDOW_MS, flush);
   };

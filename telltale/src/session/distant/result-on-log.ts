@@ -61,7 +61,10 @@ function resultOf(state: SessionState): SessionResult {
   const { id, result, error, totals } = state;
   const status = state.status === 'running' ? 'interrupted' : state.status;
   return {
-    ...{ session: id, status, turns: totals.turns, cost_usd: totals.cost_usd },
+    session: id,
+    status,
+    turns: totals.turns,
+    cost_usd: totals.cost_usd,
     ...(status !== 'completed' || result === undefined ? {} : { result }),
     ...(error === undefined ? {} : { error }),
     ...(status === 'waiting' ? { reviews: openReviews(state) } : {}),

@@ -61,7 +61,8 @@ export function cancelUnowned(
     const asked = { stream: session, seq: 0, depth: 0 };
     const used = await usedInHand(store, state);
     const copies = (await usedBelow(store, state)).map(({ body, of }) => ({
-      ...{ body, cause: { stream: of.session, seq: of.seq, depth: of.cause.depth + 1 } },
+      body,
+      cause: { stream: of.session, seq: of.seq, depth: of.cause.depth + 1 },
     }));
     const ends = sessionEndEvents(state, reason, by, used).map((body) => ({ body, cause: asked }));
     const head = { at: clock.now(), session, turn: state.turn };

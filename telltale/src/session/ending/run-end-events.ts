@@ -9,8 +9,12 @@ export const openRunReviews = ({ reviews }: RunState): readonly string[] =>
 export const runEndEvents = (state: RunState, reason: string, by: string): readonly RunEventBody[] => [
   ...openRunReviews(state).map(
     (review): RunEventBody => ({
-      ...{ type: 'review.resolved', review, answer: 'withdrawn' },
-      ...{ choice: 'withdrawn', by, note: `The run was cancelled: ${reason}` },
+      type: 'review.resolved',
+      review,
+      answer: 'withdrawn',
+      choice: 'withdrawn',
+      by,
+      note: `The run was cancelled: ${reason}`,
     }),
   ),
   ...openSteps(state).map(

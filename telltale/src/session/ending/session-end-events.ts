@@ -12,7 +12,10 @@ export function sessionEndEvents(
 ): readonly EventBody[] {
   const withdrawn = openReviews(state).map(
     ({ review }): EventBody => ({
-      ...{ type: 'review.resolved', review, answer: 'withdrawn', by },
+      type: 'review.resolved',
+      review,
+      answer: 'withdrawn',
+      by,
       note: `The session was cancelled: ${reason}`,
     }),
   );

@@ -43,7 +43,10 @@ async function open(works: SessionWorks): Promise<SessionFeeds> {
 async function openFreshOf(works: SessionWorks): Promise<void> {
   const { edges, log, feeds, memory } = works;
   works.fresh = await openFresh({
-    ...{ log, feeds, memory, manifest: edges.prepared.agent.manifest },
+    log,
+    feeds,
+    memory,
+    manifest: edges.prepared.agent.manifest,
     testContext: () => works.context(),
     origin: () => edges.origin,
   });

@@ -58,7 +58,10 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
   const byId = new Map(declared.map((feed) => [feed.id, feed]));
   const read = (written: JsonObject) => readDefinition(written, byId.get(String(written.id)));
   const sources: SourceEdges = {
-    ...{ agent: manifest, targets, state, tokenizer },
+    agent: manifest,
+    targets,
+    state,
+    tokenizer,
     agentView: edges.view,
     runWorkflow: edges.runWorkflow,
     takeSlot: takeSlotFor(edges.slots, edges.group),

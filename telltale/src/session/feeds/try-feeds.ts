@@ -35,7 +35,10 @@ export async function tryFeeds(
   const tests = createTestContext(state, view);
   const { keeper } = createSessionFeeds({
     ...edges,
-    ...{ prepared, state, append, view },
+    prepared,
+    state,
+    append,
+    view,
     testContext: () => tests,
     lookup: (name) =>
       state.variables.get(name)?.value ??

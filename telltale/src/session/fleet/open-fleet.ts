@@ -52,7 +52,13 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
     if (has !== had) void engine.reconsider();
     had = has;
     const note: WorkerNote = {
-      ...{ role, host, version, capacity, working, key, agents: has },
+      role,
+      host,
+      version,
+      capacity,
+      working,
+      key,
+      agents: has,
       ...(url === undefined ? {} : { url }),
       ...(draining ? { draining } : {}),
     };

@@ -94,13 +94,15 @@ function standingOf(state: SessionState, lead: Lead, unsure: string | undefined)
 }
 
 const usedBy = ({ model, totals }: SessionState): Used => ({
-  ...{ model, ...usageOf(totals) },
+  model,
+  ...usageOf(totals),
   cost_usd: totals.cost_usd,
 });
 
 function reportOf(state: SessionState, task: TaskState, open: NonNullable<TaskState['open']>): TaskReport {
   const from = {
-    ...{ by: state.id, turns: task.turns },
+    by: state.id,
+    turns: task.turns,
     ...(task.reported === undefined ? {} : { cause: task.reported }),
   };
   switch (open.kind) {

@@ -54,7 +54,10 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
     );
   const called = runs
     .call({
-      ...{ id: run, workflow, signal: over.signal, cause: edges.origin },
+      id: run,
+      workflow,
+      signal: over.signal,
+      cause: edges.origin,
       ground: { agent, model, ofSession: true },
       input: inputOf(workflow, state.input),
       balance: state.balance,

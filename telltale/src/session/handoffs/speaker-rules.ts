@@ -175,13 +175,18 @@ async function ask(
   const forget = stop.onStop(() => abort.abort());
   try {
     const record = await invokeOf(edges)({
-      ...{ where, invocation: invocation as Invocation, wanted },
-      ...{ context: { ...sessionContext(state), ...about }, signal: abort.signal },
+      where,
+      invocation: invocation as Invocation,
+      wanted,
+      context: { ...sessionContext(state), ...about },
+      signal: abort.signal,
     });
     log.append({ type: 'invoke', ...record });
     if (record.cost > 0 && state.balance !== undefined)
       log.append({
-        ...{ type: 'budget.charged', what: 'artifact', amount: record.cost },
+        type: 'budget.charged',
+        what: 'artifact',
+        amount: record.cost,
         balance: state.balance - record.cost,
       });
     return record.result;

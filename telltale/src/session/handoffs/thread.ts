@@ -277,7 +277,10 @@ export class Thread {
     log.append(
       {
         type: 'handoff',
-        ...{ from, to, by, carry },
+        from,
+        to,
+        by,
+        carry,
         agent_session: to === state.agent ? state.id : speakerId(state, to),
         ...(reason === undefined ? {} : { reason }),
         text: toldText(lines, { from, reason, carry, summary, isBack: since > 1 }),

@@ -79,9 +79,7 @@ async function askArtifact(
     return { answer: hook.fallback, fallback: 'artifacts cannot be asked here', ms: since() };
   const invocation = { ...hook, args: [payload, ...hook.args] };
   const wanted = { type: 'any' } as const;
-  const invoked = await invoke({
-    ...{ where: `hook ${kind}`, invocation, wanted, context: context(), signal },
-  });
+  const invoked = await invoke({ where: `hook ${kind}`, invocation, wanted, context: context(), signal });
   const reason = invoked.fallback === undefined ? {} : { fallback: invoked.fallback.message };
   return { answer: invoked.result, ...reason, ms: since(), invoked };
 }
@@ -94,7 +92,10 @@ async function askCommand(
   const what = `the ${kind} hook "${programOf(command)}"`;
   const ended = await edges.command(
     {
-      ...{ what, command, cwd, signal },
+      what,
+      command,
+      cwd,
+      signal,
       env: { ...env, TELLTALE_HOOK: kind, TELLTALE_IDEMPOTENCY_KEY: key },
       stdin: `${JSON.stringify(payload)}\n`,
       maxBytes: MAX_ANSWER_BYTES,

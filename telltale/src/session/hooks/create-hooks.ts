@@ -213,7 +213,10 @@ function recordOf(
 ): HookRecord {
   const { reply, verdict, fallback, action } = came;
   return {
-    ...{ hook, of, index, by: nameOf(asked) },
+    hook,
+    of,
+    index,
+    by: nameOf(asked),
     ...(action === undefined ? {} : { action }),
     outcome: verdict.outcome,
     ...(verdict.outcome === 'refused' ? { reason: verdict.reason } : {}),

@@ -30,7 +30,9 @@ export const writeArtifact: Definition = {
     const before = await artifacts.read(name);
     const description = given.description ?? before?.description;
     const draft = {
-      ...{ name, source, methods: given.methods ?? before?.methods ?? [] },
+      name,
+      source,
+      methods: given.methods ?? before?.methods ?? [],
       ...(description === undefined ? {} : { description }),
     };
     return written(edges, await artifacts.write(draft, authorOf(edges.manifest)));

@@ -64,9 +64,10 @@ export function listen(
     const digestOf = (due: number) => createHash('sha256').update(`${name} ${due}`).digest();
     return [
       keepSchedule(
-        { ...{ clock, tables, crashPoint, onError }, engine: edges.engine },
+        { clock, tables, crashPoint, onError, engine: edges.engine },
         {
-          ...{ name, trigger },
+          name,
+          trigger,
           fire: ({ due, missed }, over) =>
             enter(
               trigger,

@@ -65,7 +65,9 @@ export function renewRow(
 }
 
 export const beginRow = (spec: string, now: number, before?: ScheduleRow): ScheduleRow => ({
-  ...{ spec, origin: now, last: now },
+  spec,
+  origin: now,
+  last: now,
   pending: before?.pending ?? [],
 });
 

@@ -60,7 +60,11 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
     before: ReplacedReview | undefined,
   ): Review => {
     const body = {
-      ...{ review: ids.next('rev'), action: action.id, what, because, ...bound },
+      review: ids.next('rev'),
+      action: action.id,
+      what,
+      because,
+      ...bound,
       ...(always === undefined ? {} : { always }),
       ...(before === undefined ? {} : { replaces: before }),
     };

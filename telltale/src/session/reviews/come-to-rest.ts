@@ -36,15 +36,13 @@ export interface ComingToRest {
 export function createComingToRest(edges: RestEdges): ComingToRest {
   const coming: ComingToRest = {
     // A copy: docs/decisions/copies.md
-    ...{
-      edges,
-      asking: undefined,
-      idle: false,
-      spokenTo: undefined,
-      toldRest: false,
-      watch: undefined,
-      waitsNow,
-    },
+    edges,
+    asking: undefined,
+    idle: false,
+    spokenTo: undefined,
+    toldRest: false,
+    watch: undefined,
+    waitsNow,
   };
   edges.rest.resting = coming;
   return coming;

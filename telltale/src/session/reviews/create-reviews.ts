@@ -84,12 +84,10 @@ const METHODS = {
 const reviewsUntil = (edges: ReviewEdges, rest: ComingToRest, stop: Stop): OwnReviews =>
   withMethods<OwnReviews, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    ...{
-      edges,
-      rest,
-      stop,
-      goesOnElsewhere: edges.atRest !== 'hold',
-    },
+    edges,
+    rest,
+    stop,
+    goesOnElsewhere: edges.atRest !== 'hold',
   });
 
 /** Most sessions ask nobody. */

@@ -66,7 +66,8 @@ async function ofSession(store: Store, session: string, id: string): Promise<Rev
   const { input, grants, definition, replaces, files } = asked;
   return {
     ...sessionReview(asked, await readSession(store, session, asked.seq)),
-    ...{ input, grants },
+    input,
+    grants,
     ...(files === undefined ? {} : { files }),
     ...(definition === undefined ? {} : { definition }),
     ...(replaces === undefined ? {} : { replaces }),
@@ -119,7 +120,8 @@ function endOf(
     decision: {
       answer,
       ...(choice === undefined || choice === '' ? {} : { choice }),
-      ...{ by, at },
+      by,
+      at,
       ...(note === undefined ? {} : { note }),
       ...('always' in resolved && resolved.always === true ? { always: true as const } : {}),
       ...('standing' in resolved && resolved.standing !== undefined ? { standing: resolved.standing } : {}),

@@ -28,9 +28,18 @@ export const sessionReview = (
   { review, action, target, what, because, input, at, uncovered, always }: Omit<Review, 'grants'>,
   { id, agent, parent }: Pick<SessionState, 'id' | 'agent' | 'parent'>,
 ): OpenReview => ({
-  ...{ review, kind: 'permission', of: 'session', session: id, agent },
+  review,
+  kind: 'permission',
+  of: 'session',
+  session: id,
+  agent,
   ...(parent === undefined ? {} : { parent: parent.session }),
-  ...{ action, target, what, parameters: parametersOf(input), because, at },
+  action,
+  target,
+  what,
+  parameters: parametersOf(input),
+  because,
+  at,
   ...(always === undefined ? {} : { always: always.covers }),
   ...(uncovered === undefined ? {} : { uncovered }),
 });
@@ -43,7 +52,12 @@ export const runReview = (
   const { review, step, prompt, call, options, assignee, due } = request;
   const parent = origin.parent?.run ?? origin.session?.id;
   return {
-    ...{ review, kind: kindOfRequest(request), of: 'run', session: id, agent: manifest.agent, workflow },
+    review,
+    kind: kindOfRequest(request),
+    of: 'run',
+    session: id,
+    agent: manifest.agent,
+    workflow,
     ...(parent === undefined ? {} : { parent }),
     action: step,
     target: call?.target ?? `workflow "${workflow}"`,

@@ -21,7 +21,8 @@ export function readAnswerMessage(body: Json): AnswerMessage | undefined {
   >;
   if (typeof review !== 'string' || (answer !== 'approved' && answer !== 'rejected')) return undefined;
   return {
-    ...{ review, answer },
+    review,
+    answer,
     ...(typeof choice === 'string' ? { choice } : {}),
     ...(typeof note === 'string' ? { note } : {}),
     ...(always === true ? { always } : {}),

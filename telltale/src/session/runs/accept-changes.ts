@@ -52,7 +52,10 @@ export async function planRunChanges(
   };
   await visit(state, '');
   const changes = {
-    ...{ run: state.id, workflow: state.workflow, manifest: agent.path, changed: runs.length > 0 },
+    run: state.id,
+    workflow: state.workflow,
+    manifest: agent.path,
+    changed: runs.length > 0,
     steps: runs.flatMap(({ plan, prefix }) =>
       plan.steps.map((each) => ({ ...each, step: prefix + each.step })),
     ),
@@ -112,10 +115,13 @@ const changeEvent = (
   runNew: readonly string[],
   by: string,
 ): RunEventBody => ({
-  ...{ type: 'workflow.changed', by },
+  type: 'workflow.changed',
+  by,
   manifest: runPin(agent),
   steps: pinSteps(workflow),
-  ...{ replaced: plan.replaced, decided: plan.decided, run_new: runNew },
+  replaced: plan.replaced,
+  decided: plan.decided,
+  run_new: runNew,
   ...(plan.fails === undefined ? {} : { fails: plan.fails }),
 });
 

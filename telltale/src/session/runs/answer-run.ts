@@ -48,7 +48,10 @@ export function takeRunAnswer(
   const isOption = choice !== undefined && open.options.includes(choice);
   journal.append(
     {
-      ...{ type: 'review.resolved', review: open.review, answer, by },
+      type: 'review.resolved',
+      review: open.review,
+      answer,
+      by,
       choice: isOption ? choice : choiceFor(answer, open.options),
       ...(note === undefined ? {} : { note }),
       ...(key === undefined ? {} : { key }),

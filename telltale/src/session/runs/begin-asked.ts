@@ -28,7 +28,11 @@ export function beginAsked(
   const make = async () => {
     if (vars !== undefined) checkVars(manifest, agent.manifest, vars);
     const run: NewRun = {
-      ...{ id, workflow: manifest, ground: { agent }, input: input as JsonObject, vars },
+      id,
+      workflow: manifest,
+      ground: { agent },
+      input: input as JsonObject,
+      vars,
       balance: agent.manifest.budget?.balance,
       origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
     };

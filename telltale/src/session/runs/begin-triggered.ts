@@ -37,7 +37,12 @@ export async function beginTriggered(
     if (workflow === undefined) return gone(started, session);
     const cause: Cause = { stream: session, seq, depth };
     const held = await createRun(edges, {
-      ...{ id: run, workflow, ground, input: {}, balance, cause },
+      id: run,
+      workflow,
+      ground,
+      input: {},
+      balance,
+      cause,
       origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
     });
     board.entry(run).fresh = held;
@@ -55,7 +60,10 @@ export async function beginTriggered(
 }
 
 const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
-  ...{ run, workflow, charged: 0, cause: { stream: session, seq, depth } },
+  run,
+  workflow,
+  charged: 0,
+  cause: { stream: session, seq, depth },
   end: {
     status: 'failed',
     error: toRuntimeError(new Error(`The agent no longer has the workflow "${workflow}".`)).toJSON(),
@@ -63,6 +71,9 @@ const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMe
 });
 
 const elsewhere = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
-  ...{ run, workflow, charged: 0, cause: { stream: session, seq, depth } },
+  run,
+  workflow,
+  charged: 0,
+  cause: { stream: session, seq, depth },
   end: { status: 'cancelled', reason: 'It belongs to the session that this one was forked from.' },
 });

@@ -52,7 +52,10 @@ export function createClientRuns(
       if (refusal !== undefined) throw refusal;
       const id = ids.next('run');
       const held = await makeInTurn(edges, handGate(manifest, agent.manifest.name), {
-        ...{ id, workflow: manifest, ground: { agent }, input: readInput(agent, manifest, given) },
+        id,
+        workflow: manifest,
+        ground: { agent },
+        input: readInput(agent, manifest, given),
         balance: agent.manifest.budget?.balance,
         origin: { client, identity, chain: [manifest.name], agents: [agent.manifest.name] },
       });

@@ -20,7 +20,12 @@ export function createClientWorkers(journal: RunJournal, claims: Set<() => void>
   const ask = (question: ClientQuestion, { cause }: WorkerCall) =>
     journal.append({ type: 'client.asked', ...question }, cause);
   const questionOf = ({ prompt, requires, accepts }: Task, { step }: WorkerCall, nth: number) => ({
-    ...{ step, attempt: attemptOf(step), nth, prompt, requires, accepts },
+    step,
+    attempt: attemptOf(step),
+    nth,
+    prompt,
+    requires,
+    accepts,
   });
 
   return {
@@ -81,8 +86,14 @@ const claimed = (task: ClientTask | undefined): TaskReport | undefined => {
   const { by, notes, context_updates, artifacts } = task.claim;
   return {
     kind: 'claimed',
-    ...{ nth: task.nth, by, notes, context_updates, artifacts },
+    nth: task.nth,
+    by,
+    notes,
+    context_updates,
+    artifacts,
     // What a client does is not on any log of ours.
-    ...{ evidence: [], turns: 0, work: [] },
+    evidence: [],
+    turns: 0,
+    work: [],
   };
 };

@@ -61,7 +61,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const { store, engine, clock } = given;
   const board = createRunBoard();
   const turns = createTurns({
-    ...{ clock, tables: store.tables, info: store.info, onError: given.onError },
+    clock,
+    tables: store.tables,
+    info: store.info,
+    onError: given.onError,
     cancel: (run, reason) => cancelForOther(run, reason),
     wake: wakeForTurn(store),
     circle: (run, under) => findCircle(store, run, under),
@@ -110,8 +113,11 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     listen(agent, options) {
       const listening = listen(
         {
-          ...{ engine, clock },
-          ...{ tables: store.tables, crashPoint: edges.crashPoint, onError: edges.onError },
+          engine,
+          clock,
+          tables: store.tables,
+          crashPoint: edges.crashPoint,
+          onError: edges.onError,
           info: store.info,
           cancel: cancelForOther,
           start: (manifest, trigger, seen, id) =>

@@ -110,7 +110,12 @@ function hold(
     for (const then of listeners) then(error);
   };
   const journal = createRunLog({
-    ...{ writer, clock, onLost, crashPoint, watchers, writtenStatus },
+    writer,
+    clock,
+    onLost,
+    crashPoint,
+    watchers,
+    writtenStatus,
     state: foldRun(events, emptyRun()),
     mayBeLost: mayBeLost(store),
   });
@@ -156,7 +161,9 @@ export function runPin(agent: LoadedAgent<unknown>): RunManifest {
   const { path, hash, manifest } = agent;
   const files = codeFilesOf(agent);
   return {
-    ...{ path, hash, agent: manifest.name },
+    path,
+    hash,
+    agent: manifest.name,
     ...(isInCode(agent) ? { code: true as const } : {}),
     ...(files === undefined ? {} : { files }),
   };

@@ -21,7 +21,9 @@ export const payForFeed = (log: SessionLog, feed: string, run: string, used: Run
 function charge(log: SessionLog, action: string, run: string, used: RunUsage): void {
   const { cost_usd, charged } = used;
   log.append({
-    ...{ type: 'child.usage', action, child: { session: run, seq: 0 } },
+    type: 'child.usage',
+    action,
+    child: { session: run, seq: 0 },
     ...(isPaid(used) ? { usage: usageOf(used), cost_usd } : {}),
     ...(charged === 0 ? {} : { charged }),
   });

@@ -32,8 +32,13 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
     if (message.kind !== RUN_CHILD) news = journal.state.seq;
   };
   const drain: Drain = {
-    ...{ writer, receive, onError },
-    ...{ handled: 0, draining: undefined, again: false, closed: false },
+    writer,
+    receive,
+    onError,
+    handled: 0,
+    draining: undefined,
+    again: false,
+    closed: false,
   };
   const forget = drainWhenWoken(drain);
   return {

@@ -66,7 +66,12 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
   };
   const callForFeed = ({ id, workflow, input, feed }: FeedCall, signal: AbortSignal) =>
     runs.call({
-      ...{ id, workflow, ground, input, cause: undefined, signal },
+      id,
+      workflow,
+      ground,
+      input,
+      cause: undefined,
+      signal,
       onUsed: (used) => payForFeed(log, feed, id, used),
       balance: state.balance,
       origin: {
@@ -77,7 +82,9 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
       isLetGo: () => isLetGo(stop),
     });
   const ofFeeds = createFeedRuns({
-    ...{ state, store: edges.store, call: callForFeed },
+    state,
+    store: edges.store,
+    call: callForFeed,
     payLate: (prefix, open) => payForUnpaid(log, edges.store, prefix, open),
     end: (id, why) => keep(endForFeed(id, why)),
   });
@@ -95,7 +102,10 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
 
   const makeOrFind = async (started: StartedRun) => {
     const ended = await runs.begin({
-      ...{ session: state.id, ground, started, balance: state.balance },
+      session: state.id,
+      ground,
+      started,
+      balance: state.balance,
       group: edges.lineage?.group ?? state.id,
       agents: agentsAbove(state),
     });
@@ -119,7 +129,10 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
   /** Runs that actions call: the promise is settled once the stream is there, or never will be. */
   const called = new Map<string, { readonly workflow: string; readonly there: Promise<boolean> }>();
   forwardAwaited({
-    ...{ workflows: prepared.workflows, log, runs, store: edges.store },
+    workflows: prepared.workflows,
+    log,
+    runs,
+    store: edges.store,
     open: () => [
       ...state.runs,
       ...[...called].map(([run, { workflow }]) => ({ run, workflow })),
@@ -168,7 +181,12 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
       };
       return runs
         .call({
-          ...{ id, workflow, ground, input, cause, signal },
+          id,
+          workflow,
+          ground,
+          input,
+          cause,
+          signal,
           onMade: () => settle(true),
           onUsed: (used) => payAsSession(log, action.id, id, used),
           balance: state.balance,

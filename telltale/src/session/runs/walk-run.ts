@@ -93,7 +93,10 @@ function walkRun(
   const inherited = async () => ((await scope.agent()).variables ?? {}) as JsonObject;
   const expressions = ownExpressions(workflow);
   const decisions = createDecisions({
-    ...{ journal, scope, invoke, hasEnded },
+    journal,
+    scope,
+    invoke,
+    hasEnded,
     artifacts: { read: async (...asked) => (await prepared.desk()).artifacts.read(...asked) },
     components: [...manifest.components, ...workflow.components],
     context: async (step) => runContext(state, step, await metadata(), await inherited(), expressions),
@@ -103,13 +106,23 @@ function walkRun(
   const group = groupOfRun(state);
   const called = { run: state.id, group, agents: state.origin.agents };
   const workers = createLedSessions({
-    ...{ runs: edges, realm, state, journal, isLetGo },
+    runs: edges,
+    realm,
+    state,
+    journal,
+    isLetGo,
     metadata: async () => (session === undefined ? undefined : await metadata()),
     bound: () => edges.leads.get(state.origin.session?.id ?? ''),
   });
   const lent = lendAgents(edges, prepared);
   const leafEdges: LeafEdges = {
-    ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
+    workflow,
+    journal,
+    clock,
+    scope,
+    decisions,
+    session,
+    isLetGo,
     takeSlot: takeSlotFor(edges.slots, group),
     enterOnce: () => edges.underWay.enter(state.id),
     targets: prepared.targets,
@@ -121,7 +134,15 @@ function walkRun(
     handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause, park }) =>
       runAgentStep(edges, realm, {
-        ...{ session: key, step, agent, input, vars, signal, cause, park, isLetGo },
+        session: key,
+        step,
+        agent,
+        input,
+        vars,
+        signal,
+        cause,
+        park,
+        isLetGo,
         ...called,
         metadata: async () => (session === undefined ? undefined : await metadata()),
         onUsage: (usage, cost_usd, model) =>
@@ -133,7 +154,13 @@ function walkRun(
         return Promise.reject(workflowUnknown(realm.agent, name, [...prepared.workflows.keys()]));
       const { session: of, client, identity, chain, agents } = state.origin;
       return callRun({
-        ...{ id: key, workflow: called, ground: realm, input, cause, signal, isLetGo },
+        id: key,
+        workflow: called,
+        ground: realm,
+        input,
+        cause,
+        signal,
+        isLetGo,
         balance: state.balance,
         origin: {
           ...(of === undefined ? {} : { session: of }),
@@ -158,7 +185,11 @@ function walkRun(
     const shown = await metadata();
     const below = await inherited();
     const hooksOf = createStepHooks({
-      ...{ agent: manifest, workflow, journal, clock, invoke },
+      agent: manifest,
+      workflow,
+      journal,
+      clock,
+      invoke,
       command: prepared.targets.command,
       context: (step) => runContext(state, step, shown, below, expressions),
       metadata: () => shown,
@@ -181,7 +212,12 @@ function walkRun(
       await closeChanged();
       const begunAt = state.seq; // the walk sees what is on the log by now
       const end = await runMachine({
-        ...{ workflow, journal, decisions, scope, clock, random },
+        workflow,
+        journal,
+        decisions,
+        scope,
+        clock,
+        random,
         leaves: await leavesWithHooks(),
         signal: letGo.signal,
         cancel: cancel.signal,
@@ -252,6 +288,7 @@ function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject 
   const state = { ...emptyState(), agent: manifest.name, variables };
   return {
     ...agentView({ state, prepared, env, said: NOTHING_SAID, parent: undefined }),
-    ...{ session_id: null, started_at: null },
+    session_id: null,
+    started_at: null,
   };
 }

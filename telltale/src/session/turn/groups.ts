@@ -18,9 +18,7 @@ export interface Groups {
   emptyGroups: Set<string> | undefined;
 }
 
-export const createGroups = (): Groups => ({
-  ...{ groups: NONE, spoilt: 0, parallels: 0, emptyGroups: undefined },
-});
+export const createGroups = (): Groups => ({ groups: NONE, spoilt: 0, parallels: 0, emptyGroups: undefined });
 
 export function renewGroups(groups: Groups): void {
   groups.groups = NONE;

@@ -49,24 +49,22 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
   const firstTokenMs = manifest.limits.first_token.ms;
   const stream: TurnStream = {
     // A copy: docs/decisions/copies.md
-    ...{
-      model,
-      clock,
-      hearing,
-      started: clock.monotonic(),
-      firstMs: undefined,
-      firstTokenMs,
-      disarmFirst: nothing,
-      heard: 0,
-      reasoned: 0,
-      left: mostChars(context),
-      repeats: createRepetition(),
-      thinksAgain: undefined,
-      over: false,
-      disarm: undefined,
-      onEnded,
-      listener,
-    },
+    model,
+    clock,
+    hearing,
+    started: clock.monotonic(),
+    firstMs: undefined,
+    firstTokenMs,
+    disarmFirst: nothing,
+    heard: 0,
+    reasoned: 0,
+    left: mostChars(context),
+    repeats: createRepetition(),
+    thinksAgain: undefined,
+    over: false,
+    disarm: undefined,
+    onEnded,
+    listener,
   };
   hearing.streaming = stream;
   stream.disarmFirst = clock.after(firstTokenMs, tooLate.bind(stream));
@@ -185,7 +183,11 @@ function requestOf(
   const writeCall = calls === undefined && !manifest.protocol.seal ? { writeCall: callAsTag } : {};
   const firstTokenMs = manifest.limits.first_token.ms;
   return {
-    ...{ system, messages, turn, signal, firstTokenMs },
+    system,
+    messages,
+    turn,
+    signal,
+    firstTokenMs,
     ...(said === 0 ? {} : { said, saidParts: partsSaid(state) }),
     ...calls?.request,
     ...writeCall,

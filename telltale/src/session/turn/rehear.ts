@@ -52,7 +52,10 @@ export function rehear(context: SessionContext): Reheard {
   const earlier = takenIds(state, state.turn);
   const parser = createTurnParser(context, earlier);
   const branches: Branches & PassedFaults = {
-    ...{ branchHolds: true, openIfs: NONE, passedLast: undefined, passed: NONE },
+    branchHolds: true,
+    openIfs: NONE,
+    passedLast: undefined,
+    passed: NONE,
   };
   const groups = createGroups();
   const idOfGroup = groupIds(state, earlier);

@@ -30,8 +30,13 @@ export const createReheardActions = (
   groups: Groups,
   faults: FaultBody[],
 ): ReheardActions => ({
-  ...{ context, groups, faults, lost: [] },
-  ...{ loopsBegun: loopsIn(context.state), loops: 0, completed: false },
+  context,
+  groups,
+  faults,
+  lost: [],
+  loopsBegun: loopsIn(context.state),
+  loops: 0,
+  completed: false,
 });
 
 /** The sync action at which the stream was cut, if it is one. */

@@ -31,8 +31,14 @@ export interface ReheardSpeech {
 }
 
 export const createReheardSpeech = (context: SessionContext): ReheardSpeech => ({
-  ...{ context, text: '', openThoughts: [], thoughtsClosed: 0, thoughts: [] },
-  ...{ open: undefined, responsesClosed: 0, responses: [] },
+  context,
+  text: '',
+  openThoughts: [],
+  thoughtsClosed: 0,
+  thoughts: [],
+  open: undefined,
+  responsesClosed: 0,
+  responses: [],
 });
 
 export function reopen(speech: ReheardSpeech, event: Extract<ParserEvent, { readonly type: 'open' }>): void {

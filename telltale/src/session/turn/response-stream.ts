@@ -55,21 +55,19 @@ export function createResponseStream(
 ): ResponseStream {
   const stream: ResponseStream = {
     // A copy: docs/decisions/copies.md
-    ...{
-      scheduler,
-      log,
-      final,
-      place: toJson ? beforeJson() : undefined,
-      text: '',
-      source: undefined,
-      reader: undefined,
-      queue: NONE,
-      at: 0,
-      held: after !== undefined,
-      patient: true,
-      ended: false,
-      waiting: NONE,
-    },
+    scheduler,
+    log,
+    final,
+    place: toJson ? beforeJson() : undefined,
+    text: '',
+    source: undefined,
+    reader: undefined,
+    queue: NONE,
+    at: 0,
+    held: after !== undefined,
+    patient: true,
+    ended: false,
+    waiting: NONE,
   };
   if (after !== undefined) whenOut(after, () => goOn(stream));
   return stream;

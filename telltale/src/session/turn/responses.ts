@@ -23,7 +23,7 @@ export function closeResponse(
   hearing.response = undefined;
   const inVain = meant && !final ? { inVain: true as const } : {};
   // A copy: docs/decisions/copies.md
-  hearing.responses = added(hearing.responses, { ...{ stream, final }, ...inVain });
+  hearing.responses = added(hearing.responses, { stream, final, ...inVain });
   writeOutput(spoken, consumed);
   endResponse(stream);
   if (final) {

@@ -29,16 +29,14 @@ export interface Spoken {
 
 export const createSpoken = (log: SessionLog): Spoken => ({
   // A copy: docs/decisions/copies.md
-  ...{
-    log,
-    pending: '',
-    offset: 0,
-    parts: NONE,
-    run: '',
-    bare: '',
-    deferred: NONE,
-    thoughts: NONE,
-  },
+  log,
+  pending: '',
+  offset: 0,
+  parts: NONE,
+  run: '',
+  bare: '',
+  deferred: NONE,
+  thoughts: NONE,
 });
 
 export function renewSpoken(spoken: Spoken): void {

@@ -28,7 +28,7 @@ export function createSessionVariables(edges: VariableEdges, log: SessionLog): S
   const triggers = edges.triggers?.vars;
   const keeper = createVariableKeeper(edges, log);
   // A copy: docs/decisions/copies.md
-  return { ...{ manifest, log, keeper, triggers, reactions: derived?.react({ log, clock, artifacts }) } };
+  return { manifest, log, keeper, triggers, reactions: derived?.react({ log, clock, artifacts }) };
 }
 
 /** For those who set variables of one session, and know nothing else of it. */

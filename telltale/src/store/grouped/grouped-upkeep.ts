@@ -43,7 +43,13 @@ export function createGroupedUpkeep({ queue, view, acquire }: GroupedUpkeepEdges
         return [at, message] as const;
       });
       await queue.write({
-        ...{ op: 'settle', stream, epoch, status, due: due ?? null, createdAt, updatedAt },
+        op: 'settle',
+        stream,
+        epoch,
+        status,
+        due: due ?? null,
+        createdAt,
+        updatedAt,
         messages: encoded,
       });
     },

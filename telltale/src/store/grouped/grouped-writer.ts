@@ -21,20 +21,18 @@ interface GroupedWriter extends StreamWriter, GroupedWriterEdges {}
 export function createGroupedWriter({ queue, state, wakers }: GroupedWriterEdges): StreamWriter {
   const writer: GroupedWriter = {
     // A copy: docs/decisions/copies.md
-    ...{
-      stream: state.stream,
-      epoch: state.epoch,
-      head: state.committed,
-      queue,
-      state,
-      wakers,
-      append,
-      whenDue,
-      snapshot,
-      inbox,
-      onWake,
-      release,
-    },
+    stream: state.stream,
+    epoch: state.epoch,
+    head: state.committed,
+    queue,
+    state,
+    wakers,
+    append,
+    whenDue,
+    snapshot,
+    inbox,
+    onWake,
+    release,
   };
   return writer;
 }

@@ -52,21 +52,19 @@ export function createWriterState(stream: string, { id, epoch, head }: Taken): W
   const [committed, sent, queued] = [head, head, head];
   return {
     // A copy: docs/decisions/copies.md
-    ...{
-      stream,
-      id,
-      epoch,
-      committed,
-      sent,
-      queued,
-      making: undefined,
-      made: undefined,
-      failure: undefined,
-      refusal: undefined,
-      open: undefined,
-      released: false,
-      releasing: undefined,
-    },
+    stream,
+    id,
+    epoch,
+    committed,
+    sent,
+    queued,
+    making: undefined,
+    made: undefined,
+    failure: undefined,
+    refusal: undefined,
+    open: undefined,
+    released: false,
+    releasing: undefined,
   };
 }
 

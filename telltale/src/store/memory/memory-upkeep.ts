@@ -56,12 +56,19 @@ export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
       const sessions = streams.filter(({ head }) => head.kind === 'session').length;
       const rows = allRows();
       return {
-        ...{ kind: 'memory', version: 0, bytes: 0, freeBytes: 0 },
-        ...{ sessions, runs: streams.length - sessions },
+        kind: 'memory',
+        version: 0,
+        bytes: 0,
+        freeBytes: 0,
+        sessions,
+        runs: streams.length - sessions,
         events: streams.reduce((sum, { events }) => sum + events.length, 0),
         messages: streams.reduce((sum, { inbox }) => sum + inbox.length, 0),
-        ...{ rows: rows.length, tables: new Set(rows.map(({ table }) => table)).size },
-        ...{ lists: home.lists.size, graphs: home.graphs !== undefined, owners: owners() },
+        rows: rows.length,
+        tables: new Set(rows.map(({ table }) => table)).size,
+        lists: home.lists.size,
+        graphs: home.graphs !== undefined,
+        owners: owners(),
         entries: [...home.lists.values()].reduce((sum, { length }) => sum + length, 0),
       };
     },
@@ -85,7 +92,10 @@ export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
       for (const { kind, from, body } of messages) checkMessage(name, JSON.stringify({ kind, from, body }));
       Object.assign(stream, { status, due, createdAt, updatedAt, owner: undefined });
       stream.inbox = messages.map(({ at, kind, from, body }) => ({
-        ...{ id: ++home.messages, at, kind, from },
+        id: ++home.messages,
+        at,
+        kind,
+        from,
         body: JSON.parse(JSON.stringify(body)) as Json,
       }));
     },

@@ -44,18 +44,16 @@ export function createMemoryWriter(
 ): StreamWriter {
   const writer: MemoryWriter = {
     // Copies: docs/decisions/copies.md
-    ...{
-      stream: stream.stream,
-      epoch: owner.epoch,
-      head: stream.events.length,
-      edges,
-      state: { ...{ stream, owner, refusal: undefined, released: false, unmake } },
-      append,
-      snapshot,
-      inbox,
-      onWake,
-      release,
-    },
+    stream: stream.stream,
+    epoch: owner.epoch,
+    head: stream.events.length,
+    edges,
+    state: { stream, owner, refusal: undefined, released: false, unmake },
+    append,
+    snapshot,
+    inbox,
+    onWake,
+    release,
   };
   return writer;
 }
@@ -129,7 +127,9 @@ async function release(this: MemoryWriter): Promise<void> {
 
 /** Of a stream that could not be made. */
 export const refusedWriter = (stream: string, error: RuntimeError, settling: Settling): StreamWriter => ({
-  ...{ stream, epoch: 1, head: 0 },
+  stream,
+  epoch: 1,
+  head: 0,
   append: (_append, settled) => settling.settle(settled, error, undefined),
   snapshot: () => undefined,
   inbox: async () => [],

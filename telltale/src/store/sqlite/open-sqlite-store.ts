@@ -30,7 +30,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const view = createProcessView(options);
   const path = resolve(options.path);
   const thread = await startStoreThread({
-    ...{ path, durability, lockTimeoutMs, maxPages, mayOnlyRead },
+    path,
+    durability,
+    lockTimeoutMs,
+    maxPages,
+    mayOnlyRead,
     ...view.self,
   });
   const location = `sqlite:${options.path}`;

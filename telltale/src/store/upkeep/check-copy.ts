@@ -83,8 +83,16 @@ export async function checkCopy(
   for (const { stream, sha256 } of streams) whole.update(`${stream} ${sha256}\n`);
   whole.update(tablesSha256);
   return {
-    ...{ streams, events, rows, entries, tablesSha256, sha256: whole.digest('hex') },
-    ...{ unlike: unlike.names, more: unlike.more, came: came.names, cameCount: came.count },
+    streams,
+    events,
+    rows,
+    entries,
+    tablesSha256,
+    sha256: whole.digest('hex'),
+    unlike: unlike.names,
+    more: unlike.more,
+    came: came.names,
+    cameCount: came.count,
   };
 }
 

@@ -211,25 +211,30 @@ async function checkTables(
 }
 
 const damaged = (stream: string, { message, hint = fromBackup(stream) }: RuntimeError): Fault => ({
-  ...{ grade: 'damage', stream, found: message, hint },
+  grade: 'damage',
+  stream,
+  found: message,
+  hint,
 });
 
 const halfRestored = (stream: string): Fault => ({
-  ...{
-    grade: 'damage',
-    stream,
-    found: 'It is not whole: a copy or an import into this store was broken off.',
-  },
+  grade: 'damage',
+  stream,
+  found: 'It is not whole: a copy or an import into this store was broken off.',
   hint: 'Run the same copy or import again; it goes on from there.',
 });
 
 const halfForked = (stream: string): Fault => ({
-  ...{ grade: 'note', stream, found: 'It is not whole: the fork that was to make it was broken off.' },
+  grade: 'note',
+  stream,
+  found: 'It is not whole: the fork that was to make it was broken off.',
   hint: 'Nothing is lost: fork again. telltale store prune takes this one out when it is old enough.',
 });
 
 const withoutEvents = (stream: string): Fault => ({
-  ...{ grade: 'note', stream, found: 'It has no events: whoever made it died before the first.' },
+  grade: 'note',
+  stream,
+  found: 'It has no events: whoever made it died before the first.',
   hint: 'Nothing is lost. telltale store prune takes it out when it is old enough.',
 });
 

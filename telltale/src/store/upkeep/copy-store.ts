@@ -56,7 +56,9 @@ const ROWS_AT_ONCE = 500;
 export async function copyStore(from: Store, to: Store, options: CopyOptions): Promise<CopyReport> {
   const { clock, merge = false, running = false, signal, onProgress = () => undefined } = options;
   const plan = await planCopy(from, to, {
-    ...{ merge, running, signal },
+    merge,
+    running,
+    signal,
     onLooked: (done) => onProgress({ doing: 'looking', done, of: done, events: 0 }),
   });
   await setCopyMarker(to, plan.marker);
@@ -77,8 +79,14 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions): P
   if (checked.cameCount > 0 && plan.running.size === 0) throw copyMissed(checked.came, checked.cameCount);
   if (plan.running.size === 0) await clearCopyMarker(to);
   return {
-    ...{ copied: plan.streams.length, same: plan.same.length, events, rows, entries, graphs },
-    ...{ running: [...plan.running], checked },
+    copied: plan.streams.length,
+    same: plan.same.length,
+    events,
+    rows,
+    entries,
+    graphs,
+    running: [...plan.running],
+    checked,
   };
 }
 

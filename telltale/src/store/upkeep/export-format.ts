@@ -46,21 +46,29 @@ export interface DoneLine {
 export const streamLine = (front: StreamFront): StreamLine => {
   const { stream, kind, name, title, parent, status, due, createdAt, updatedAt } = front;
   return {
-    ...{ id: stream, kind, name, title },
+    id: stream,
+    kind,
+    name,
+    title,
     ...(parent === undefined ? {} : { parent }),
     status,
     ...(due === undefined ? {} : { due }),
-    ...{ created_at: createdAt, updated_at: updatedAt },
+    created_at: createdAt,
+    updated_at: updatedAt,
   };
 };
 
 export const frontOf = (line: StreamLine): StreamFront => {
   const { id, kind, name, title, parent, status, due, created_at, updated_at } = line;
   return {
-    ...{ stream: id, kind, name, title },
+    stream: id,
+    kind,
+    name,
+    title,
     ...(parent === undefined ? {} : { parent }),
     status,
     ...(due === undefined ? {} : { due }),
-    ...{ createdAt: created_at, updatedAt: updated_at },
+    createdAt: created_at,
+    updatedAt: updated_at,
   };
 };

@@ -132,8 +132,15 @@ async function weighed(store: Store, root: StreamInfo, tree: readonly StreamInfo
   for (const each of tree) bytes += await store.upkeep.weigh(each.stream);
   const events = tree.reduce((sum, { head }) => sum + head, 0);
   return {
-    ...{ stream, kind, name, status, title, updatedAt: newestOf(tree) },
-    ...{ streams: tree.length, events, bytes },
+    stream,
+    kind,
+    name,
+    status,
+    title,
+    updatedAt: newestOf(tree),
+    streams: tree.length,
+    events,
+    bytes,
   };
 }
 

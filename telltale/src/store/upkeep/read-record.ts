@@ -121,10 +121,15 @@ function readStream(
   const [status, parent, due] = [text('status'), optionalText('parent'), optionalWhole('due')];
   if (status === RESTORING || status === '') return wrong(`"status" cannot be "${status}".`);
   return frontOf({
-    ...{ id: name('id'), kind, name: text('name'), title: text('title'), status },
+    id: name('id'),
+    kind,
+    name: text('name'),
+    title: text('title'),
+    status,
     ...(parent === undefined ? {} : { parent }),
     ...(due === undefined ? {} : { due }),
-    ...{ created_at: whole('created_at'), updated_at: whole('updated_at') },
+    created_at: whole('created_at'),
+    updated_at: whole('updated_at'),
   });
 }
 

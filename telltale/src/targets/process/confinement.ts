@@ -80,8 +80,15 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
         const filter = sandbox.seccomp === undefined ? [] : SECCOMP;
         const inside = [...limited.inside, ...(network?.relay ?? []), program, ...request.args];
         const [outermost = sandbox.program, ...args] = [
-          ...[...limited.outside, sandbox.program, ...SANDBOX_BASE, ...filter, ...mounts],
-          ...['--chdir', cwd, '--', ...inside],
+          ...limited.outside,
+          sandbox.program,
+          ...SANDBOX_BASE,
+          ...filter,
+          ...mounts,
+          '--chdir',
+          cwd,
+          '--',
+          ...inside,
         ];
         return {
           ...request,

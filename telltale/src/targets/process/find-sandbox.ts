@@ -25,16 +25,20 @@ export type FindSandbox = () => Promise<Sandbox>;
  * system to be read and not written, processes that end with ours.
  */
 export const SANDBOX_BASE: readonly string[] = [
-  ...[
-    '--unshare-user',
-    '--unshare-ipc',
-    '--unshare-pid',
-    '--unshare-uts',
-    '--unshare-cgroup-try',
-    '--unshare-net',
-  ],
-  ...['--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
-  ...['--ro-bind', '/', '/', ...SYSTEM_MOUNTS],
+  '--unshare-user',
+  '--unshare-ipc',
+  '--unshare-pid',
+  '--unshare-uts',
+  '--unshare-cgroup-try',
+  '--unshare-net',
+  '--cap-drop',
+  'ALL',
+  '--die-with-parent',
+  '--new-session',
+  '--ro-bind',
+  '/',
+  '/',
+  ...SYSTEM_MOUNTS,
 ];
 
 /** Where bubblewrap reads the filter of system calls from. */

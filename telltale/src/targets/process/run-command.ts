@@ -9,7 +9,11 @@ export function createRunCommand(edges: Omit<TargetEdges, 'servers'>): RunComman
     const { runConfined } = await import('./run-confined.ts');
     const [program = '', ...args] = command;
     const request = {
-      ...{ what, program, args, stdin, maxBytes },
+      what,
+      program,
+      args,
+      stdin,
+      maxBytes,
       cwd: resolve(edges.folder, cwd),
       env: childEnvironment(edges.env, edges.permissions.environment, env),
     };

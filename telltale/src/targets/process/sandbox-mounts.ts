@@ -29,10 +29,7 @@ export interface View extends ClosedView {
  * What the system makes up anew for each sandbox. `/proc` is for reading only: root needs no capability to change the
  * kernel's settings there, and some of them name a program that the kernel runs outside of every sandbox.
  */
-export const SYSTEM_MOUNTS: readonly string[] = [
-  ...['--dev', '/dev'],
-  ...['--proc', '/proc', '--remount-ro', '/proc'],
-];
+export const SYSTEM_MOUNTS: readonly string[] = ['--dev', '/dev', '--proc', '/proc', '--remount-ro', '/proc'];
 
 /** The sandbox has its own of these. A bind of the real one, as a folder above a project in `/dev/shm`, would cover it. */
 const isSystem = (folder: string) => SYSTEM_MOUNTS.includes(folder);

@@ -18,9 +18,20 @@ interface Architecture {
 
 /** Since 2019 a new call has the same number everywhere. */
 const DENIED_EVERYWHERE: readonly number[] = [
-  ...[425, 426, 427], // io_uring_setup, io_uring_enter, io_uring_register
-  ...[428, 429, 430, 431, 432, 433, 442, 467], // open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr, open_tree_attr
-  ...[438, 440, 443], // pidfd_getfd, process_madvise, quotactl_fd
+  425,
+  426,
+  427, // io_uring_setup, io_uring_enter, io_uring_register
+  428,
+  429,
+  430,
+  431,
+  432,
+  433,
+  442,
+  467, // open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr, open_tree_attr
+  438,
+  440,
+  443, // pidfd_getfd, process_madvise, quotactl_fd
 ];
 /** Its flags are in memory, which a filter cannot read. Without it, libc uses clone. */
 const CLONE3 = 435;
@@ -29,14 +40,54 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   x64: {
     audit: 0xc000003e,
     denied: [
-      ...[101, 310, 311, 312], // ptrace, process_vm_readv, process_vm_writev, kcmp
-      ...[165, 166, 155, 161, 308], // mount, umount2, pivot_root, chroot, setns
-      ...[248, 249, 250], // add_key, request_key, keyctl
-      ...[321, 298, 323, 300], // bpf, perf_event_open, userfaultfd, fanotify_init
-      ...[246, 320, 175, 313, 176, 174, 177, 178], // kexec_load, kexec_file_load, init_module, finit_module, delete_module, create_module, get_kernel_syms, query_module
-      ...[167, 168, 169, 179, 163, 164, 227], // swapon, swapoff, reboot, quotactl, acct, settimeofday, clock_settime
-      ...[303, 304, 212, 180, 153, 170, 171, 103], // name_to_handle_at, open_by_handle_at, lookup_dcookie, nfsservctl, vhangup, sethostname, setdomainname, syslog
-      ...[279, 256, 134, 136, 139, 156, 154, 172, 173], // move_pages, migrate_pages, uselib, ustat, sysfs, _sysctl, modify_ldt, iopl, ioperm
+      101,
+      310,
+      311,
+      312, // ptrace, process_vm_readv, process_vm_writev, kcmp
+      165,
+      166,
+      155,
+      161,
+      308, // mount, umount2, pivot_root, chroot, setns
+      248,
+      249,
+      250, // add_key, request_key, keyctl
+      321,
+      298,
+      323,
+      300, // bpf, perf_event_open, userfaultfd, fanotify_init
+      246,
+      320,
+      175,
+      313,
+      176,
+      174,
+      177,
+      178, // kexec_load, kexec_file_load, init_module, finit_module, delete_module, create_module, get_kernel_syms, query_module
+      167,
+      168,
+      169,
+      179,
+      163,
+      164,
+      227, // swapon, swapoff, reboot, quotactl, acct, settimeofday, clock_settime
+      303,
+      304,
+      212,
+      180,
+      153,
+      170,
+      171,
+      103, // name_to_handle_at, open_by_handle_at, lookup_dcookie, nfsservctl, vhangup, sethostname, setdomainname, syslog
+      279,
+      256,
+      134,
+      136,
+      139,
+      156,
+      154,
+      172,
+      173, // move_pages, migrate_pages, uselib, ustat, sysfs, _sysctl, modify_ldt, iopl, ioperm
     ],
     clone: 56,
     unshare: 272,
@@ -47,14 +98,44 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   arm64: {
     audit: 0xc00000b7,
     denied: [
-      ...[117, 270, 271, 272], // ptrace, process_vm_readv, process_vm_writev, kcmp
-      ...[40, 39, 41, 51, 268], // mount, umount2, pivot_root, chroot, setns
-      ...[217, 218, 219], // add_key, request_key, keyctl
-      ...[280, 241, 282, 262], // bpf, perf_event_open, userfaultfd, fanotify_init
-      ...[104, 294, 105, 273, 106], // kexec_load, kexec_file_load, init_module, finit_module, delete_module
-      ...[224, 225, 142, 60, 89, 170, 112], // swapon, swapoff, reboot, quotactl, acct, settimeofday, clock_settime
-      ...[264, 265, 18, 42, 58, 161, 162, 116], // name_to_handle_at, open_by_handle_at, lookup_dcookie, nfsservctl, vhangup, sethostname, setdomainname, syslog
-      ...[239, 238], // move_pages, migrate_pages
+      117,
+      270,
+      271,
+      272, // ptrace, process_vm_readv, process_vm_writev, kcmp
+      40,
+      39,
+      41,
+      51,
+      268, // mount, umount2, pivot_root, chroot, setns
+      217,
+      218,
+      219, // add_key, request_key, keyctl
+      280,
+      241,
+      282,
+      262, // bpf, perf_event_open, userfaultfd, fanotify_init
+      104,
+      294,
+      105,
+      273,
+      106, // kexec_load, kexec_file_load, init_module, finit_module, delete_module
+      224,
+      225,
+      142,
+      60,
+      89,
+      170,
+      112, // swapon, swapoff, reboot, quotactl, acct, settimeofday, clock_settime
+      264,
+      265,
+      18,
+      42,
+      58,
+      161,
+      162,
+      116, // name_to_handle_at, open_by_handle_at, lookup_dcookie, nfsservctl, vhangup, sethostname, setdomainname, syslog
+      239,
+      238, // move_pages, migrate_pages
     ],
     clone: 220,
     unshare: 97,

@@ -39,7 +39,9 @@ export function createMetricReadings(startedAt: number, temporality: 'cumulative
     const place = (labels: LabelValues) => ({ startTime, endTime, attributes: attributesOf(metric, labels) });
     if (metric.kind === 'histogram')
       return {
-        ...{ descriptor, aggregationTemporality, dataPointType: DataPointType.HISTOGRAM },
+        descriptor,
+        aggregationTemporality,
+        dataPointType: DataPointType.HISTOGRAM,
         dataPoints: [...metric.series.values()].map((series) => {
           const { value: sum, counts } = lessBefore(series, series.sum, series.counts);
           const count = counts.reduce((total, each) => total + each, 0);
@@ -48,7 +50,9 @@ export function createMetricReadings(startedAt: number, temporality: 'cumulative
         }),
       };
     return {
-      ...{ descriptor, aggregationTemporality, dataPointType: DataPointType.SUM },
+      descriptor,
+      aggregationTemporality,
+      dataPointType: DataPointType.SUM,
       isMonotonic: metric.kind === 'counter',
       dataPoints: [...metric.series.values()].map((series) => {
         const value = metric.kind === 'gauge' ? series.value : lessBefore(series, series.value, []).value;

@@ -49,8 +49,10 @@ export function openExporters(edges: ExportersEdges): Exporters {
   const { settings, version, onSent } = edges;
   const scope = { name: 'telltale', version };
   const resource = resourceFromAttributes({
-    ...{ 'telemetry.sdk.name': 'opentelemetry', 'telemetry.sdk.language': 'nodejs' },
-    ...{ 'service.version': version, ...(edges.host === undefined ? {} : { 'host.name': edges.host }) },
+    'telemetry.sdk.name': 'opentelemetry',
+    'telemetry.sdk.language': 'nodejs',
+    'service.version': version,
+    ...(edges.host === undefined ? {} : { 'host.name': edges.host }),
     ...settings.resource,
   });
   const closers: (() => Promise<void>)[] = [];
@@ -70,8 +72,11 @@ export function openExporters(edges: ExportersEdges): Exporters {
       forceFlush: () => inner.forceFlush(),
     };
     const processor = new BatchSpanProcessor({
-      ...{ exporter, maxQueueSize: queue.max, maxExportBatchSize: queue.batch },
-      ...{ scheduledDelayMillis: queue.delayMs, exportTimeoutMillis: traces.timeoutMs + 1_000 },
+      exporter,
+      maxQueueSize: queue.max,
+      maxExportBatchSize: queue.batch,
+      scheduledDelayMillis: queue.delayMs,
+      exportTimeoutMillis: traces.timeoutMs + 1_000,
     });
     const sampler = new TraceIdRatioBasedSampler(ratio);
     const isSampled = ({ traceId }: SpanRecord) =>
@@ -106,7 +111,9 @@ export function openExporters(edges: ExportersEdges): Exporters {
       },
     };
     const reader = new PeriodicExportingMetricReader({
-      ...{ exporter, exportIntervalMillis: metrics.intervalMs, metricProducers: [ours] },
+      exporter,
+      exportIntervalMillis: metrics.intervalMs,
+      metricProducers: [ours],
       exportTimeoutMillis: Math.min(metrics.timeoutMs + 1_000, metrics.intervalMs),
     });
     const provider = new MeterProvider({ resource, readers: [reader] });
@@ -126,7 +133,10 @@ export function openExporters(edges: ExportersEdges): Exporters {
  * case: OTEL_EXPORTER_OTLP_HEADERS, and certificates.
  */
 const exporterConfig = ({ url, headers, timeoutMs, gzip }: SignalSettings) => ({
-  ...{ url, headers: { ...headers }, timeoutMillis: timeoutMs, concurrencyLimit: CONCURRENCY },
+  url,
+  headers: { ...headers },
+  timeoutMillis: timeoutMs,
+  concurrencyLimit: CONCURRENCY,
   compression: (gzip ? 'gzip' : 'none') as never,
 });
 

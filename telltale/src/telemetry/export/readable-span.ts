@@ -36,7 +36,9 @@ export function readableSpan(span: SpanRecord, { resource, scope }: SpanHome): R
     })),
     resource,
     instrumentationScope: scope,
-    ...{ droppedAttributesCount: 0, droppedEventsCount: span.droppedEvents, droppedLinksCount: 0 },
+    droppedAttributesCount: 0,
+    droppedEventsCount: span.droppedEvents,
+    droppedLinksCount: 0,
   };
 }
 

@@ -78,7 +78,10 @@ export function createRegistry(maxSeries = MAX_SERIES): Registry {
       const series = new Map<string, HistogramSeries>();
       metrics.push({ ...head, kind: 'histogram', bounds, series });
       const empty = (labels: LabelValues): HistogramSeries => ({
-        ...{ labels, sum: 0, count: 0, counts: new Array<number>(bounds.length + 1).fill(0) },
+        labels,
+        sum: 0,
+        count: 0,
+        counts: new Array<number>(bounds.length + 1).fill(0),
       });
       return {
         record(value, ...labels) {

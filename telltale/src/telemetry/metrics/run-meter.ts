@@ -22,13 +22,17 @@ export interface RunMeter {
 export function createRunMeter(meters: Instruments): RunMeter {
   const runs = createMeteredStreams<MeteredRun>({
     open: meters.reviewsOpen.of('run'),
-    ...{ ended: meters.runsEnded, duration: meters.runDuration },
+    ended: meters.runsEnded,
+    duration: meters.runDuration,
   });
 
   const begin = (run: string, first: RunEventOf<'workflow.started'> | undefined) =>
     runs.open(run, {
-      ...{ size: 1, reviews: new Set(), agentSteps: new Set() },
-      ...{ workflow: first?.workflow ?? NOT_TOLD, startedAt: first?.at },
+      size: 1,
+      reviews: new Set(),
+      agentSteps: new Set(),
+      workflow: first?.workflow ?? NOT_TOLD,
+      startedAt: first?.at,
     });
 
   const fold = (own: MeteredRun, event: RunEvent): void => {

@@ -19,13 +19,21 @@ export interface SessionMeter {
 export function createSessionMeter(meters: Instruments): SessionMeter {
   const sessions = createMeteredStreams<MeteredSession>({
     open: meters.reviewsOpen.of('session'),
-    ...{ ended: meters.sessionsEnded, duration: meters.sessionDuration },
+    ended: meters.sessionsEnded,
+    duration: meters.sessionDuration,
   });
 
   const begin = (event: SessionEvent, first: EventOf<'session.started'> | undefined, isNew: boolean) =>
     sessions.open(event.session, {
-      ...{ size: 1, at: event.at, turnAt: undefined, early: [], status: 'running', idle: false },
-      ...{ actions: new Map(), reviews: new Set(), startedAt: first?.at },
+      size: 1,
+      at: event.at,
+      turnAt: undefined,
+      early: [],
+      status: 'running',
+      idle: false,
+      actions: new Map(),
+      reviews: new Set(),
+      startedAt: first?.at,
       agent: first?.agent ?? NOT_TOLD,
       model: modelName(first?.model ?? NOT_TOLD),
       spend: createStateSpend(

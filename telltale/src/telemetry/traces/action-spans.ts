@@ -16,8 +16,11 @@ export function declareAction(
   streams.grow(own, 1);
   const span = actionSpan(own, session, action.id, at, action.name);
   describe(span, {
-    ...{ 'telltale.kind': action.kind, 'telltale.mode': action.mode, 'telltale.group': action.group },
-    ...{ 'telltale.turn': turn, 'telltale.seq': seq },
+    'telltale.kind': action.kind,
+    'telltale.mode': action.mode,
+    'telltale.group': action.group,
+    'telltale.turn': turn,
+    'telltale.seq': seq,
   });
   own.actions.set(action.id, { span, declaredAt: at, attempts: 0 });
 }
@@ -77,7 +80,8 @@ export function retryAction(own: TracedSession, event: EventOf<'action.retrying'
   const action = own.actions.get(event.id);
   if (action === undefined) return;
   note(action.span, event.type, event.at, {
-    ...{ 'telltale.attempt': event.attempt, 'telltale.delay_ms': event.delay_ms },
+    'telltale.attempt': event.attempt,
+    'telltale.delay_ms': event.delay_ms,
     [ATTR.errorType]: event.error.code,
   });
 }
@@ -104,7 +108,9 @@ export function endAction(
   own.actions.delete(id);
   streams.grow(own, -1);
   describe(action.span, {
-    ...{ 'telltale.status': status, 'telltale.reason': reason, 'telltale.attempts': action.attempts },
+    'telltale.status': status,
+    'telltale.reason': reason,
+    'telltale.attempts': action.attempts,
     [ATTR.toolResult]: contents && output !== undefined ? contentOf(output) : undefined,
   });
   emit(ended(action.span, own.traceId, { at, error, tellMessage: contents }));

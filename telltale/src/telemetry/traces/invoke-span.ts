@@ -14,9 +14,13 @@ export const invokeSpan = (
     name: `invoke_artifact ${event.artifact}.${event.method}`,
     startAt: event.at - event.ms,
     attributes: {
-      ...{ 'telltale.artifact': event.artifact, 'telltale.artifact.version': event.version },
-      ...{ 'telltale.method': event.method, 'telltale.where': event.where, 'telltale.cached': event.cached },
-      ...{ 'telltale.fallback': event.fallback?.reason, 'telltale.charged': event.cost },
+      'telltale.artifact': event.artifact,
+      'telltale.artifact.version': event.version,
+      'telltale.method': event.method,
+      'telltale.where': event.where,
+      'telltale.cached': event.cached,
+      'telltale.fallback': event.fallback?.reason,
+      'telltale.charged': event.cost,
       'telltale.seq': event.seq,
     },
   });

@@ -17,8 +17,13 @@ export function openRun(
   const root = caller === undefined ? event.run : rootOf(caller.stream);
   const fired = first?.origin.trigger;
   const own: TracedRun = {
-    ...{ kind: 'run', size: 1, root, traceId: traceIdOf(root), workflow: first?.workflow ?? '' },
-    ...{ resumed: first === undefined, steps: new Map() },
+    kind: 'run',
+    size: 1,
+    root,
+    traceId: traceIdOf(root),
+    workflow: first?.workflow ?? '',
+    resumed: first === undefined,
+    steps: new Map(),
     span: openSpan({
       spanId: streamSpanId(event.run),
       parentSpanId: caller === undefined ? undefined : callerSpanId(caller),
@@ -29,7 +34,9 @@ export function openRun(
         [ATTR.workflowName]: first?.workflow,
         [ATTR.agentName]: first?.manifest.agent,
         [ATTR.conversationId]: first?.origin.session?.id,
-        ...{ 'telltale.run': event.run, 'telltale.seq': event.seq, 'telltale.trigger': fired?.id },
+        'telltale.run': event.run,
+        'telltale.seq': event.seq,
+        'telltale.trigger': fired?.id,
         'telltale.client': first?.origin.client,
         'telltale.resumed': first === undefined ? true : undefined,
       },
@@ -49,6 +56,7 @@ function callerOf({ trigger, parent, session, action }: RunOrigin): Caller | und
 }
 
 const firedBy = ({ stream, seq }: Cause, rootOf: (stream: string) => string): SpanLink => ({
-  ...{ traceId: traceIdOf(rootOf(stream)), spanId: eventSpanId(stream, seq) },
+  traceId: traceIdOf(rootOf(stream)),
+  spanId: eventSpanId(stream, seq),
   attributes: { 'telltale.link': 'trigger', 'telltale.cause.stream': stream, 'telltale.cause.seq': seq },
 });

@@ -18,14 +18,17 @@ export function openSession(
   const root = caller === undefined ? stream : rootOf(caller.stream);
   const model = first === undefined ? undefined : modelName(first.model);
   const own: TracedSession = {
-    ...{ kind: 'session', size: 1, root, traceId: traceIdOf(root), agent: first?.agent ?? '', model },
-    ...{
-      states: first?.states ?? [],
-      resumed: first === undefined,
-      turn: undefined,
-      said: '',
-      actions: new Map(),
-    },
+    kind: 'session',
+    size: 1,
+    root,
+    traceId: traceIdOf(root),
+    agent: first?.agent ?? '',
+    model,
+    states: first?.states ?? [],
+    resumed: first === undefined,
+    turn: undefined,
+    said: '',
+    actions: new Map(),
     used: { turns: 0, input: 0, output: 0, cost: 0 },
     span: openSpan({
       spanId: streamSpanId(stream),
@@ -73,6 +76,7 @@ const forkLink = (
   { session, seq }: { readonly session: string; readonly seq: number },
   rootOf: (stream: string) => string,
 ): SpanLink => ({
-  ...{ traceId: traceIdOf(rootOf(session)), spanId: streamSpanId(session) },
+  traceId: traceIdOf(rootOf(session)),
+  spanId: streamSpanId(session),
   attributes: { 'telltale.link': 'fork', 'telltale.cause.stream': session, 'telltale.cause.seq': seq },
 });

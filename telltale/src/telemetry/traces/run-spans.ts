@@ -60,7 +60,8 @@ export function createRunSpans(edges: SpanFoldEdges): (event: RunEvent) => void 
         const open = own.steps.get(event.step);
         if (open === undefined) return;
         note(open, event.type, at, {
-          ...{ 'telltale.attempt': event.attempt, [ATTR.errorType]: event.error.code },
+          'telltale.attempt': event.attempt,
+          [ATTR.errorType]: event.error.code,
           'telltale.delay_ms': Math.max(0, event.due - at),
         });
         break;
@@ -79,7 +80,8 @@ export function createRunSpans(edges: SpanFoldEdges): (event: RunEvent) => void 
         break;
       case 'verify':
         note(own.steps.get(event.step) ?? own.span, event.type, at, {
-          ...{ 'telltale.assessment': event.assessment, 'telltale.by': event.by },
+          'telltale.assessment': event.assessment,
+          'telltale.by': event.by,
         });
         break;
       case 'model.used':
@@ -91,9 +93,7 @@ export function createRunSpans(edges: SpanFoldEdges): (event: RunEvent) => void 
         });
         break;
       case 'review.resolved':
-        note(own.span, event.type, at, {
-          ...{ 'telltale.review': event.review, 'telltale.answer': event.answer },
-        });
+        note(own.span, event.type, at, { 'telltale.review': event.review, 'telltale.answer': event.answer });
         break;
       case 'invoke':
         emit(ended(invokeSpan(event.run, event, own.span.spanId), own.traceId, event));

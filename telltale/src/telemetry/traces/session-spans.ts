@@ -22,8 +22,11 @@ export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) 
     if (own.turn !== undefined) emit(ended(own.turn, own.traceId, { at }));
     const { turns, input, output, cost } = own.used;
     describe(own.span, {
-      ...{ 'telltale.status': status, 'telltale.turns': turns, 'telltale.cost_usd': cost },
-      ...{ [ATTR.usageInput]: input, [ATTR.usageOutput]: output },
+      'telltale.status': status,
+      'telltale.turns': turns,
+      'telltale.cost_usd': cost,
+      [ATTR.usageInput]: input,
+      [ATTR.usageOutput]: output,
     });
     emit(ended(own.span, own.traceId, { at, ...how, tellMessage: contents }));
     streams.close(event.session);
@@ -35,12 +38,10 @@ export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) 
       if (changed === undefined) continue;
       const { from, to } = changed;
       note(own.span, 'telltale.state', at, {
-        ...{
-          'telltale.field': field,
-          'telltale.from': plain(from),
-          'telltale.to': plain(to),
-          'telltale.by': by,
-        },
+        'telltale.field': field,
+        'telltale.from': plain(from),
+        'telltale.to': plain(to),
+        'telltale.by': by,
       });
     }
   };
@@ -49,12 +50,15 @@ export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) 
     const span = openSpan({
       spanId: eventSpanId(event.session, event.seq),
       parentSpanId: own.span.spanId,
-      ...{ name: `trigger ${event.workflow}`, startAt: event.at },
+      name: `trigger ${event.workflow}`,
+      startAt: event.at,
       attributes: {
         [ATTR.conversationId]: event.session,
         [ATTR.workflowName]: event.workflow,
-        ...{ 'telltale.trigger': event.trigger, 'telltale.run': event.run },
-        ...{ 'telltale.turn': event.turn, 'telltale.seq': event.seq },
+        'telltale.trigger': event.trigger,
+        'telltale.run': event.run,
+        'telltale.turn': event.turn,
+        'telltale.seq': event.seq,
       },
     });
     emit(ended(span, own.traceId, event));
@@ -127,7 +131,8 @@ export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) 
         break;
       case 'action.interrupted':
         endAction(edges, own, event, {
-          ...{ at, status: 'interrupted' },
+          at,
+          status: 'interrupted',
           error: { code: 'interrupted', message: 'Whether it took effect is not known.' },
         });
         break;
@@ -138,14 +143,10 @@ export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) 
         note(own.span, event.type, at, { 'telltale.code': event.code });
         break;
       case 'review.requested':
-        note(own.span, event.type, at, {
-          ...{ 'telltale.review': event.review, [ATTR.toolCallId]: event.action },
-        });
+        note(own.span, event.type, at, { 'telltale.review': event.review, [ATTR.toolCallId]: event.action });
         break;
       case 'review.resolved':
-        note(own.span, event.type, at, {
-          ...{ 'telltale.review': event.review, 'telltale.answer': event.answer },
-        });
+        note(own.span, event.type, at, { 'telltale.review': event.review, 'telltale.answer': event.answer });
         break;
       case 'trigger.fired':
         trigger(own, event);

@@ -28,10 +28,7 @@ const stepSpan = (own: TracedRun, run: string, step: string, at: number, more: A
     // Rounds and visits are in the attribute: a name for each of them would be thousands of names.
     name: `step ${step.slice(step.lastIndexOf('/') + 1)}`,
     startAt: at,
-    attributes: {
-      ...{ [ATTR.workflowName]: own.workflow, 'telltale.run': run, 'telltale.step': step },
-      ...more,
-    },
+    attributes: { [ATTR.workflowName]: own.workflow, 'telltale.run': run, 'telltale.step': step, ...more },
   });
 
 export interface StepEnd {

@@ -36,9 +36,13 @@ const turnSpan = (
     kind: 'client',
     startAt: at,
     attributes: {
-      ...{ [ATTR.operation]: OPERATION.chat, [ATTR.conversationId]: session, [ATTR.agentName]: agent },
-      ...{ [ATTR.provider]: model?.provider, [ATTR.requestModel]: model?.model },
-      ...{ 'telltale.turn': turn, 'telltale.seq': seq },
+      [ATTR.operation]: OPERATION.chat,
+      [ATTR.conversationId]: session,
+      [ATTR.agentName]: agent,
+      [ATTR.provider]: model?.provider,
+      [ATTR.requestModel]: model?.model,
+      'telltale.turn': turn,
+      'telltale.seq': seq,
     },
   });
 

@@ -84,7 +84,8 @@ export function planChanges(
       if (chosen === undefined && doubt === 'real') undecided.push(known.step);
       if (taker !== undefined) shownTakers.add(taker);
       steps.push({
-        ...{ step: known.step, status: known.status },
+        step: known.step,
+        status: known.status,
         change: doubt === 'harmless' ? (isGone ? 'gone' : 'kept') : 'in_doubt',
         ...(taker === undefined ? {} : { now: taker }),
         outcome: outcomeOf(chosen?.as, doubt, taker),
@@ -121,7 +122,11 @@ export function planChanges(
     if (!steps.some((each) => each.step === step && each.change === 'new')) wrong.push(step);
   const impossible = stateGone(state, workflow);
   return {
-    ...{ steps, undecided, wrong, decided, replaced: Object.fromEntries(replaced) },
+    steps,
+    undecided,
+    wrong,
+    decided,
+    replaced: Object.fromEntries(replaced),
     ...(impossible === undefined ? {} : { impossible }),
     ...(fails === undefined ? {} : { fails }),
   };

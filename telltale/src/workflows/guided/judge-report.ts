@@ -60,7 +60,12 @@ function record(report: WorkReport, { call, context }: JudgeEdges): void {
       const { notes, context_updates: updates, artifacts, evidence, turns } = report;
       context.journal.append(
         {
-          ...{ type: 'step.claimed', step, attempt, nth, by, notes },
+          type: 'step.claimed',
+          step,
+          attempt,
+          nth,
+          by,
+          notes,
           ...(Object.keys(updates).length === 0 ? {} : { context_updates: updates }),
           ...(artifacts.length === 0 ? {} : { artifacts }),
           ...(evidence.length === 0 ? {} : { evidence }),

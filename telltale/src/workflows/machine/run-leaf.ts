@@ -56,7 +56,10 @@ export async function runLeaf(
       free = ready.enterNow?.();
       if (free === undefined) {
         const before = cause && {
-          ...{ step, address, startedAt, cause },
+          step,
+          address,
+          startedAt,
+          cause,
           attempts: begin ? attempts - 1 : attempts,
         };
         const entered = await enter(walk, step, address, place, ready.enter, before);

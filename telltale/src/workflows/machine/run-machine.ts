@@ -69,7 +69,10 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
     root.stop(reason);
   };
   const walk: Walk = {
-    ...{ workflow, state, journal, clock },
+    workflow,
+    state,
+    journal,
+    clock,
     leaves: options.leaves,
     decisions: options.decisions,
     scope: options.scope,

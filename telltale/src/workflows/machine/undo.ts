@@ -71,7 +71,9 @@ async function undoOne(
     });
   };
   const tried = await attempt(walk, {
-    ...{ address, branch, timeoutMs: ownMs },
+    address,
+    branch,
+    timeoutMs: ownMs,
     triedAt: walk.clock.now(),
     mayPark: false,
     run: (signal) => walk.leaves.compensate(place, known.output ?? null, signal, begin).then(() => null),

@@ -55,7 +55,11 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
   const edges: JudgeEdges = { verify, call, context, timed };
   const task = buildTask(step, call, context.workflow);
   const worker = (signal: AbortSignal): WorkerCall => ({
-    ...{ agent: step.agent, step: call.address, signal, cause: call.cause, park },
+    agent: step.agent,
+    step: call.address,
+    signal,
+    cause: call.cause,
+    park,
   });
   try {
     const ended = await endOnLog(step, edges);

@@ -457,7 +457,9 @@ describe('telltale import workrail', () => {
         'tabs.json': `{\n\t"id":\t"x y"\n}`,
         'empty.json': '',
       },
-      ...['deep.json', 'tabs.json', 'empty.json'],
+      'deep.json',
+      'tabs.json',
+      'empty.json',
     );
     expect(code).toBe(2);
     expect(out).toContain('[too_deep]');
@@ -551,14 +553,28 @@ describe('an imported workflow, in the lead of its agent', () => {
     );
     expect(result.status).toBe('completed');
     expect(given.map((heading) => heading.replace('About ', ''))).toEqual([
-      ...['start', 'close', 'after-close', 'close', 'try', 'try', 'count', 'count', 'part', 'part', 'end'],
+      'start',
+      'close',
+      'after-close',
+      'close',
+      'try',
+      'try',
+      'count',
+      'count',
+      'part',
+      'part',
+      'end',
     ]);
     const texts = prompts
       .map((prompt) => /\n(?:Round|Number|Part) .*/.exec(prompt)?.[0].trim())
       .filter(Boolean);
     expect(texts).toEqual([
-      ...['Round 1, 2 open.', 'Round 2, 1 open.', 'Number 1.', 'Number 2.'],
-      ...['Part 0 is a[unset: part.nothing].', 'Part 1 is b[unset: part.nothing].'],
+      'Round 1, 2 open.',
+      'Round 2, 1 open.',
+      'Number 1.',
+      'Number 2.',
+      'Part 0 is a[unset: part.nothing].',
+      'Part 1 is b[unset: part.nothing].',
     ]);
     // The second round ended when the condition no longer held, in the midst of its body.
     expect(
@@ -588,7 +604,14 @@ describe('an imported workflow, in the lead of its agent', () => {
     );
     expect(result.status).toBe('completed');
     expect(given.map((heading) => heading.replace('About ', ''))).toEqual([
-      ...['work', 'decide', 'tidy', 'work', 'decide', 'more', 'more', 'more'],
+      'work',
+      'decide',
+      'tidy',
+      'work',
+      'decide',
+      'more',
+      'more',
+      'more',
     ]);
   });
 

@@ -7,8 +7,21 @@ const FORMS = 'Write it like api.example.com, localhost:8080, *.example.com, [::
 
 describe('an entry of "network"', () => {
   it.each([
-    ...['api.example.com', 'x.com:443', '*.example.com', '*', 'localhost:8080', '127.0.0.1', '[::1]', '::1'],
-    ...['[::1]:80', 'EXAMPLE.com', 'münchen.de', 'http://x.com', 'https://x.com:8443/v1', 'a_b.c', '$host'],
+    'api.example.com',
+    'x.com:443',
+    '*.example.com',
+    '*',
+    'localhost:8080',
+    '127.0.0.1',
+    '[::1]',
+    '::1',
+    '[::1]:80',
+    'EXAMPLE.com',
+    'münchen.de',
+    'http://x.com',
+    'https://x.com:8443/v1',
+    'a_b.c',
+    '$host',
   ])('may be %s', (entry) => expect(network(entry)).toEqual([]));
 
   it.each(['a b', 'x:99999', '*.*.com', 'user@x.com', 'api.*.com', ':80'])(

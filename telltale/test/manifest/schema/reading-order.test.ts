@@ -7,16 +7,23 @@ import { found, machine, said, step, steps } from './said.ts';
 const reads = (name: string, other: string, keys: Record<string, unknown> = {}) =>
   step(name, { parameters: { p: `\${steps.${other}.output}` }, ...keys });
 const loop = (name: string, body: readonly unknown[], keys: Record<string, unknown> = {}) => ({
-  ...{ name, type: 'loop', while: 'true', max: 2, body },
+  name,
+  type: 'loop',
+  while: 'true',
+  max: 2,
+  body,
   ...keys,
 });
 const branches = (type: string, list: readonly unknown[], keys: Record<string, unknown> = {}) => ({
-  ...{ name: type, type, branches: list },
+  name: type,
+  type,
+  branches: list,
   ...keys,
 });
 const tried = (parts: Record<string, unknown>) => ({ name: 'tried', type: 'try', ...parts });
 const cases = (...bodies: readonly (readonly unknown[])[]) => ({
-  ...{ name: 'cases', type: 'switch' },
+  name: 'cases',
+  type: 'switch',
   cases: bodies.map((body) => ({ if: 'input.x == 1', body })),
 });
 

@@ -8,7 +8,9 @@ const MAKE = { name: 'make', type: 'script', command: ['make'] };
 const said = (step: Record<string, string>, extra: Record<string, unknown> = {}): readonly string[] =>
   checkWorkflow(
     documentNode({
-      ...{ kind: 'Workflow', name: 'w', ...extra },
+      kind: 'Workflow',
+      name: 'w',
+      ...extra,
       steps: [ASK, MAKE, { name: 'tell', type: 'notify', message: 'x', ...step }],
     } as never),
   ).map(({ severity, code, path, hint }) => `${severity} ${code} ${path.join('.')}: ${hint}`);

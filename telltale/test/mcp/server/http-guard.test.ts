@@ -63,7 +63,8 @@ describe('a token', () => {
       { ...OWN, isKnown: false },
     );
     expect(refused).toEqual({
-      ...{ status: 401, message: 'A bearer token is needed.' },
+      status: 401,
+      message: 'A bearer token is needed.',
       headers: { 'www-authenticate': 'Bearer' },
     });
   });

@@ -139,7 +139,9 @@ describe('a client drives a workflow to its end, over a kill -9', () => {
 });
 
 const INITIALIZE = JSON.stringify({
-  ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
 });
 
@@ -338,9 +340,11 @@ describe('over HTTP', () => {
     const url = await server.url();
     const send = (token: string, body: string, session?: string) =>
       fetch(url, {
-        ...{ method: 'POST', body },
+        method: 'POST',
+        body,
         headers: {
-          ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
           accept: 'application/json, text/event-stream',
           ...(session === undefined ? {} : { 'mcp-session-id': session }),
         },

@@ -67,7 +67,10 @@ export async function stage(folder: string, options: StageOptions = {}): Promise
   const codeOf = ({ structuredContent }: CallToolResult) =>
     (structuredContent as { error?: { code?: string } } | undefined)?.error?.code ?? '';
   return {
-    ...{ runtime, client, call, close },
+    runtime,
+    client,
+    call,
+    close,
     async told(tool, args) {
       const result = await call(tool, args);
       if (result.isError === true) throw new Error(JSON.stringify(result.structuredContent));

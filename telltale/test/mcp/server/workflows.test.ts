@@ -35,7 +35,11 @@ describe('a client is led through a workflow', () => {
     });
     expect(JSON.stringify(seen)).not.toMatch(/Do the part|Build/);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
-      ...['list_workflows', 'inspect_workflow', 'start_workflow', 'continue_workflow', 'resume_session'],
+      'list_workflows',
+      'inspect_workflow',
+      'start_workflow',
+      'continue_workflow',
+      'resume_session',
       'agent_guide',
     ]);
   });

@@ -25,7 +25,8 @@ async function catalogOf(folder: string, now = () => 1) {
   const catalog = await createCatalog({
     find: () => agentFilesIn(folder),
     load: (path, name) => loadAgent(path, { cwd: folder, ...(name === undefined ? {} : { name }) }),
-    ...{ now, cwd: folder },
+    now,
+    cwd: folder,
   });
   onTestFinished(() => catalog.close());
   return catalog;
@@ -136,7 +137,8 @@ describe('a catalog that is watched', () => {
     const folder = folderOf({ 'agent.yml': agent('helper', 'description: first\n') });
     const catalog = await catalogOf(folder);
     const watching = watchCatalog(catalog, {
-      ...{ roots: [folder], clock: createSystemClock() },
+      roots: [folder],
+      clock: createSystemClock(),
       onError: (thrown) => expect.unreachable(String(thrown)),
     });
     onTestFinished(() => watching.close());
@@ -148,7 +150,8 @@ describe('a catalog that is watched', () => {
     const folder = folderOf({ 'agent.yml': agent('helper') });
     const catalog = await catalogOf(folder);
     const watching = watchCatalog(catalog, {
-      ...{ roots: [folder], clock: createSystemClock() },
+      roots: [folder],
+      clock: createSystemClock(),
       onError: (thrown) => expect.unreachable(String(thrown)),
     });
     onTestFinished(() => watching.close());

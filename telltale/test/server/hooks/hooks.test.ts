@@ -30,8 +30,12 @@ function catalogOf(
   return {
     list: () =>
       agents.map((agent) => ({
-        ...{ name: agent.manifest.name, path: agent.path, source: agent.path, agent },
-        ...{ loadedAt: 0, problems: [] },
+        name: agent.manifest.name,
+        path: agent.path,
+        source: agent.path,
+        agent,
+        loadedAt: 0,
+        problems: [],
       })),
     onChange(changed) {
       told = changed;
@@ -54,7 +58,8 @@ async function open(...agents: readonly Agent[]) {
   const errors: unknown[] = [];
   const dues: string[] = [];
   const listeners = createListeners({
-    ...{ runtime, catalog },
+    runtime,
+    catalog,
     onDue: (agent, trigger, { kind }) => dues.push(`${agent} ${trigger} ${kind}`),
     onError: (thrown) => errors.push(thrown),
   });
@@ -98,7 +103,9 @@ describe('POST /hooks/NAME', () => {
     });
     const { run } = first.body as unknown as { run: string };
     expect((await runtime.workflows.state(run)).origin.trigger?.seen).toMatchObject({
-      ...{ hook: 'pushed', id: 'msg_1', body: { ref: 'main' } },
+      hook: 'pushed',
+      id: 'msg_1',
+      body: { ref: 'main' },
     });
     expect(await send('/hooks/pushed', body, signed(body, clock.now()))).toEqual({
       status: 200,

@@ -412,11 +412,9 @@ describe('other sites', () => {
       'null',
     ])
       await expect(openStage({ origins: [bad] })).rejects.toMatchObject({
-        ...{
-          code: 'usage',
-          message: expect.stringContaining(bad),
-          hint: expect.stringContaining('https://'),
-        },
+        code: 'usage',
+        message: expect.stringContaining(bad),
+        hint: expect.stringContaining('https://'),
       });
     for (const bad of ['https://agents.example.com', 'agents.example.com:443', '*'])
       await expect(openStage({ allowHosts: [bad] })).rejects.toMatchObject({ code: 'usage' });

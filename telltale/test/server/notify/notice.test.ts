@@ -45,7 +45,9 @@ describe('an event of a session says to people', () => {
   it('review.requested, also where it was called by another', () => {
     const asked = { review: 'rev', target: 'shell', what: 'rm -r x', because: 'permissions' };
     expect(ofSession({ type: 'review.requested', ...asked }, { isTop: false })).toEqual({
-      ...{ about: ['review.requested'], message: 'coder waits for you: rm -r x', data: asked },
+      about: ['review.requested'],
+      message: 'coder waits for you: rm -r x',
+      data: asked,
     });
   });
 
@@ -101,7 +103,10 @@ describe('an event of a run says to people', () => {
   it('what a step says, to the channel that it names', () => {
     const said = (data: unknown) => ofRun({ type: 'custom', name: 'notify', data });
     expect(said({ message: 'Hello.', to: 'ops', data: { n: 1 }, workflow: 'release' })).toEqual({
-      ...{ about: ['notify'], message: 'Hello.', to: 'ops', data: { data: { n: 1 }, workflow: 'release' } },
+      about: ['notify'],
+      message: 'Hello.',
+      to: 'ops',
+      data: { data: { n: 1 }, workflow: 'release' },
     });
     expect(said({ message: 'Hello.', to: '' })).toEqual({
       about: ['notify'],

@@ -41,10 +41,17 @@ function sessionOf(
   let seq = 0;
   const next = (body: EventBody): SessionEvent => ({
     ...body,
-    ...{ seq: ++seq, at: clock.now(), session, turn: 0, cause: CAUSE },
+    seq: ++seq,
+    at: clock.now(),
+    session,
+    turn: 0,
+    cause: CAUSE,
   });
   const started = next({
-    ...{ type: 'session.started', agent: 'tester', input: 'x', model: 'm' },
+    type: 'session.started',
+    agent: 'tester',
+    input: 'x',
+    model: 'm',
     manifest: { path: 'agent.yml', hash: 'h' },
     ...start,
   } as EventBody);
@@ -59,10 +66,16 @@ function runOf(
   let seq = 0;
   const next = (body: RunEventBody): RunEvent => ({
     ...body,
-    ...{ seq: ++seq, at: clock.now(), run, cause: CAUSE },
+    seq: ++seq,
+    at: clock.now(),
+    run,
+    cause: CAUSE,
   });
   const started = next({
-    ...{ type: 'workflow.started', workflow: 'deploy', input: {}, vars: {} },
+    type: 'workflow.started',
+    workflow: 'deploy',
+    input: {},
+    vars: {},
     manifest: { path: 'agent.yml', hash: 'h', agent: 'tester' },
     origin: { chain: ['deploy'], agents: ['tester'], ...origin },
   });
@@ -92,17 +105,15 @@ async function stage(receiver: Receiver, options: StageOptions = {}) {
   const store = options.store ?? createMemoryStore({ clock });
   const errors: unknown[] = [];
   const catalog = {
-    list: () => [
-      {
-        ...{ name: 'tester', path: agent.path, source: agent.path, agent },
-        ...{ loadedAt: 0, problems: [] },
-      },
-    ],
+    list: () => [{ name: 'tester', path: agent.path, source: agent.path, agent, loadedAt: 0, problems: [] }],
     onChange: () => () => undefined,
   };
   const create = (more: Partial<NotificationsOptions> = {}): Notifications => {
     const notifications = createNotifications({
-      ...{ store, catalog, clock, random: () => 0.5 },
+      store,
+      catalog,
+      clock,
+      random: () => 0.5,
       onError: (thrown) => errors.push(thrown),
       ...rest,
       ...more,
@@ -125,7 +136,8 @@ async function committed(store: Store, events: readonly SessionEvent[]): Promise
 
 /** For those that give a `fetch` of their own. */
 const NOWHERE: Receiver = {
-  ...{ url: 'http://127.0.0.1:9/', received: [] },
+  url: 'http://127.0.0.1:9/',
+  received: [],
   reply: () => undefined,
   during: () => undefined,
 };
@@ -152,9 +164,14 @@ describe('a notification', () => {
     expect(receiver.received[0]).toMatchObject({
       headers: { 'content-type': 'application/json', 'x-team': 'core' },
       body: {
-        ...{ id: receiver.received[0]?.id, type: 'session.failed', agent: 'tester', session: 'ses_1' },
-        ...{ at: '2026-01-01T00:00:00.000Z', message: 'tester failed: It took 50 turns.' },
-        ...{ url: 'http://127.0.0.1:4800/#/sessions/ses_1', data: { error: ERROR } },
+        id: receiver.received[0]?.id,
+        type: 'session.failed',
+        agent: 'tester',
+        session: 'ses_1',
+        at: '2026-01-01T00:00:00.000Z',
+        message: 'tester failed: It took 50 turns.',
+        url: 'http://127.0.0.1:4800/#/sessions/ses_1',
+        data: { error: ERROR },
       },
     });
     await eventually(async () =>
@@ -724,8 +741,13 @@ describe('what is told', () => {
       await told((clock) => {
         const { started, next, failed } = sessionOf(clock, 'ses_child', { agent: 'helper', parent });
         const review = {
-          ...{ review: 'rev_1', action: 'a1', target: 'tool "deploy"', what: 'deploy to production' },
-          ...{ because: 'approval: required', input: { key: 'hunter2' }, grants: [] },
+          review: 'rev_1',
+          action: 'a1',
+          target: 'tool "deploy"',
+          what: 'deploy to production',
+          because: 'approval: required',
+          input: { key: 'hunter2' },
+          grants: [],
         };
         return [started, next({ type: 'review.requested', ...review }), failed()];
       }),
@@ -756,10 +778,15 @@ describe('what is told', () => {
         const run = runOf(clock, 'run_1');
         const session = sessionOf(clock, 'ses_2');
         return [
-          ...[run.started, session.started],
+          run.started,
+          session.started,
           run.next({
-            ...{ type: 'step.stuck', step: 'build', attempt: 1, nth: 1 },
-            ...{ by: 'ses_9', why: 'the same call thrice' },
+            type: 'step.stuck',
+            step: 'build',
+            attempt: 1,
+            nth: 1,
+            by: 'ses_9',
+            why: 'the same call thrice',
           }),
           session.next({ type: 'session.stalled', error: ERROR }),
         ];
@@ -844,8 +871,11 @@ describe('what is told', () => {
           .map(({ channel, about, status }) => `${channel} ${about} ${status}`)
           .sort(),
       ).toEqual([
-        ...['log notify sent', 'log notify sent', 'log session.completed sent'],
-        ...['ops notify sent', 'ops session.completed sent'],
+        'log notify sent',
+        'log notify sent',
+        'log session.completed sent',
+        'ops notify sent',
+        'ops session.completed sent',
       ]),
     );
     expect(receiver.received.map(({ body }) => body.message).sort()).toEqual([
@@ -973,7 +1003,11 @@ describe('the desktop', () => {
       expect(await all(notifications)).toMatchObject([{ status: 'sent', kind: 'desktop' }]),
     );
     expect(readFileSync(out, 'utf8').trim().split('\n')).toEqual([
-      ...['--app-name=telltale', '--', 'telltale: tester', 'tester failed: --icon=/x $(id)', ':7'],
+      '--app-name=telltale',
+      '--',
+      'telltale: tester',
+      'tester failed: --icon=/x $(id)',
+      ':7',
     ]);
   });
 

@@ -10,16 +10,18 @@ it('of what was sent and of what was given up the newest thousand are kept, whic
   const outbox = createOutbox(tables);
   const row = (n: number) =>
     ({
-      ...{
-        id: outboxId(n, 'a', 'a', 'c', n),
-        agent: 'a',
-        channel: 'c',
-        at: n,
-        message: `${n}`,
-        data: {},
-        tries: 0,
-      },
-      ...{ about: 'notify', of: 'session', stream: 's', seq: n, nextAt: 0 },
+      id: outboxId(n, 'a', 'a', 'c', n),
+      agent: 'a',
+      channel: 'c',
+      at: n,
+      message: `${n}`,
+      data: {},
+      tries: 0,
+      about: 'notify',
+      of: 'session',
+      stream: 's',
+      seq: n,
+      nextAt: 0,
     }) as unknown as OutboxRow;
   for (let n = 0; n < 2_600; n += 2) {
     await outbox.add(row(n));

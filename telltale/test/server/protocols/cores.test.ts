@@ -14,10 +14,17 @@ import { call, final, gate, openStage, type Stage } from './protocol-stage.ts';
 const session = 'ses_1';
 const head = { seq: 1, at: 0, session, turn: 1, cause: { stream: session, seq: 0, depth: 0 } };
 const turn = (number: number): ObservedEvent => ({
-  ...{ ...head, turn: number, type: 'turn.started', prompt: { tokens: 1, reused_prefix: 0 } },
+  ...head,
+  turn: number,
+  type: 'turn.started',
+  prompt: { tokens: 1, reused_prefix: 0 },
 });
 const piece = (text: string, isFinal = true): ObservedEvent => ({
-  ...{ type: 'response.delta', session, turn: 1, text, final: isFinal },
+  type: 'response.delta',
+  session,
+  turn: 1,
+  text,
+  final: isFinal,
 });
 const whole = (text: string, isFinal: boolean): ObservedEvent => ({
   ...head,
@@ -26,7 +33,11 @@ const whole = (text: string, isFinal: boolean): ObservedEvent => ({
   final: isFinal,
 });
 const thinking = (depth: number, text: string): ObservedEvent => ({
-  ...{ type: 'thought.delta', session, turn: 1, depth, text },
+  type: 'thought.delta',
+  session,
+  turn: 1,
+  depth,
+  text,
 });
 const thought = (depth: number, text: string): ObservedEvent => ({ ...head, type: 'thought', depth, text });
 
@@ -90,7 +101,9 @@ describe('speech', () => {
             elements.filter(({ final: isFinal, text }) => isFinal && text === answer).length,
           ).toBeGreaterThan(0);
           expect(elements.filter(({ voice }) => voice === 'response').at(-1)).toEqual({
-            ...{ voice: 'response', text: answer, final: true },
+            voice: 'response',
+            text: answer,
+            final: true,
           });
         },
       ),
@@ -107,7 +120,11 @@ describe('speech', () => {
     const speech = createSpeechFold();
     const beats = [turn(1), thinking(0, 'Hm.'), piece('So')].flatMap((each) => speech.take(each));
     expect(beats.map(({ kind, voice }) => `${kind} ${voice}`)).toEqual([
-      ...['open thought', 'text thought', 'close thought', 'open response', 'text response'],
+      'open thought',
+      'text thought',
+      'close thought',
+      'open response',
+      'text response',
     ]);
   });
 });
@@ -124,7 +141,11 @@ describe('a completion', () => {
     fc.assert(
       fc.property(fc.array(step), fc.string({ minLength: 1 }), (steps, answer) => {
         const completion = createCompletionFold({
-          ...{ id: 'x', created: 1, model: 'm', includeUsage: false, checked: false },
+          id: 'x',
+          created: 1,
+          model: 'm',
+          includeUsage: false,
+          checked: false,
         });
         const events = [
           ...steps.flat(),
@@ -215,7 +236,8 @@ describe('chats that nobody talks to', () => {
   const chatOf = (id: string, idle = true) => {
     const made = { id, idle, letGo: false };
     const live = {
-      ...{ id, result: new Promise(() => undefined) },
+      id,
+      result: new Promise(() => undefined),
       interrupt: async () => {
         made.letGo = true;
       },

@@ -99,7 +99,9 @@ describe('chat completions', () => {
       helper: { turns: [{ text: 'Hi.', usage: { input: 3, output: 2 } }], protocol: { bare_text: 'final' } },
     });
     const stream = await clientOf(stage).chat.completions.create({
-      ...{ model: 'helper', messages: [user('Hi.')], stream: true },
+      model: 'helper',
+      messages: [user('Hi.')],
+      stream: true,
       stream_options: { include_usage: true },
     });
     const usages = [];
@@ -248,7 +250,10 @@ describe('errors of chat completions', () => {
     const create = (body: object) =>
       client.chat.completions.create({ model: 'helper', messages: [user('Hi.')], ...body } as never);
     await expect(create({ model: 'helpr' })).rejects.toMatchObject({
-      ...{ status: 404, code: 'model_not_found', param: 'model', type: 'invalid_request_error' },
+      status: 404,
+      code: 'model_not_found',
+      param: 'model',
+      type: 'invalid_request_error',
       message: '404 No agent is named "helpr". Did you mean "helper"?',
     });
     // A script without turns: the agent fails, once.

@@ -73,8 +73,15 @@ export async function openStage(
   const { length } = await tokens.list();
   const { token } = await tokens.create(`front-end-${length}`, 'run');
   const server = await createServer({
-    ...{ runtime, clock, version: '0', dev: false, host: '127.0.0.1', port: 0, mounts: [mountProtocols] },
-    ...{ tokens, audit: createAudit(store) },
+    runtime,
+    clock,
+    version: '0',
+    dev: false,
+    host: '127.0.0.1',
+    port: 0,
+    mounts: [mountProtocols],
+    tokens,
+    audit: createAudit(store),
     // Of these the front ends use nothing else.
     catalog: catalog as unknown as ServerOptions['catalog'],
     streams: { close: async () => undefined } as ServerOptions['streams'],
@@ -82,7 +89,11 @@ export async function openStage(
     onError: (thrown: unknown) => strays.push(thrown),
   });
   return {
-    ...{ url: server.url, token, runtime, store, strays },
+    url: server.url,
+    token,
+    runtime,
+    store,
+    strays,
     post: (path, body) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       return fetch(server.url + path, {

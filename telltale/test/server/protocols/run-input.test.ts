@@ -90,7 +90,9 @@ describe('what a page says', () => {
     ]);
     expect(read({ tools: [] }).notes).toEqual([]);
     expect(read({ forwardedProps: { on_close: 'continue', agent: 'coder', user: 'ann' } })).toMatchObject({
-      ...{ onClose: 'continue', agent: 'coder', user: 'ann' },
+      onClose: 'continue',
+      agent: 'coder',
+      user: 'ann',
     });
     expect(read({}).onClose).toBe('stop');
     expect(refused({ forwardedProps: { on_close: 'never' } })).toContain('"on_close" is "never".');
@@ -100,17 +102,18 @@ describe('what a page says', () => {
 describe('a review', () => {
   it('is asked of a page with what it is about, why, and how to answer', () => {
     const review = {
-      ...{
-        review: 'rev',
-        action: 'a1',
-        target: 'shell',
-        what: 'rm -r x',
-        because: 'permissions',
-        input: { n: 1 },
-      },
+      review: 'rev',
+      action: 'a1',
+      target: 'shell',
+      what: 'rm -r x',
+      because: 'permissions',
+      input: { n: 1 },
     };
     expect(interruptOf(review as never, 'ses_1')).toEqual({
-      ...{ id: 'rev', reason: 'approval', message: 'rm -r x (shell) permissions', toolCallId: 'ses_1.a1' },
+      id: 'rev',
+      reason: 'approval',
+      message: 'rm -r x (shell) permissions',
+      toolCallId: 'ses_1.a1',
       responseSchema: {
         type: 'object',
         properties: { approved: { type: 'boolean' }, note: { type: 'string' } },

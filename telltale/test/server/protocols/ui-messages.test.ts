@@ -32,14 +32,17 @@ class Chat extends AbstractChat<UIMessage> {
   constructor(path: string, id: string, body: object = {}, messages: readonly UIMessage[] = []) {
     const data: unknown[] = [];
     const state: ChatState<UIMessage> = {
-      ...{ status: 'ready', error: undefined, messages: [...messages] },
+      status: 'ready',
+      error: undefined,
+      messages: [...messages],
       pushMessage: (message) => void state.messages.push(message),
       popMessage: () => void state.messages.pop(),
       replaceMessage: (at, message) => void state.messages.splice(at, 1, message),
       snapshot: structuredClone,
     };
     super({
-      ...{ id, state },
+      id,
+      state,
       transport: new DefaultChatTransport({
         api: stage.url + path,
         body,

@@ -80,7 +80,9 @@ async function scene() {
     },
     caretaker(runtime: Awaited<ReturnType<typeof createRuntime>>, clock: Clock = createSystemClock()) {
       const caretaker = createCaretaker({
-        ...{ runtime, catalog, clock },
+        runtime,
+        catalog,
+        clock,
         onLeft: (stream, why) => left.push(`${stream}: ${why}`),
       });
       onTestFinished(() => caretaker.close());

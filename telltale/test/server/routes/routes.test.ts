@@ -132,7 +132,10 @@ describe('a session', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([201, `/sessions/${made.id}`]);
     const session = await reached(made.id, 'completed');
     expect(session).toMatchObject({
-      ...{ agent: 'worker', title: 'Do it.', result: 'Done.', metadata: { status: 'CODING' } },
+      agent: 'worker',
+      title: 'Do it.',
+      result: 'Done.',
+      metadata: { status: 'CODING' },
       bands: { status: [{ value: 'IDLE' }, { value: 'CODING' }] },
     });
     const { items, next } = await client.sessionEvents(made.id);
@@ -160,7 +163,13 @@ describe('a session', () => {
     const reader = await stage.as('looks', 'read');
     const prompt = await reader.sessionPrompt(id);
     expect(prompt).toMatchObject({
-      ...{ session: id, agent: 'talker', turn: 2, last: 2, dialect: 'tags', match: 'same', options: {} },
+      session: id,
+      agent: 'talker',
+      turn: 2,
+      last: 2,
+      dialect: 'tags',
+      match: 'same',
+      options: {},
       messages: [
         { role: 'user', turn: 1, new: false },
         { role: 'assistant', turn: 2, new: true },
@@ -468,7 +477,10 @@ describe('lists', () => {
     for (const id of ['ses_gone1', 'ses_gone2', 'ses_gone3']) {
       const writer = await store.create(id, head);
       await store.upkeep.settle(id, writer.epoch, {
-        ...{ status: 'completed', createdAt: 1_000, updatedAt: 1_000, messages: [] },
+        status: 'completed',
+        createdAt: 1_000,
+        updatedAt: 1_000,
+        messages: [],
       });
     }
     const first = await client.sessions({ agent: 'gone', limit: 2 });
@@ -660,7 +672,8 @@ describe('artifacts', () => {
       value: true,
     });
     const failed = await client.testArtifact('gate', {
-      ...{ method: 'judge', source: 'export function judge() { throw new Error("no") }' },
+      method: 'judge',
+      source: 'export function judge() { throw new Error("no") }',
       context: { agent_id: 'me' },
     });
     expect(failed).toMatchObject({ ok: false, reason: expect.any(String), context: { agent_id: 'me' } });
@@ -714,7 +727,11 @@ describe('the daemon', () => {
   it('says who one is, whether it is ready, and what it told people', async () => {
     const ann = await stage.as('ann-reads', 'read');
     expect(await ann.whoami()).toEqual({
-      ...{ name: 'ann-reads', by: 'token:ann-reads', role: 'read', version: '1.2.3', dev: true },
+      name: 'ann-reads',
+      by: 'token:ann-reads',
+      role: 'read',
+      version: '1.2.3',
+      dev: true,
       store: stage.runtime.store.location,
     });
     expect(await client.health()).toMatchObject({ status: 'ok' });
@@ -733,22 +750,32 @@ describe('the daemon', () => {
     await expect(client.retryStream('ses_1')).rejects.toMatchObject({ code: 'not_shared' });
     const retried: string[] = [];
     const worker = {
-      ...{ host: 'one', pid: 1, role: 'worker', version: '1.2.3', capacity: 8, working: 1, holds: 2 },
-      ...{ startedAt: 1, quietMs: 10, alive: true },
+      host: 'one',
+      pid: 1,
+      role: 'worker',
+      version: '1.2.3',
+      capacity: 8,
+      working: 1,
+      holds: 2,
+      startedAt: 1,
+      quietMs: 10,
+      alive: true,
     };
     const queue = { waiting: 1, taken: 0, laidAside: 1, lagMs: 5 };
     const aside = { kind: 'session', stream: 'ses_1', at: 2, why: 'It has no manifest.' } as const;
     stage.joined.fleet = {
-      ...{ name: 'shop', workOnSessions: () => undefined, answersAt: () => undefined },
-      ...{ admit: async () => 'full', drain: async () => undefined, forget: () => undefined },
+      name: 'shop',
+      workOnSessions: () => undefined,
+      answersAt: () => undefined,
+      admit: async () => 'full',
+      drain: async () => undefined,
+      forget: () => undefined,
       figures: () => ({ working: 0, capacity: 0, draining: false, retries: 0 }),
       status: async () => ({
-        ...{
-          fleet: 'shop',
-          queue,
-          workers: [{ id: 1, ...worker }],
-          laidAside: [{ ...aside, group: 'ses_1' }],
-        },
+        fleet: 'shop',
+        queue,
+        workers: [{ id: 1, ...worker }],
+        laidAside: [{ ...aside, group: 'ses_1' }],
       }),
       async retry(stream) {
         retried.push(stream);
@@ -759,7 +786,8 @@ describe('the daemon', () => {
       await client.retryStream('ses_1');
       expect(retried).toEqual(['ses_1']);
       await expect(client.startSession({ agent: 'worker', input: 'Go.' })).rejects.toMatchObject({
-        ...{ code: 'fleet_full', retryable: true },
+        code: 'fleet_full',
+        retryable: true,
       });
     } finally {
       delete stage.joined.fleet;
@@ -811,7 +839,8 @@ describe('the daemon', () => {
 describe('what is wrong with a request', () => {
   it('is said with its place', async () => {
     await expect(client.startSession({ agent: 'worker' } as never)).rejects.toMatchObject({
-      ...{ code: 'bad_request', hint: expect.stringContaining('/openapi.json') },
+      code: 'bad_request',
+      hint: expect.stringContaining('/openapi.json'),
       message: 'The body of POST /sessions does not fit: "input" is missing.',
     });
     await expect(start('worker', { max_turns: 'three' })).rejects.toMatchObject({
@@ -884,7 +913,8 @@ describe('the document', () => {
         if (role === undefined || role === 'read') continue;
         sent.authorization = `Bearer ${await stage.token(role === 'admin' ? 'run' : 'read')}`;
         const answer = await stage.ask(path.replaceAll(/\{\w+\}/g, 'x'), {
-          ...{ method: method.toUpperCase(), headers: { ...sent, 'content-type': 'application/json' } },
+          method: method.toUpperCase(),
+          headers: { ...sent, 'content-type': 'application/json' },
           ...(method === 'get' ? {} : { body: '{}' }),
         });
         expect([operationId, answer.status]).toEqual([operationId, 403]);

@@ -120,7 +120,10 @@ export async function openStage(): Promise<Stage> {
   const env = { PATH: process.env.PATH };
   const joined: Stage['joined'] = {};
   const opened = await createRuntime({
-    ...{ cwd: folder, env, clock, durability: 'process' },
+    cwd: folder,
+    env,
+    clock,
+    durability: 'process',
     store: `sqlite:${join(mkdtempSync(join(tmpdir(), 'telltale-routes-')), 'store.db')}`,
   });
   const runtime: Runtime = {
@@ -139,7 +142,15 @@ export async function openStage(): Promise<Stage> {
   const { tokens, token } = withStartToken(createTokens(runtime.store, clock), 'user:stage');
   const served: { readonly method: string; readonly path: string }[] = [];
   const server = await createServer({
-    ...{ runtime, catalog, tokens, clock, onError, version: '1.2.3', dev: true, host: '127.0.0.1', port: 0 },
+    runtime,
+    catalog,
+    tokens,
+    clock,
+    onError,
+    version: '1.2.3',
+    dev: true,
+    host: '127.0.0.1',
+    port: 0,
     streams: createStreams({ runtime, clock, onError }),
     audit: createAudit(runtime.store),
     notifications: fewNotifications(),
@@ -163,7 +174,13 @@ export async function openStage(): Promise<Stage> {
     return fresh;
   };
   return {
-    ...{ folder, runtime, server, errors, fit, served, joined },
+    folder,
+    runtime,
+    server,
+    errors,
+    fit,
+    served,
+    joined,
     client: clientWith(token),
     token: (role) => tokenOf(`any-${role}`, role),
     as: async (name, role) => clientWith(await tokenOf(name, role)),
@@ -185,8 +202,15 @@ function fewNotifications(): Notifications {
   const all = Array.from(
     { length: 3 },
     (_, index): NotificationInfo => ({
-      ...{ id: `ntf_${index}`, at: index, channel: 'ops', kind: 'webhook', agent: 'worker' },
-      ...{ about: 'session.failed', message: 'It failed.', status: 'dead', attempts: 5 },
+      id: `ntf_${index}`,
+      at: index,
+      channel: 'ops',
+      kind: 'webhook',
+      agent: 'worker',
+      about: 'session.failed',
+      message: 'It failed.',
+      status: 'dead',
+      attempts: 5,
     }),
   ).reverse();
   return {

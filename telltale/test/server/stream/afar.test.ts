@@ -442,12 +442,20 @@ describe('what is read and what is heard', () => {
     const told: ObservedEvent[] = [];
     const order = createLiveOrder(0, { tell: (event) => told.push(event), begin: () => undefined });
     const message = (by: string, n: number, behind: number, items: readonly LiveItem[]): LiveMessage => ({
-      ...{ by, n, behind, items },
+      by,
+      n,
+      behind,
+      items,
     });
     const opens: readonly LiveItem[] = [{ kind: 'open', turn: undefined }, { kind: 'opened' }];
     order.hear(message('ghost', 1, 0, [...opens, { kind: 'live', event: delta('one') }]));
     const resumed: SessionEvent = {
-      ...{ type: 'session.resumed', by: 'user', seq: 2, at: 2, session: 's', turn: 1 },
+      type: 'session.resumed',
+      by: 'user',
+      seq: 2,
+      at: 2,
+      session: 's',
+      turn: 1,
       cause: { stream: 's', seq: 0, depth: 0 },
     };
     order.read([textEvent('s', 1), resumed]);
@@ -471,7 +479,11 @@ describe('what is read and what is heard', () => {
       fc.property(fc.array(fc.tuple(text, fc.boolean()), { minLength: 1, maxLength: 8 }), (parts) => {
         const packer = createLivePacker('worker', 7, MAX_LIVE_BYTES);
         const thought = (said: string): LiveEvent => ({
-          ...{ type: 'thought.delta', session: 's', turn: 1, depth: 2, text: said },
+          type: 'thought.delta',
+          session: 's',
+          turn: 1,
+          depth: 2,
+          text: said,
         });
         for (const [said, isThought] of parts)
           packer.add({ kind: 'live', event: isThought ? thought(said) : delta(said) });
@@ -519,7 +531,8 @@ describe('front ends', () => {
     };
   }
   const chat = (text: string) => ({
-    ...{ id: 'c1', messages: [{ id: text, role: 'user', parts: [{ type: 'text', text }] }] },
+    id: 'c1',
+    messages: [{ id: text, role: 'user', parts: [{ type: 'text', text }] }],
   });
   const chunks = async (response: Response) =>
     (await response.text()).split('\n\n').flatMap((block) => {

@@ -26,12 +26,21 @@ export interface PlayedRuntime {
 }
 
 export const textEvent = (session: string, seq: number, text = `text ${seq}`): SessionEvent => ({
-  ...{ type: 'text', text, seq, at: seq, session, turn: 1 },
+  type: 'text',
+  text,
+  seq,
+  at: seq,
+  session,
+  turn: 1,
   cause: { stream: session, seq: 0, depth: 0 },
 });
 
 export const stepEvent = (run: string, seq: number): RunEvent => ({
-  ...{ type: 'workflow.waiting', for: `${seq}`, seq, at: seq, run },
+  type: 'workflow.waiting',
+  for: `${seq}`,
+  seq,
+  at: seq,
+  run,
   cause: { stream: run, seq: 0, depth: 0 },
 });
 
@@ -47,7 +56,7 @@ export function createPlayedRuntime(): PlayedRuntime {
   let onHeld: () => void = () => undefined;
   const infoOf = (stream: string) => {
     const log = logs.get(stream);
-    return log && { ...{ stream, kind: log.kind, status: 'running', head: log.lines.length, createdAt: 0 } };
+    return log && { stream, kind: log.kind, status: 'running', head: log.lines.length, createdAt: 0 };
   };
   const runtime = {
     store: {

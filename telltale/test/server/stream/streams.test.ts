@@ -68,7 +68,10 @@ const spoken = (client: SseClient) =>
 /** A stream that is written by hand, event by event. */
 async function writtenBy(runtime: Runtime, stream: string) {
   const writer = await runtime.store.create(stream, {
-    ...{ kind: 'session', name: 'writer', status: 'running', title: '' },
+    kind: 'session',
+    name: 'writer',
+    status: 'running',
+    title: '',
   });
   let seq = 0;
   const write = (body: EventBody, status?: string) =>
@@ -187,8 +190,11 @@ describe('followers of one session', () => {
     await second.until((seen) => types(seen).includes('thought'));
     const [snapshot, delta, thought] = second.events().slice(types(second).indexOf('live.snapshot'));
     expect(snapshot).toEqual({
-      ...{ type: 'live.snapshot', session: session.id, turn: 1 },
-      ...{ thoughts: [{ depth: 0, text: 'I wonder' }], response: '' },
+      type: 'live.snapshot',
+      session: session.id,
+      turn: 1,
+      thoughts: [{ depth: 0, text: 'I wonder' }],
+      response: '',
     });
     expect(delta).toMatchObject({ type: 'thought.delta', text: ', still' });
     expect(thought).toMatchObject({ type: 'model.output' });
@@ -464,7 +470,12 @@ describe('load', () => {
     expect(
       frames.split('\n\n').flatMap((frame) => (frame === '' ? [] : [JSON.parse(frame.slice(6))])),
     ).toEqual([
-      ...[thought(0, 'ab'), thought(1, 'c'), response(1, 'd'), response(2, 'e'), progress, response(2, 'f')],
+      thought(0, 'ab'),
+      thought(1, 'c'),
+      response(1, 'd'),
+      response(2, 'e'),
+      progress,
+      response(2, 'f'),
     ]);
     expect(merged.close()).toBe('');
   });
@@ -564,7 +575,8 @@ describe('a store that fails', () => {
     const late = await server.follow('shaky');
     await late.ended;
     expect(JSON.parse(late.frames.at(-1)?.data ?? '')).toMatchObject({
-      ...{ kind: 'failed', reason: 'The log could not be read.' },
+      kind: 'failed',
+      reason: 'The log could not be read.',
     });
     expect(server.errors).toHaveLength(2);
     isAway = false;

@@ -86,7 +86,11 @@ describe('what a caller’s log holds of its sub-agent', () => {
   const copied = (body: object) =>
     copyOf(
       {
-        ...{ seq: 7, at: 1, session: 'ses_a', turn: 1, cause: { stream: 'ses_a', seq: 1, depth: 1 } },
+        seq: 7,
+        at: 1,
+        session: 'ses_a',
+        turn: 1,
+        cause: { stream: 'ses_a', seq: 1, depth: 1 },
         ...(body as EventBody),
       } as SessionEvent,
       'act',

@@ -83,11 +83,14 @@ describe('a session whose sub-agent waits for a person', () => {
     for (const stream of ['ses_top', 'ses_top.a']) {
       const info = await store.info(stream);
       expect({ stream, status: info?.status, owner: info?.owner }).toEqual({
-        ...{ stream, status: 'waiting', owner: undefined },
+        stream,
+        status: 'waiting',
+        owner: undefined,
       });
     }
     expect((await first.events('ses_top')).at(-1)).toMatchObject({
-      ...{ type: 'session.waiting', for: 'agent ses_top.a' },
+      type: 'session.waiting',
+      for: 'agent ses_top.a',
     });
     const second = await open();
     await second.answer(result.reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });

@@ -212,7 +212,11 @@ describe('the work that a verifier is shown', () => {
     const work = workOf(state, task);
     expect([work.length, work[0]?.id, work.at(-1)?.id]).toEqual([50, 'a2', 'a51']);
     expect(work[0]).toEqual({
-      ...{ id: 'a2', name: 'shell', status: 'completed', input: { of: 'a2' }, output: 'ok' },
+      id: 'a2',
+      name: 'shell',
+      status: 'completed',
+      input: { of: 'a2' },
+      output: 'ok',
     });
     const cut = createLedLog();
     cut.fold(declared('w'), done('w', 'x'.repeat(1_998)), declared('v'), done('v', 'x'.repeat(1_999)));

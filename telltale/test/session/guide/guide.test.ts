@@ -8,9 +8,7 @@ import { acted, createLedLog, NOTES } from './led-log.ts';
 
 const CLAIMED: EventBody = { type: 'task.claimed', task: 't', nth: 1, action: 'end', notes: NOTES };
 const CAUSE = { stream: 'run_a', seq: 4, depth: 2 };
-const TASK = {
-  ...{ key: 'u', prompt: 'Next.', requires: {}, accepts: {}, evidence: [], judgesTurns: false },
-};
+const TASK = { key: 'u', prompt: 'Next.', requires: {}, accepts: {}, evidence: [], judgesTurns: false };
 
 function stage({ resumed = false, given = {} as object } = {}) {
   const led = createLedLog(given);
@@ -42,13 +40,21 @@ describe('before its turn a session that is led', () => {
     fold({ type: 'task.over', task: 't' });
     const full = { ...TASK, requires: { k: {} }, accepts: { l: {} }, evidence: ['test'], maxTurns: 3 };
     const { standing, end } = await ordered({
-      ...{ kind: 'task', task: { ...full, judgesTurns: true }, cause: CAUSE },
+      kind: 'task',
+      task: { ...full, judgesTurns: true },
+      cause: CAUSE,
     });
     expect({ standing, end }).toEqual({ standing: [{ kind: 'idle' }], end: undefined });
     expect(appended).toEqual([
       {
-        ...{ type: 'task.given', task: 'u', prompt: 'Next.', requires: { k: {} }, accepts: { l: {} } },
-        ...{ evidence: ['test'], max_turns: 3, judged: true },
+        type: 'task.given',
+        task: 'u',
+        prompt: 'Next.',
+        requires: { k: {} },
+        accepts: { l: {} },
+        evidence: ['test'],
+        max_turns: 3,
+        judged: true,
       },
     ]);
   });
@@ -68,7 +74,10 @@ describe('before its turn a session that is led', () => {
     const { fold, ordered, appended } = stage();
     fold(...acted('one'), TURN_ENDED, CLAIMED);
     const { standing, end } = await ordered({
-      ...{ kind: 'word', task: 't', nth: 1, word: { kind: 'again', text: 'Once more.', by: 'ann' } },
+      kind: 'word',
+      task: 't',
+      nth: 1,
+      word: { kind: 'again', text: 'Once more.', by: 'ann' },
     });
     expect(standing).toMatchObject([
       {

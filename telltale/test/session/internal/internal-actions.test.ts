@@ -123,7 +123,8 @@ describe('cancel_action', () => {
     expect(outcome(ran, 'c')).toEqual({ id: 'p', status: 'cancelled' });
     expect(ran.of('action.cancelled').map(({ id }) => id)).toEqual(cancelled);
     expect(outcome(ran, 'd')).toMatchObject({
-      ...{ code: 'action_ended', message: 'All of "p" has ended already.' },
+      code: 'action_ended',
+      message: 'All of "p" has ended already.',
     });
   });
 
@@ -152,7 +153,8 @@ describe('cancel_action', () => {
       ],
     });
     expect(outcome(ran, 'c')).toMatchObject({
-      ...{ code: 'action_ended', message: 'All of "g" has ended already.' },
+      code: 'action_ended',
+      message: 'All of "g" has ended already.',
     });
   });
 

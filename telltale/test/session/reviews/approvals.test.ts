@@ -44,7 +44,9 @@ function scene(turns: readonly string[], { manifest = HEAD, files = deploy('old'
     model,
     async runtime(options: RuntimeOptions = {}) {
       const runtime = await createRuntime({
-        ...{ store, cwd: folder, env: { PATH: process.env.PATH } },
+        store,
+        cwd: folder,
+        env: { PATH: process.env.PATH },
         ...options,
       });
       onTestFinished(() => runtime.close());
@@ -249,7 +251,9 @@ describe('a question of a step', () => {
     begin(journal);
     const cause = journal.append({ type: 'step.started', step: 's', attempt: 1, repeatable: true });
     const edges = {
-      ...{ journal, clock, isLetGo: () => false },
+      journal,
+      clock,
+      isLetGo: () => false,
       reviews: {
         open: (request: ApprovalRequest) => void journal.append({ type: 'review.requested', ...request }),
         close: (review: string, end: object) =>
@@ -257,7 +261,10 @@ describe('a question of a step', () => {
       },
     } as unknown as LeafEdges;
     const call = {
-      ...{ address: 's', step: { name: 's' }, cause, attempt: 1 },
+      address: 's',
+      step: { name: 's' },
+      cause,
+      attempt: 1,
       signal: new AbortController().signal,
       park: () => () => {},
     } as unknown as LeafCall;
@@ -274,7 +281,9 @@ describe('a question of a step', () => {
     return { journal, answer, ask: (question: Question) => askPerson(question, call, edges) };
   }
   const plan = (to: string): Question => ({
-    ...{ kind: 'plan', prompt: `1. deploy ${to}`, options: ['approve', 'reject'] },
+    kind: 'plan',
+    prompt: `1. deploy ${to}`,
+    options: ['approve', 'reject'],
     call: { target: 'the plan', because: 'approval: always', input: { actions: [to] }, grants: [] },
   });
 

@@ -29,7 +29,10 @@ function stage(approve?: AskingEdges['approve']) {
     },
   };
   const asking = createAsking({
-    ...{ log: log as never, clock: createSystemClock(), agent: () => ({}), approve },
+    log: log as never,
+    clock: createSystemClock(),
+    agent: () => ({}),
+    approve,
     changed: () => changes++,
   });
   const control = new AbortController();
@@ -37,7 +40,9 @@ function stage(approve?: AskingEdges['approve']) {
   const call = (input: object = { amount: 3 }, more: object = {}): Call =>
     ({
       action: state.actions.get('a')?.action,
-      ...{ input, signal: control.signal, target: { ...target, ...more } },
+      input,
+      signal: control.signal,
+      target: { ...target, ...more },
     }) as never;
   const bodies = (type: EventBody['type']) =>
     appended.flatMap(({ body }) => (body.type === type ? [body] : []));
@@ -57,8 +62,15 @@ describe('a question to a person', () => {
     expect(appended).toMatchObject([
       {
         body: {
-          ...{ type: 'review.requested', review, action: 'a', target: 'tool "pay"', what: 'pay 3' },
-          ...{ because: 'approval: always', input: { amount: 3 }, grants: ['call pay'], definition: 'v1' },
+          type: 'review.requested',
+          review,
+          action: 'a',
+          target: 'tool "pay"',
+          what: 'pay 3',
+          because: 'approval: always',
+          input: { amount: 3 },
+          grants: ['call pay'],
+          definition: 'v1',
         },
         beside: { writes: [{ table: 'reviews', key: review }] },
       },

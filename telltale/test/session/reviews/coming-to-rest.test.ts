@@ -56,7 +56,8 @@ it('a session that is resumed does what was approved before it waits for the res
   expect(await resumed.result).toMatchObject({ status: 'waiting', reviews: [{ action: 'a' }] });
   expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('b');
   expect((await runtime.events(session)).at(-1)).toMatchObject({
-    ...{ type: 'session.waiting', for: `review ${of('a')}` },
+    type: 'session.waiting',
+    for: `review ${of('a')}`,
   });
 });
 

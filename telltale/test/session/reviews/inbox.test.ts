@@ -73,10 +73,19 @@ describe('the inbox', () => {
     expect(await ids({ session: 'ses_1', kind: 'plan' })).toEqual([]);
     expect(await ids({ limit: 1 })).toHaveLength(1);
     expect(all.find(({ review }) => review === permission)).toMatchObject({
-      ...{ of: 'session', session: 'ses_1', agent: 'tester', action: 'd', parameters: '{"to":"d"}' },
+      of: 'session',
+      session: 'ses_1',
+      agent: 'tester',
+      action: 'd',
+      parameters: '{"to":"d"}',
     });
     expect(all.find(({ review }) => review === 'rev_x2')).toMatchObject({
-      ...{ of: 'run', workflow: 'flow', action: 'build', assignee: 'bob', due: 2e12, parent: 'ses_9' },
+      of: 'run',
+      workflow: 'flow',
+      action: 'build',
+      assignee: 'bob',
+      due: 2e12,
+      parent: 'ses_9',
     });
   });
 
@@ -88,7 +97,9 @@ describe('the inbox', () => {
       request('plan', 'rev_x2', ['approve', 'reject']),
     ]);
     expect(await runtime.review('rev_x3')).toMatchObject({
-      ...{ kind: 'escalation', status: 'open', options: ['pass', 'retry', 'fail'] },
+      kind: 'escalation',
+      status: 'open',
+      options: ['pass', 'retry', 'fail'],
       work: {
         claims: [{ nth: 1, by: 'ses_9', notes: 'Built it and ran the tests.\nTwo are red.' }],
         verdicts: [
@@ -121,7 +132,9 @@ describe('the inbox', () => {
     await runtime.answer(permission, { approved: false, by: 'ann', note: 'not on Fridays' });
     await runtime.answer(approval, { choice: 'wait', by: 'bob' });
     expect(await runtime.review(permission)).toMatchObject({
-      ...{ status: 'rejected', input: { to: 'd' }, target: 'tool "deploy"' },
+      status: 'rejected',
+      input: { to: 'd' },
+      target: 'tool "deploy"',
       decision: { answer: 'rejected', by: 'ann', note: 'not on Fridays' },
     });
     const { status, decision } = await runtime.review(approval);
@@ -314,7 +327,8 @@ it('of two processes that answer at the same instant one decides, and the other 
   expect(reviews).toHaveLength(10);
   const both = [answerer(cwd, location, 'ann', reviews), answerer(cwd, location, 'bob', reviews)] as const;
   await vi.waitFor(() => expect(both.every(({ isReady }) => isReady())).toBe(true), {
-    ...{ timeout: 30_000, interval: 10 },
+    timeout: 30_000,
+    interval: 10,
   });
   writeFileSync(join(cwd, 'go'), '');
   const [ann, bob] = [await both[0].became, await both[1].became];
@@ -375,7 +389,8 @@ process.kill(process.pid, 'SIGKILL');
     await vi.waitFor(
       async () =>
         expect(await runtime.workflows.state('run_ask')).toMatchObject({
-          ...{ status: 'completed', output: { choice: 'ship', by: 'ann' } },
+          status: 'completed',
+          output: { choice: 'ship', by: 'ann' },
         }),
       { timeout: 10_000, interval: 10 },
     );

@@ -12,19 +12,31 @@ export async function runThatAsks(store: Store, id: string, requests: readonly A
   const writer = await store.create(id, head);
   const journal = createRunLog({ writer, state: emptyRun(), clock, onLost: () => undefined });
   journal.append({
-    ...{ type: 'workflow.started', workflow: 'flow', input: {}, vars: {} },
+    type: 'workflow.started',
+    workflow: 'flow',
+    input: {},
+    vars: {},
     manifest: { path: 'agent.yml', hash: 'h', agent: 'tester' },
     origin: { session: { id: 'ses_9', seq: 1 }, chain: ['flow'], agents: ['tester'] },
   });
   const cause = journal.append({ type: 'step.started', step: 'build', attempt: 1, repeatable: true });
   const at = { step: 'build', attempt: 1, nth: 1 };
   journal.append({
-    ...{ type: 'step.claimed', ...at, by: 'ses_9', turns: 3 },
+    type: 'step.claimed',
+    ...at,
+    by: 'ses_9',
+    turns: 3,
     notes: 'Built it and ran the tests.\nTwo are red.',
   });
   journal.append({
-    ...{ type: 'verify', ...at, by: 'model fast', assessment: 'retry', confidence: 'high', ms: 5 },
-    ...{ reasoning: 'Red tests are no success.', instruction: 'Mend them.' },
+    type: 'verify',
+    ...at,
+    by: 'model fast',
+    assessment: 'retry',
+    confidence: 'high',
+    ms: 5,
+    reasoning: 'Red tests are no success.',
+    instruction: 'Mend them.',
   });
   const plan = [{ action: 'deploy', parameters: { to: 'prod' }, expect: 'result.ok' }];
   journal.append({ type: 'plan.made', ...at, plan });
@@ -40,6 +52,9 @@ export const request = (
   review: string,
   options: readonly string[],
 ): ApprovalRequest => ({
-  ...{ review, step: 'build', prompt: `What of ${kind}?`, options },
+  review,
+  step: 'build',
+  prompt: `What of ${kind}?`,
+  options,
   ...(kind === undefined ? {} : { kind }),
 });

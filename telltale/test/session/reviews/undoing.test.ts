@@ -106,7 +106,8 @@ describe('what undoes an action and has to be approved', () => {
     const limitMs = 100;
     const approve = () => new Promise<boolean>((resolve) => setTimeout(resolve, 3 * limitMs, true));
     const { result, ...on } = await scene([`${made('a')}${ROLLBACK}${DONE}`], {
-      ...{ runtime: { approve }, limits: { action_timeout: `${limitMs}ms` } },
+      runtime: { approve },
+      limits: { action_timeout: `${limitMs}ms` },
     });
     expect(await result).toMatchObject({ status: 'completed' });
     expect(await on.stands()).toMatchObject({ a: 'compensated', r: 'completed' });

@@ -20,7 +20,12 @@ export function upkeepContract(contract: Contract): void {
       ];
       await store.upkeep.settle('s', writer.epoch, { ...AS, status: 'waiting', due: 77, messages });
       expect(await other.info('s')).toMatchObject({
-        ...{ status: 'waiting', due: 77, createdAt: 1_000, updatedAt: 2_000, head: 3, messages: 2 },
+        status: 'waiting',
+        due: 77,
+        createdAt: 1_000,
+        updatedAt: 2_000,
+        head: 3,
+        messages: 2,
       });
       expect(await other.info('s')).not.toHaveProperty('owner');
       expect(await other.upkeep.inbox('s')).toMatchObject(messages);
@@ -156,7 +161,13 @@ export function upkeepContract(contract: Contract): void {
         await append(writer, { expectedSeq: 0, events: lines(3, 0) });
         await store.send('s', { kind: 'steer', from: 'user', body: 1 });
         expect(await (await open()).upkeep.describe()).toMatchObject({
-          ...{ sessions: 1, runs: 1, events: 3, messages: 1, tables: 2, lists: 2, entries: 3 },
+          sessions: 1,
+          runs: 1,
+          events: 3,
+          messages: 1,
+          tables: 2,
+          lists: 2,
+          entries: 3,
           owners: [{ pid: contract.home.pid, alive: true, streams: 2 }],
         });
       }));

@@ -45,7 +45,9 @@ export function stepStories(events: readonly RunEvent[], state: RunState): reado
     const said = notes.get(step.step);
     const ended = step.endedSeq === undefined ? undefined : events[step.endedSeq - 1]?.at;
     return {
-      ...{ step, depth: step.step.split('/').length - 1, seq: begins.get(step.step) ?? 1 },
+      step,
+      depth: step.step.split('/').length - 1,
+      seq: begins.get(step.step) ?? 1,
       course: courses.get(step.step) ?? [],
       ...(ended === undefined ? {} : { endedAt: ended }),
       ...(said === undefined ? {} : { notes: said }),

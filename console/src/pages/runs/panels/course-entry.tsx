@@ -20,14 +20,16 @@ const VERDICTS = {
 } as const;
 
 const ICONS: Readonly<Partial<Record<RunEvent['type'], IconName>>> = {
-  ...{
-    'step.retrying': 'refresh',
-    'step.claimed': 'message',
-    'step.stuck': 'alert',
-    'client.claimed': 'message',
-  },
-  ...{ 'review.requested': 'person', 'review.resolved': 'check', 'review.voided': 'slash' },
-  ...{ 'model.used': 'tokens', 'component.injected': 'plus', 'plan.acted': 'bolt' },
+  'step.retrying': 'refresh',
+  'step.claimed': 'message',
+  'step.stuck': 'alert',
+  'client.claimed': 'message',
+  'review.requested': 'person',
+  'review.resolved': 'check',
+  'review.voided': 'slash',
+  'model.used': 'tokens',
+  'component.injected': 'plus',
+  'plan.acted': 'bolt',
 };
 
 /** What happened to a step between its beginning and its end. */

@@ -48,7 +48,12 @@ export function phasesAt(
     const to = over?.at ?? moment.at;
     const failed = over?.error !== undefined;
     phases.push({
-      ...{ kind: 'run', from: attempt.at, to, open: over === undefined, attempt: attempt.attempt, failed },
+      kind: 'run',
+      from: attempt.at,
+      to,
+      open: over === undefined,
+      attempt: attempt.attempt,
+      failed,
     });
     if (over === undefined) continue;
     const next = attempts[index + 1]?.at ?? end?.at;

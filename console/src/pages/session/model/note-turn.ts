@@ -11,14 +11,23 @@ export function endTurn(row: TurnRow | undefined, event: EventOf<'turn.completed
   const { seq, at } = event;
   if (event.type === 'turn.completed')
     row.end = {
-      ...{ seq, at, spokeUntil: Math.min(at, row.at + event.ms), firstTokenMs: event.first_token_ms },
-      ...{ usage: event.usage, cost: event.cost_usd, finish: event.finish },
+      seq,
+      at,
+      spokeUntil: Math.min(at, row.at + event.ms),
+      firstTokenMs: event.first_token_ms,
+      usage: event.usage,
+      cost: event.cost_usd,
+      finish: event.finish,
     };
   else {
     const isCut = isInterruption(event.error);
     const spokeUntil = isCut ? (row.lastOutput?.at ?? row.at) : at;
     row.end = {
-      ...{ seq, at, spokeUntil, finish: isCut ? 'interrupted' : 'failed', error: event.error },
+      seq,
+      at,
+      spokeUntil,
+      finish: isCut ? 'interrupted' : 'failed',
+      error: event.error,
       ...(event.usage === undefined ? {} : { usage: event.usage }),
       ...(event.cost_usd === undefined ? {} : { cost: event.cost_usd }),
       ...(event.retry_in === undefined ? {} : { retryInMs: event.retry_in }),

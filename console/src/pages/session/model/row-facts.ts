@@ -90,7 +90,9 @@ function actionFacts(row: ActionRow, { moment, start, actionOf }: FactSources): 
   if (end?.output !== undefined) lines.push(['Result', brief(end.output, 140)]);
   const kind = action.kind === 'tool' ? '' : `${action.kind}, `;
   return {
-    ...{ title: action.name, status: statusAt(row, moment), lines },
+    title: action.name,
+    status: statusAt(row, moment),
+    lines,
     about: `${kind}${action.id}${action.mode === 'async' ? '' : `, ${action.mode.replaceAll('_', ' ')}`}`,
   };
 }

@@ -97,7 +97,11 @@ export function createSessionModel({ source, id, schedule, now }: SessionModelEd
   );
 
   return {
-    ...{ events, waterfall, stream, history, timeSaved },
+    events,
+    waterfall,
+    stream,
+    history,
+    timeSaved,
     metrics: createMetricsTimeline(events),
     stateAt: timeline.at,
     live: () => live,

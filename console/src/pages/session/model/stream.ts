@@ -55,7 +55,8 @@ export function createStream(waterfall: Waterfall): Stream {
       claimed = claimed.slice(0, item.depth);
       claimed[item.depth] = items.length;
     },
-    ...{ items, placeOfThought },
+    items,
+    placeOfThought,
   };
 }
 
@@ -96,7 +97,9 @@ function itemOf(event: SessionEvent, waterfall: Waterfall): StreamItem | undefin
   switch (event.type) {
     case 'session.started':
       return {
-        ...{ ...place, kind: 'message', text: event.input },
+        ...place,
+        kind: 'message',
+        text: event.input,
         from: event.parent === undefined || event.led === true ? 'user' : 'parent',
       };
     case 'message.received':

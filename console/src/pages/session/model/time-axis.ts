@@ -57,7 +57,10 @@ export function createTimeAxis(span: AxisSpan, pxPerMs: number): TimeAxis {
     return begin + GAP_PX + (at - gap.to) * pxPerMs;
   };
   return {
-    ...{ start, end, pxPerMs, x },
+    start,
+    end,
+    pxPerMs,
+    x,
     width: Math.max(1, x(end)),
     gaps: gaps.map((gap, index) => ({ ...gap, x: begins[index] ?? 0 })),
     at(place) {

@@ -40,7 +40,15 @@ export function createWaterfall(): Waterfall {
   const declare = ({ seq, at, turn, action }: EventOf<'action.declared'>): void => {
     const needs = needsOf(action, named);
     const row: ActionRow = {
-      ...{ kind: 'action', seq, at, turn, action, needs, attempts: [], reviews: [], childMarks: [] },
+      kind: 'action',
+      seq,
+      at,
+      turn,
+      action,
+      needs,
+      attempts: [],
+      reviews: [],
+      childMarks: [],
     };
     rows.push(row);
     turns.at(-1)?.actions.push(row);
@@ -122,7 +130,10 @@ export function createWaterfall(): Waterfall {
       }
       idle.add(event);
     },
-    ...{ rows, turns, gaps: idle.gaps, idleNow: idle.idleNow },
+    rows,
+    turns,
+    gaps: idle.gaps,
+    idleNow: idle.idleNow,
     get start() {
       return start;
     },
@@ -196,7 +207,8 @@ function endAction(row: ActionRow | undefined, event: ActionEnding): void {
   const last = row.attempts.at(-1);
   if (last !== undefined && last.end === undefined)
     last.end = {
-      ...{ seq, at },
+      seq,
+      at,
       ...('error' in event ? { error: event.error } : {}),
       ...(event.type === 'action.retrying' ? { pauseMs: event.delay_ms } : {}),
     };

@@ -35,13 +35,11 @@ export function whyStory({ events, lost }: WhyChain): WhyStory {
   const links = events.map((event, at): WhyLink => {
     const effect = events[at - 1];
     return {
-      ...{
-        event,
-        stream: streamOf(event),
-        isRun: isRunEvent(event),
-        seq: event.seq,
-        clause: clauseOf(event),
-      },
+      event,
+      stream: streamOf(event),
+      isRun: isRunEvent(event),
+      seq: event.seq,
+      clause: clauseOf(event),
       isElsewhere: effect !== undefined && streamOf(effect) !== streamOf(event),
     };
   });

@@ -70,7 +70,10 @@ function optionsOf(field: string, element: HTMLElement): uPlot.Options {
     font: '11px system-ui, sans-serif',
   };
   return {
-    ...{ width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false } },
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false },
     scales: { x: { time: false } },
     axes: [
       { ...axis, values: (_, splits) => splits.map((second) => `${second} s`) },

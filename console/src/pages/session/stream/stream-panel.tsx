@@ -114,17 +114,15 @@ const TAIL = 300;
 
 /** Pixels, until an item has been measured. */
 const ESTIMATES: Readonly<Record<string, number>> = {
-  ...{
-    message: 64,
-    turn: 40,
-    thought: 84,
-    text: 60,
-    response: 84,
-    action: 42,
-    metadata: 36,
-    run: 36,
-    note: 36,
-  },
+  message: 64,
+  turn: 40,
+  thought: 84,
+  text: 60,
+  response: 84,
+  action: 42,
+  metadata: 36,
+  run: 36,
+  note: 36,
 };
 
 const NEAR_PX = 48;

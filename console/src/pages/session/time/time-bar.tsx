@@ -126,7 +126,8 @@ function bandsOf({ history, events }: SessionModel) {
       seen.push({ seq, value: to, from });
   }
   return seen.map(({ seq, value, from }, at) => ({
-    ...{ seq, value },
+    seq,
+    value,
     share: ((seen[at + 1]?.from ?? events.length) - from) / last,
   }));
 }

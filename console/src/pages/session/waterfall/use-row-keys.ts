@@ -50,7 +50,10 @@ export function useRowKeys({ count, view, zoom, onOpen }: RowKeysOptions) {
     press();
   };
   return {
-    ...{ active, isFocused, setActive, isTold: isFocused && isByKey },
+    active,
+    isFocused,
+    setActive,
+    isTold: isFocused && isByKey,
     props: {
       onKeyDown,
       onFocus: () => {

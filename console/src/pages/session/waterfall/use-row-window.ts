@@ -69,7 +69,11 @@ export function useRowWindow(
     [scroller, places],
   );
   return {
-    ...{ shown, height, scrollTo, left: view.left, turnOf: places.turnOf },
+    shown,
+    height,
+    scrollTo,
+    left: view.left,
+    turnOf: places.turnOf,
     indexAt: (y) => Math.min(latest.current - 1, places.indexAt(y, latest.current)),
   };
 }

@@ -88,10 +88,7 @@ export function layoutGraph(graph: ApiGraph): GraphLayout {
     if (from === to) return { at, points: loopOf(nodes.find(({ id }) => id === from)) };
     const own = segments.filter(({ edge }) => edge === at).map((part) => ways.get(part));
     const label = own.find((way) => way?.label !== undefined)?.label;
-    return {
-      ...{ at, points: own.flatMap((way) => way?.points ?? []) },
-      ...(label === undefined ? {} : { label }),
-    };
+    return { at, points: own.flatMap((way) => way?.points ?? []), ...(label === undefined ? {} : { label }) };
   });
   return { nodes, groups, edges, ...whole };
 }
@@ -163,15 +160,20 @@ function segmentsOf(graph: ApiGraph): readonly Segment[] {
     const enters = end.slice(0, end.indexOf(common)).filter((group) => group !== undefined);
     return [
       ...leaves.map((group, at) => ({
-        ...{ edge, container: group, from: leaves[at - 1] ?? from, to: exitOf(group), isMain: false },
+        edge,
+        container: group,
+        from: leaves[at - 1] ?? from,
+        to: exitOf(group),
+        isMain: false,
       })),
-      {
-        ...{ edge, container: common, isMain: true },
-        ...{ from: leaves.at(-1) ?? from, to: enters.at(-1) ?? to },
-      },
+      { edge, container: common, isMain: true, from: leaves.at(-1) ?? from, to: enters.at(-1) ?? to },
       ...enters
         .map((group, at) => ({
-          ...{ edge, container: group, from: entryOf(group), to: enters[at - 1] ?? to, isMain: false },
+          edge,
+          container: group,
+          from: entryOf(group),
+          to: enters[at - 1] ?? to,
+          isMain: false,
         }))
         .toReversed(),
     ];

@@ -39,7 +39,10 @@ export function layoutLevel(boxes: readonly Box[], links: readonly LevelLink[]):
     links,
   );
   const items: Item[] = boxes.map(({ id, width, height }) => ({
-    ...{ width, height, rank: ranks.get(id) ?? 0, bend: false },
+    width,
+    height,
+    rank: ranks.get(id) ?? 0,
+    bend: false,
   }));
   const number = new Map(boxes.map(({ id }, at) => [id, at]));
   const up: number[][] = items.map(() => []);
@@ -99,7 +102,8 @@ export function layoutLevel(boxes: readonly Box[], links: readonly LevelLink[]):
         ...(label === undefined ? {} : { label: middleOf(label) }),
       };
     }),
-    ...{ width: right - left, height },
+    width: right - left,
+    height,
   };
 }
 interface RankLink {

@@ -20,7 +20,10 @@ export const MARK_LOOKS: Readonly<Record<NodeMark['status'], MarkLook>> = {
   cancelled: { ...STATUS_LOOKS.cancelled, border: 'border-off' },
   quarantined: { ...STATUS_LOOKS.quarantined, border: 'border-fail' },
   skipped: {
-    ...{ label: 'Skipped', icon: 'minus', ink: 'text-off', ground: 'bg-off-soft' },
+    label: 'Skipped',
+    icon: 'minus',
+    ink: 'text-off',
+    ground: 'bg-off-soft',
     border: 'border-dashed border-line-strong',
   },
 };

@@ -19,8 +19,14 @@ export interface RunPosition {
 
 /** How the status of a step is shown. */
 export const STEP_MARKS: Readonly<Record<StepState['status'], NodeMark['status']>> = {
-  ...{ running: 'running', retrying: 'waiting', completed: 'completed', failed: 'failed' },
-  ...{ skipped: 'skipped', cancelled: 'cancelled', interrupted: 'failed', compensated: 'cancelled' },
+  running: 'running',
+  retrying: 'waiting',
+  completed: 'completed',
+  failed: 'failed',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+  interrupted: 'failed',
+  compensated: 'cancelled',
 };
 
 /** Where a run is in the graph of its workflow: a fold of its events, and of nothing else. */

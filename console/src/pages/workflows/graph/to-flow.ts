@@ -56,7 +56,13 @@ export function toFlow(
       ? []
       : [
           {
-            ...{ id, type: 'group-box', position: { x, y }, width, height, zIndex: -1, ...FIXED },
+            id,
+            type: 'group-box',
+            position: { x, y },
+            width,
+            height,
+            zIndex: -1,
+            ...FIXED,
             data: { name: group.name, type: group.type, ...(mark === undefined ? {} : { mark }) },
           },
         ];
@@ -68,9 +74,16 @@ export function toFlow(
       ? []
       : [
           {
-            ...{ id, type: 'box', position: { x, y }, width, height, ...FIXED },
+            id,
+            type: 'box',
+            position: { x, y },
+            width,
+            height,
+            ...FIXED,
             data: {
-              ...{ node, lines: shownLines(node), isChosen: chosen === node.name },
+              node,
+              lines: shownLines(node),
+              isChosen: chosen === node.name,
               ...(mark === undefined ? {} : { mark }),
               ...(onChoose === undefined ? {} : { onChoose }),
             },
@@ -83,9 +96,14 @@ export function toFlow(
     const { from, to, kind, label: text } = edge;
     return [
       {
-        ...{ id: `e${at}`, type: 'way', source: from, target: to, ...FIXED },
+        id: `e${at}`,
+        type: 'way',
+        source: from,
+        target: to,
+        ...FIXED,
         data: {
-          ...{ kind, isTaken: position?.taken.has(at) ?? false },
+          kind,
+          isTaken: position?.taken.has(at) ?? false,
           path: from === to ? loopPath(points) : edgePath(points),
           ...(text === undefined || text === '' ? {} : { text }),
           ...(label === undefined ? {} : { label }),

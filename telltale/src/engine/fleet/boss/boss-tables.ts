@@ -122,7 +122,10 @@ export function createBossTables({ execute }: Pick<SharedDatabase, 'execute'>, s
         [limit],
       );
       return rows.map(({ data: { kind, stream, group, tried }, at, why }) => ({
-        ...{ kind, stream, group, at: Math.round(at) },
+        kind,
+        stream,
+        group,
+        at: Math.round(at),
         ...(tried === undefined ? {} : { tried }),
         why: why ?? 'It was given up.',
       }));

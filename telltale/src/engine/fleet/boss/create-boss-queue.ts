@@ -58,7 +58,10 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
       db: bossDatabase(database, (queue) => {
         if (queue === undefined || queue === WORK) for (const wake of [...wakes]) wake();
       }),
-      ...{ schema, schedule: false, useListenNotify: true, flowIntervalSeconds: FLOW_SECONDS },
+      schema,
+      schedule: false,
+      useListenNotify: true,
+      flowIntervalSeconds: FLOW_SECONDS,
     });
   };
   const boss = await makeBoss().catch(failed);
@@ -80,8 +83,12 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
     singletonKey: jobKey(offer),
     group: { id: groupIdOf(offer.group) },
     priority: -Math.min(round, LAST_ROUND),
-    ...{ retryLimit: retries, retryDelay: 1, retryBackoff: true, retryDelayMax: LONGEST_PAUSE_MS / 1_000 },
-    ...{ expireInSeconds: EXPIRE_SECONDS, deleteAfterSeconds: KEEP_FAILED_SECONDS },
+    retryLimit: retries,
+    retryDelay: 1,
+    retryBackoff: true,
+    retryDelayMax: LONGEST_PAUSE_MS / 1_000,
+    expireInSeconds: EXPIRE_SECONDS,
+    deleteAfterSeconds: KEEP_FAILED_SECONDS,
   });
 
   const offer = async (offers: readonly WorkOffer[], again: boolean): Promise<number> => {
@@ -109,11 +116,16 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
     const fresh = [...asked].filter(([key]) => !offered.has(key) && !aside.has(key));
     const jobs = fresh.map(([singletonKey, each]) => ({
       data: { ...dataOf(each), ...outputOf(why) },
-      ...{ singletonKey, retryLimit: 0 },
+      singletonKey,
+      retryLimit: 0,
     }));
     if (jobs.length > 0) await boss.insert(ASIDE, jobs);
     return fresh.map(([, { kind, stream, group }]) => ({
-      ...{ kind, stream, group, at: Date.now(), why: outputOf(why).why },
+      kind,
+      stream,
+      group,
+      at: Date.now(),
+      why: outputOf(why).why,
     }));
   };
 
@@ -160,7 +172,9 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
 }
 
 const dataOf = ({ kind, stream, group, tried, deaths = 0 }: WorkOffer): JobData => ({
-  ...{ kind, stream, group },
+  kind,
+  stream,
+  group,
   ...(deaths === 0 ? {} : { deaths }),
   ...(tried === undefined ? {} : { tried }),
 });

@@ -32,7 +32,8 @@ function partsIn(now: number, zone: string): (type: Intl.DateTimeFormatPartTypes
   const calendar = { year: 'numeric', month: two, day: two, weekday: 'short' } as const;
   try {
     const format = new Intl.DateTimeFormat('en-US', {
-      ...{ timeZone: zone, timeZoneName: 'longOffset' },
+      timeZone: zone,
+      timeZoneName: 'longOffset',
       ...calendar,
       ...clock,
     });

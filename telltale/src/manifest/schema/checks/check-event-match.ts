@@ -13,7 +13,9 @@ export function checkEventMatch(trigger: DocumentNode): readonly Issue[] {
   if (type === undefined || fields === undefined) return [];
   const unknown = (place: DocumentNode, name: string, at: 'key' | 'value', offset?: number) =>
     errorAt(place, 'unknown_field', `An event of type ${type} has no field "${name}".`, {
-      ...{ hint: () => suggest(name, fields, 'It has'), at, offset },
+      hint: () => suggest(name, fields, 'It has'),
+      at,
+      offset,
     });
   const inMap = (map: DocumentNode): readonly Issue[] =>
     map.entries().flatMap(([key, entry]) => {

@@ -86,7 +86,8 @@ function checkMember(place: DocumentNode, use: Read, outputs: Outputs): readonly
   const hint = () => suggest(member, output.members, 'It has');
   return [
     warningAt(place, 'unknown_field', `The result of the step "${name}" has no "${member}".`, {
-      ...{ hint, offset: use.offset },
+      hint,
+      offset: use.offset,
     }),
   ];
 }
@@ -120,8 +121,6 @@ function checkComparison(
   if (typeof value !== 'string' || choices.includes(value)) return [];
   const message = `The step "${name}" cannot have the answer ${JSON.stringify(value)}.`;
   return [
-    warningAt(place, 'never_matches', message, {
-      ...{ hint: () => suggest(value, choices, 'Answers'), offset },
-    }),
+    warningAt(place, 'never_matches', message, { hint: () => suggest(value, choices, 'Answers'), offset }),
   ];
 }

@@ -21,14 +21,14 @@ export function mountAgUi(app: Hono<AppEnv>, edges: ServerEdges, chats: Chats): 
     const begun = await chats.begin({ agent, thread: threadId, said, by, user, replays: false });
     const { exchange } = begun;
     const fold = createAgUiFold({
-      ...{
-        threadId,
-        runId,
-        notes,
-        agent: agent.manifest.name,
-        model: agent.manifest.model ?? agent.manifest.name,
-      },
-      ...{ session: exchange.session.id, exchange: exchange.id, metadata: begun.metadata },
+      threadId,
+      runId,
+      notes,
+      agent: agent.manifest.name,
+      model: agent.manifest.model ?? agent.manifest.name,
+      session: exchange.session.id,
+      exchange: exchange.id,
+      metadata: begun.metadata,
       joins: said.kind === 'answers' ? { open: begun.open } : undefined,
     });
     const onGone = () => {

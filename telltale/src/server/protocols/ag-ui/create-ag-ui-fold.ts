@@ -81,8 +81,12 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
     }
   };
   const result = (action: string, content: string, told: JsonObject): AgUiEvent => ({
-    ...{ type: 'TOOL_CALL_RESULT', messageId: `${exchange}-${action}.result`, toolCallId: callId(action) },
-    ...{ role: 'tool', content, metadata: { telltale: told } },
+    type: 'TOOL_CALL_RESULT',
+    messageId: `${exchange}-${action}.result`,
+    toolCallId: callId(action),
+    role: 'tool',
+    content,
+    metadata: { telltale: told },
   });
   const called = (beat: CallBeat): readonly AgUiEvent[] => {
     const id = callId(beat.id);
@@ -131,7 +135,9 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
       ? []
       : [
           {
-            ...{ model: run.model, inputTokens: usage.input, outputTokens: usage.output },
+            model: run.model,
+            inputTokens: usage.input,
+            outputTokens: usage.output,
             totalTokens: usage.input + usage.output,
             ...(usage.cached === 0 ? {} : { cachedInputTokens: usage.cached }),
           },

@@ -34,7 +34,9 @@ export function readRunInput(body: JsonObject, by: string): RunInput {
   const said = hasEntries(body.resume) ? readResume(body.resume, by) : readMessages(body);
   const tools = Array.isArray(body.tools) ? body.tools.length : 0;
   return {
-    ...{ threadId, runId, said },
+    threadId,
+    runId,
+    said,
     agent: optionalText(forwarded, 'agent'),
     user: optionalText(forwarded, 'user'),
     onClose: readOnClose(forwarded.on_close),

@@ -43,7 +43,10 @@ export function createCompletionFold(run: CompletionRun): CompletionFold {
     delta: CompletionChunk['choices'][number]['delta'],
     finish: 'stop' | null = null,
   ): CompletionChunk => ({
-    ...{ id, object: 'chat.completion.chunk', created, model },
+    id,
+    object: 'chat.completion.chunk',
+    created,
+    model,
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
     ...(includeUsage ? { usage: null } : {}),
   });

@@ -39,7 +39,9 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
     let session: Session<unknown>;
     try {
       session = runtime.start(agent, {
-        ...{ input, onWaiting: 'hold', queued },
+        input,
+        onWaiting: 'hold',
+        queued,
         ...(user === undefined ? {} : { user }),
       });
     } finally {
@@ -47,7 +49,11 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
     }
     const fold = createExchangeFold({ kind: 'session' }, [], false);
     return createExchange(session, {
-      ...{ since: 0, fold, replays: false, closing, elsewhere: elsewhere.of(session.id) },
+      since: 0,
+      fold,
+      replays: false,
+      closing,
+      elsewhere: elsewhere.of(session.id),
     });
   };
   const cancelled = async (exchange: Exchange) => {
@@ -58,7 +64,9 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
   };
   const cancel = (exchange: Exchange) => void cancelled(exchange).catch(edges.onError);
   const headOf = ({ session }: Exchange, model: string) => ({
-    ...{ id: `chatcmpl-${session.id}`, created: Math.floor(clock.now() / 1_000), model },
+    id: `chatcmpl-${session.id}`,
+    created: Math.floor(clock.now() / 1_000),
+    model,
   });
 
   const streamed = async (
@@ -103,12 +111,14 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
     const headers = { [SESSION_HEADER]: exchange.session.id };
     if (end.kind === 'answered') {
       const completion: Completion = {
-        ...{ ...headOf(exchange, request.model), object: 'chat.completion' },
+        ...headOf(exchange, request.model),
+        object: 'chat.completion',
         choices: [
           {
             index: 0,
             message: { role: 'assistant', content: end.text, refusal: null },
-            ...{ logprobs: null, finish_reason: 'stop' },
+            logprobs: null,
+            finish_reason: 'stop',
           },
         ],
         usage: completionUsage(usage),
@@ -166,5 +176,8 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
 const isUsable = ({ agent }: CatalogEntry): boolean => agent !== undefined;
 
 const modelOf = ({ name, loadedAt }: CatalogEntry): ModelInfo => ({
-  ...{ id: name, object: 'model', created: Math.floor(loadedAt / 1_000), owned_by: 'telltale' },
+  id: name,
+  object: 'model',
+  created: Math.floor(loadedAt / 1_000),
+  owned_by: 'telltale',
 });

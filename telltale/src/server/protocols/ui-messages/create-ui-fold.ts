@@ -51,7 +51,8 @@ export function createUiFold(run: UiMessageRun): UiFold {
     switch (beat.kind) {
       case 'open':
         return {
-          ...{ type: isThought ? 'reasoning-start' : 'text-start', id },
+          type: isThought ? 'reasoning-start' : 'text-start',
+          id,
           ...(beat.speaker === undefined ? {} : { providerMetadata: { telltale: { agent: beat.speaker } } }),
         };
       case 'text':
@@ -59,7 +60,8 @@ export function createUiFold(run: UiMessageRun): UiFold {
       case 'close':
         if (isThought) return { type: 'reasoning-end', id };
         return {
-          ...{ type: 'text-end', id },
+          type: 'text-end',
+          id,
           providerMetadata: { telltale: { final: beat.final, ...saidBy(beat) } },
         };
     }
@@ -130,7 +132,10 @@ export function createUiFold(run: UiMessageRun): UiFold {
   };
   const finished = (end: ExchangeEnd): readonly UiChunk[] => {
     const messageMetadata = {
-      ...{ agent, session, cost_usd: usage.cost_usd, turns: usage.turns },
+      agent,
+      session,
+      cost_usd: usage.cost_usd,
+      turns: usage.turns,
       usage: {
         inputTokens: usage.input,
         outputTokens: usage.output,

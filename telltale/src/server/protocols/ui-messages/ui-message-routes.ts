@@ -57,7 +57,10 @@ export function mountUiMessages(app: Hono<AppEnv>, edges: ServerEdges, chats: Ch
     const goesOn = request?.goesOn;
     const open = begun.open.filter((action) => goesOn?.calls.includes(callId(session, action)) === true);
     const fold = createUiFold({
-      ...{ agent, session, metadata, exchange: exchange.id },
+      agent,
+      session,
+      metadata,
+      exchange: exchange.id,
       messageId: goesOn?.message ?? exchange.id,
       joins: goesOn === undefined ? undefined : { open, reviews },
     });

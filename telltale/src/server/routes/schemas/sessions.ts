@@ -85,18 +85,26 @@ const promptContent = z
       text,
     }),
     part<Extract<PromptContent, { type: 'call' }>>({
-      ...{ type: z.literal('call'), id: text, name: text },
+      type: z.literal('call'),
+      id: text,
+      name: text,
       input: text.openapi({ description: 'JSON.' }),
     }),
     part<Extract<PromptContent, { type: 'result' }>>({
-      ...{ type: z.literal('result'), call: text, name: text, text },
+      type: z.literal('result'),
+      call: text,
+      name: text,
+      text,
       failed: z.literal(true).optional(),
     }),
   ])
   .openapi('PromptContent') as unknown as z.ZodType<PromptContent>;
 
 export const sessionPrompt = answered<SessionPrompt>('Prompt', {
-  ...{ session: text, agent: text, model: text, dialect: z.enum(['tags', 'tools', 'step']) },
+  session: text,
+  agent: text,
+  model: text,
+  dialect: z.enum(['tags', 'tools', 'step']),
   turn: count,
   last: count.openapi({ description: 'The newest turn of the session.' }),
   seq: count.openapi({ description: 'The event with which the turn began.' }),
@@ -121,7 +129,9 @@ export const sessionPrompt = answered<SessionPrompt>('Prompt', {
     description: 'Counted as models of the o200k family do.',
   }),
   usage: part<NonNullable<SessionPrompt['usage']>>({
-    ...{ input: z.number(), output: z.number(), estimated: z.literal(true).optional() },
+    input: z.number(),
+    output: z.number(),
+    estimated: z.literal(true).optional(),
     cached: z.number().optional().openapi({ description: "Input tokens from the provider's cache." }),
     reasoning: z.number().optional(),
   })

@@ -60,14 +60,27 @@ export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadEdges): 
         [],
       );
       return {
-        ...{ kind: 'postgres', version: MIGRATIONS.length, bytes: await bytes(), freeBytes: 0 },
-        ...{ sessions: sessions ?? 0, runs: runs ?? 0, events: events ?? 0, messages: messages ?? 0 },
-        ...{ rows: rows ?? 0, tables: tables ?? 0, lists: lists ?? 0, entries: entries ?? 0 },
+        kind: 'postgres',
+        version: MIGRATIONS.length,
+        bytes: await bytes(),
+        freeBytes: 0,
+        sessions: sessions ?? 0,
+        runs: runs ?? 0,
+        events: events ?? 0,
+        messages: messages ?? 0,
+        rows: rows ?? 0,
+        tables: tables ?? 0,
+        lists: lists ?? 0,
+        entries: entries ?? 0,
         graphs: hasGraphs(),
         owners: owners.map(([id, pid, startedAt, host, age, streams]) => ({
           owner: {
-            ...{ id: Number(id), pid: Number(pid), startedAt: Number(startedAt), place: String(host) },
-            ...{ beatAgeMs: Number(age), epoch: 0 },
+            id: Number(id),
+            pid: Number(pid),
+            startedAt: Number(startedAt),
+            place: String(host),
+            beatAgeMs: Number(age),
+            epoch: 0,
           },
           streams: Number(streams),
         })),
@@ -91,7 +104,9 @@ export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadEdges): 
         ) c WHERE before < ${CHUNK_BYTES} ORDER BY tab, key`;
       const rows = await ask('rows', sql, [after?.[0] ?? '', after?.[1] ?? '', now, limit]);
       return rows.map(([table, key, value, expiresAt]) => ({
-        ...{ table: String(table), key: String(key), value: String(value) },
+        table: String(table),
+        key: String(key),
+        value: String(value),
         expiresAt: expiresAt === null ? null : Number(expiresAt),
       }));
     },
@@ -159,21 +174,25 @@ const questions = (S: string): Readonly<Record<string, Question>> => ({
         SELECT stream, first, lag(first + count, 1, 1::bigint) OVER (PARTITION BY stream ORDER BY first) AS due FROM ${S}.log
       ) g JOIN ${S}.streams s ON s.id = g.stream WHERE g.first <> g.due`,
     fault: ([stream, due]) => ({
-      ...{ stream: String(stream), seq: Number(due), found: `Event ${due} is missing or out of place.` },
+      stream: String(stream),
+      seq: Number(due),
+      found: `Event ${due} is missing or out of place.`,
     }),
   },
   lengths: {
     sql: `SELECT s.stream, h.head, coalesce(sum(l.count), 0) FROM ${S}.streams s JOIN ${S}.heads h ON h.id = s.id
       LEFT JOIN ${S}.log l ON l.stream = s.id GROUP BY s.stream, h.head HAVING coalesce(sum(l.count), 0) <> h.head`,
     fault: ([stream, head, found]) => ({
-      ...{ stream: String(stream), found: `Its head says ${head} events, and the log has ${found}.` },
+      stream: String(stream),
+      found: `Its head says ${head} events, and the log has ${found}.`,
     }),
   },
   counts: {
     sql: `SELECT s.stream, l.first, l.count FROM ${S}.log l JOIN ${S}.streams s ON s.id = l.stream
       WHERE l.count <> length(l.body) - length(replace(l.body, chr(10), '')) + 1`,
     fault: ([stream, first, count]) => ({
-      ...{ stream: String(stream), seq: Number(first) },
+      stream: String(stream),
+      seq: Number(first),
       found: `${count} events were written from ${first} on, and others are there.`,
     }),
   },
@@ -186,7 +205,8 @@ const questions = (S: string): Readonly<Record<string, Question>> => ({
     sql: `SELECT s.stream, x.seq FROM ${S}.snapshots x JOIN ${S}.streams s ON s.id = x.stream
       JOIN ${S}.heads h ON h.id = s.id WHERE x.seq > h.head`,
     fault: ([stream, seq]) => ({
-      ...{ stream: String(stream), seq: Number(seq) },
+      stream: String(stream),
+      seq: Number(seq),
       found: `A snapshot stands for event ${seq}, which is not there.`,
     }),
   },
@@ -198,7 +218,8 @@ const questions = (S: string): Readonly<Record<string, Question>> => ({
     sql: `SELECT i.id, i.stream FROM ${S}.inbox i LEFT JOIN ${S}.streams s ON s.id = i.stream WHERE s.id IS NULL`,
     // It came in the moment in which its stream was taken out.
     fault: ([id, stream]) => ({
-      ...{ grade: 'note', found: `Message ${id} is for no stream (${stream}).` },
+      grade: 'note',
+      found: `Message ${id} is for no stream (${stream}).`,
       hint: 'Nothing is lost: telltale store prune takes it out.',
     }),
   },

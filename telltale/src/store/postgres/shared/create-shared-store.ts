@@ -36,7 +36,12 @@ export function createSharedStore(edges: SharedEdges): SharedStore {
         const values = [Math.max(0, limit), edges.clock.now()];
         const { rows } = await ask(`SELECT * FROM "${schema}".orphans_2($1, $2)`, values);
         return rows.map(({ stream, kind, name, status, root, deaths }) => ({
-          ...{ stream, kind, name, status, root, deaths },
+          stream,
+          kind,
+          name,
+          status,
+          root,
+          deaths,
         }));
       }),
     forgive: (stream) =>

@@ -37,12 +37,24 @@ const rules = (
     .join('');
 
 const LIGHT = {
-  ...{ back: '#ffffff', text: '#1b1f24', dim: '#4b535d', line: '#9aa4af', box: '#f6f8fa' },
-  ...{ group: '#eef4fb', mark: '#57606a', error: '#b3261e' },
+  back: '#ffffff',
+  text: '#1b1f24',
+  dim: '#4b535d',
+  line: '#9aa4af',
+  box: '#f6f8fa',
+  group: '#eef4fb',
+  mark: '#57606a',
+  error: '#b3261e',
 };
 const DARK = {
-  ...{ back: '#0d1117', text: '#e6edf3', dim: '#adb6c0', line: '#57606a', box: '#161b22' },
-  ...{ group: '#111a26', mark: '#9aa4af', error: '#ff8f85' },
+  back: '#0d1117',
+  text: '#e6edf3',
+  dim: '#adb6c0',
+  line: '#57606a',
+  box: '#161b22',
+  group: '#111a26',
+  mark: '#9aa4af',
+  error: '#ff8f85',
 };
 const FONT = 'ui-monospace,SFMono-Regular,Menlo,Consolas,monospace';
 

@@ -12,7 +12,15 @@ import { MAX_ACTIONS, MAX_PLAN_CHARS, MAX_PLAN_DEPTH } from './plan-limits.ts';
 const KEYS: ReadonlySet<string> = new Set(['action', 'parameters', 'expect', 'expected_outcome']);
 /** What would change how an action is done, and is refused. */
 const CONTROLS: ReadonlySet<string> = new Set([
-  ...['if', 'condition', 'depends_on', 'needs', 'mode', 'timeout', 'retry', 'on_error', 'output_key'],
+  'if',
+  'condition',
+  'depends_on',
+  'needs',
+  'mode',
+  'timeout',
+  'retry',
+  'on_error',
+  'output_key',
 ]);
 /** What models add to explain themselves: it changes nothing. */
 const REMARKS: ReadonlySet<string> = new Set([

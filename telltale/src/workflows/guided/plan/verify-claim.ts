@@ -43,12 +43,21 @@ export const verifyClaim: VerifyClaim = async (step, { nth, notes, work, isLast 
   const turns = claims.find((claim) => claim.nth === nth)?.turns ?? 0;
   const settled = await judgeReport(
     {
-      ...{ kind: 'claimed', nth, by: 'plan', turns, notes, work },
-      ...{ context_updates: {}, artifacts: [], evidence: [] },
+      kind: 'claimed',
+      nth,
+      by: 'plan',
+      turns,
+      notes,
+      work,
+      context_updates: {},
+      artifacts: [],
+      evidence: [],
     },
     {
       verify: withInstructions(own, call.input.instructions),
-      ...{ call, context, timed: (judging) => judging(call.signal) },
+      call,
+      context,
+      timed: (judging) => judging(call.signal),
     },
   );
   switch (settled.kind) {

@@ -57,7 +57,10 @@ async function makePlan(nth: number, the: PlanCase, past?: Past): Promise<PlanSt
   context.journal.append(
     {
       type: 'plan.made',
-      ...{ step: call.address, attempt: call.attempt, nth, plan },
+      step: call.address,
+      attempt: call.attempt,
+      nth,
+      plan,
       ...(problem === undefined ? {} : { problem }),
     },
     call.cause,

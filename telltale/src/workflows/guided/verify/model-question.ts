@@ -66,7 +66,9 @@ function recordOf({
     turns,
     ...(leftOut === 0 ? {} : { actions_left_out: leftOut }),
     actions: listed.map(({ id, name, status, input, output }) => ({
-      ...{ id, name, status },
+      id,
+      name,
+      status,
       input: small(input, MAX_OUTPUT),
       output: small(output, MAX_OUTPUT),
     })),

@@ -36,7 +36,9 @@ function verdictOf(by: string, answer: Json): Verdict {
     return { by, assessment: 'pass', reasoning: reasoning || 'It says that the step is done.' };
   if (assessment === false || assessment === 'retry')
     return {
-      ...{ by, assessment: 'retry', reasoning: reasoning || 'It says that the step is not done.' },
+      by,
+      assessment: 'retry',
+      reasoning: reasoning || 'It says that the step is not done.',
       instruction:
         instruction || reasoning || `The check ${by.replace('artifact ', '')} does not accept it yet.`,
     };

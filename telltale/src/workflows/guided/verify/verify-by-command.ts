@@ -60,7 +60,10 @@ async function run(
   const { id, input, variables } = journal.state;
   const about = { run: id, step: call.step.name, input, variables: Object.fromEntries(variables) };
   const request = {
-    ...{ what, program, args, maxBytes: MAX_BYTES },
+    what,
+    program,
+    args,
+    maxBytes: MAX_BYTES,
     cwd: resolve(world.folder, cwd),
     env: childEnvironment(world.env, world.permissions.environment, {
       ...env,

@@ -59,7 +59,9 @@ function weighed(
     if (CONFIDENCES.indexOf(confidence) >= CONFIDENCES.indexOf(threshold))
       return { assessment, confidence, reasoning: why };
     return {
-      ...{ assessment: 'retry', confidence, reasoning: why },
+      assessment: 'retry',
+      confidence,
+      reasoning: why,
       instruction: said(instruction ?? `It is not sure enough that this is done: ${reasoning}`),
       fallback: `It passed with ${confidence} confidence; the threshold is ${threshold}.`,
     };

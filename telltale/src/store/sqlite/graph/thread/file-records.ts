@@ -28,7 +28,8 @@ export function createFileRecords(
     const encoded = callsOf.get(id)?.calls;
     if (encoded === undefined) return [];
     return decodeCalls(String(encoded), () => true).map(({ name, receiver, line, from }) => ({
-      ...{ name, line },
+      name,
+      line,
       ...(receiver === null ? {} : { receiver }),
       ...(from === null ? {} : { from }),
     }));

@@ -54,7 +54,9 @@ export function createImportRows(db: DatabaseSync): ImportRows {
     handedOn: (graph, path, limit) => handedOn.all(graph, path, limit).map(toRow),
     all: (graph, after, limit) =>
       all.all(graph, after, limit).map(({ id, path, specifier, names, target }) => ({
-        ...{ id: Number(id), path: String(path), specifier: String(specifier) },
+        id: Number(id),
+        path: String(path),
+        specifier: String(specifier),
         names: JSON.parse(String(names)) as string[],
         ...(target === null ? {} : { target: String(target) }),
       })),

@@ -57,7 +57,10 @@ export function createSessionRows(db: DatabaseSync): SessionRows {
           isChanged: changed === 1,
         }));
         return {
-          ...{ n: Number(id), session: String(session), title: String(title), atMs: Number(at) },
+          n: Number(id),
+          session: String(session),
+          title: String(title),
+          atMs: Number(at),
           ...(at_commit === null ? {} : { commit: String(at_commit) }),
           read: files.filter(({ isChanged }) => !isChanged).map(({ path }) => path),
           changed: files.filter(({ isChanged }) => isChanged).map(({ path }) => path),

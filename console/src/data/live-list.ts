@@ -22,7 +22,7 @@ export interface LiveList<Row> extends Readable<ListView<Row>> {
   readonly loadMore: () => Promise<void>;
 }
 
-export interface ListEdges<Row> {
+export interface ListDeps<Row> {
   readonly collection: Pick<LiveCollection<Row, never>, 'rows' | 'load'>;
   readonly fetchPage: (cursor: string | undefined) => Promise<Page<Row>>;
   readonly matches: (row: Row) => boolean;
@@ -38,7 +38,7 @@ interface Progress {
 }
 
 /** A list of the server's, page by page, that new rows join by themselves. */
-export function createLiveList<Row extends LiveRow>(edges: ListEdges<Row>): LiveList<Row> {
+export function createLiveList<Row extends LiveRow>(edges: ListDeps<Row>): LiveList<Row> {
   const { collection, fetchPage, matches } = edges;
   const progress = createStore<Progress>({ kind: 'loading', reading: false });
   let seen: { rows: readonly Row[]; at: Progress; view: ListView<Row> } | undefined;

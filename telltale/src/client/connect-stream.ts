@@ -11,7 +11,7 @@ export interface StreamRequest {
   readonly numbered: boolean;
 }
 
-export interface ConnectEdges {
+export interface ConnectDeps {
   readonly caller: Pick<Caller, 'send'>;
   readonly clock: Pick<Clock, 'after'>;
 }
@@ -40,7 +40,7 @@ export interface Hearer<Event> {
 
 /** One connection, to its end. Never rejects. */
 export async function connectStream<Event>(
-  { caller, clock }: ConnectEdges,
+  { caller, clock }: ConnectDeps,
   { path, query, numbered }: StreamRequest,
   over: AbortSignal,
   { after, take, opened, retry }: Hearer<Event>,

@@ -1,12 +1,12 @@
 import { createSystemClock } from '../kernel/clock.ts';
 import { createCaller, type Query } from './call.ts';
 import type { CallOptions, ClientOptions, TelltaleClient } from './client.ts';
-import { type FollowEdges, follow } from './follow.ts';
+import { type FollowDeps, follow } from './follow.ts';
 
 /** A client of a Telltale server, for Node and for browsers. */
 export function createClient(options: ClientOptions = {}): TelltaleClient {
   const caller = createCaller(options);
-  const edges: FollowEdges = { caller, clock: createSystemClock(), random: Math.random };
+  const edges: FollowDeps = { caller, clock: createSystemClock(), random: Math.random };
   const get = <Answer>(path: string, query?: object, call?: CallOptions): Promise<Answer> =>
     caller.json({ path, ...(query === undefined ? {} : { query: query as Query }), ...call });
   const post = <Answer>(path: string, body?: object, call?: CallOptions): Promise<Answer> =>

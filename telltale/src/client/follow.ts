@@ -1,14 +1,14 @@
 import type { Clock } from '../kernel/clock.ts';
 import { tellOne } from '../kernel/tell-all.ts';
 import type { Followed } from './client.ts';
-import { type ConnectEdges, connectStream, type StreamRequest } from './connect-stream.ts';
+import { type ConnectDeps, connectStream, type StreamRequest } from './connect-stream.ts';
 
 export interface Following<Event> extends StreamRequest {
   readonly after: number;
   readonly listener: (told: Followed<Event>) => void;
 }
 
-export interface FollowEdges extends ConnectEdges {
+export interface FollowDeps extends ConnectDeps {
   /** From 0 to 1: clients that were lost together do not come back together. */
   readonly random: () => number;
 }
@@ -20,7 +20,7 @@ const MAX_RETRY_MS = 15_000;
  * Follows an event stream and comes back whenever it breaks, until it ends or the returned function is called. What the
  * listener throws is uncaught: it is no break of the connection, and the next event is told all the same.
  */
-export function follow<Event>(edges: FollowEdges, following: Following<Event>): () => void {
+export function follow<Event>(edges: FollowDeps, following: Following<Event>): () => void {
   const { clock, random } = edges;
   const { listener } = following;
   const over = new AbortController();

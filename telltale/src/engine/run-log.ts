@@ -15,7 +15,7 @@ import {
 } from '../store/stream-batches.ts';
 import type { RunJournal } from './run-journal.ts';
 
-export interface RunLogEdges {
+export interface RunLogDeps {
   /** Of the run's own stream. */
   readonly writer: StreamWriter;
   /** What the stream's events so far amount to; the log owns it from here on. */
@@ -55,7 +55,7 @@ export function createRunLog({
   forOthers,
   keepsStatus,
   watchers,
-}: RunLogEdges): RunJournal {
+}: RunLogDeps): RunJournal {
   const run = writer.stream;
   const beginning: Cause = { stream: run, seq: 0, depth: 0 };
   const listeners = new Set<(event: RunEvent) => void>();

@@ -1,6 +1,6 @@
 import { deepEqual } from '../conditions/deep-equal.ts';
 import { FEED_NO_ROOM } from '../events/feed-event.ts';
-import type { FeedEdges } from './feed-edges.ts';
+import type { FeedDeps } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
 import { feedDisabled, feedUnknown, keeperClosed } from './feed-errors.ts';
 import type { FeedLoads } from './feed-loads.ts';
@@ -10,7 +10,7 @@ import type { FeedKeeper } from './keeper.ts';
 import { readingOf } from './list-feeds.ts';
 import { putValue } from './say-news.ts';
 
-interface AskEdges extends Pick<FeedEdges, 'state' | 'clock' | 'append'> {
+interface AskDeps extends Pick<FeedDeps, 'state' | 'clock' | 'append'> {
   readonly shelf: FeedShelf;
   readonly loads: FeedLoads;
   isClosed(): boolean;
@@ -20,8 +20,8 @@ interface AskEdges extends Pick<FeedEdges, 'state' | 'clock' | 'append'> {
 }
 
 /** What is asked of feeds within a turn: `$id`, and reading one. The log has every value that was given out. */
-export function askFeeds(edges: AskEdges): Pick<FeedKeeper, 'value' | 'fetch' | 'read'> {
-  const { state, clock, shelf, loads, isClosed, decide, moment } = edges;
+export function askFeeds(deps: AskDeps): Pick<FeedKeeper, 'value' | 'fetch' | 'read'> {
+  const { state, clock, shelf, loads, isClosed, decide, moment } = deps;
 
   /** A feed that can be asked; undefined where there is none, or it is switched off. */
   const open = (id: string): FeedEntry | undefined => {
@@ -34,7 +34,7 @@ export function askFeeds(edges: AskEdges): Pick<FeedKeeper, 'value' | 'fetch' | 
     const logged = state.feeds.get(entry.feed.id);
     const code = logged?.failing?.error.code;
     const isWell = code !== undefined && code !== FEED_NO_ROOM && entry.row === undefined;
-    if (isWell || !deepEqual(logged?.last?.value, entry.value?.value)) putValue(entry, false, false, edges);
+    if (isWell || !deepEqual(logged?.last?.value, entry.value?.value)) putValue(entry, false, false, deps);
   };
 
   return {

@@ -2,7 +2,7 @@ import type { EventBody } from '../events/event.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { stopWith } from '../kernel/stop-with.ts';
 import type { Feed } from './feed.ts';
-import type { FeedEdges } from './feed-edges.ts';
+import type { FeedDeps } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
 import { feedExists, feedInUse, feedLimit, feedUnknown, loadStopped } from './feed-errors.ts';
 import { checkPlace, usersOf } from './feed-graph.ts';
@@ -10,7 +10,7 @@ import { createEntry, type FeedShelf } from './feed-shelf.ts';
 import type { FeedKeeper } from './keeper.ts';
 import { MAX_ADDED_FEEDS } from './limits.ts';
 
-interface ChangeEdges extends Pick<FeedEdges, 'feeds' | 'written' | 'state'> {
+interface ChangeDeps extends Pick<FeedDeps, 'feeds' | 'written' | 'state'> {
   append(body: EventBody): void;
   readonly shelf: FeedShelf;
   /** Throws where nothing may be changed any more. */
@@ -31,7 +31,7 @@ export function changeFeeds({
   check,
   decide,
   follow,
-}: ChangeEdges): Pick<FeedKeeper, 'add' | 'update' | 'remove' | 'definition'> {
+}: ChangeDeps): Pick<FeedKeeper, 'add' | 'update' | 'remove' | 'definition'> {
   const declared = new Set(feeds.map(({ id }) => id));
 
   const drop = (entry: FeedEntry, why: string) => {

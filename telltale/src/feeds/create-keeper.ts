@@ -3,7 +3,7 @@ import { stopWith } from '../kernel/stop-with.ts';
 import { within } from '../kernel/within.ts';
 import { askFeeds } from './ask-feeds.ts';
 import { changeFeeds } from './change-feeds.ts';
-import type { FeedEdges } from './feed-edges.ts';
+import type { FeedDeps } from './feed-edges.ts';
 import type { FeedEntry, Load } from './feed-entry.ts';
 import { keeperClosed } from './feed-errors.ts';
 import { createFeedLoads } from './feed-loads.ts';
@@ -25,9 +25,9 @@ import { takeOver } from './take-over.ts';
  *   time goes on loading, is not waited for again, and is shown in the turn after it came.
  * - After `close` nothing is appended, loaded or called back.
  */
-export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
-  const { clock, state } = edges;
-  const shelf = createFeedShelf(edges);
+export function createFeedKeeper(deps: FeedDeps): FeedKeeper {
+  const { clock, state } = deps;
+  const shelf = createFeedShelf(deps);
   const closing = new AbortController();
   /** Not shown, but the log has to hear of them: loaded or referred to since the last turn. */
   const touched = new Set<FeedEntry>();
@@ -38,12 +38,12 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
   let ended: Promise<void> | undefined;
 
   const append = (body: EventBody) => {
-    if (!closed) edges.append(body);
+    if (!closed) deps.append(body);
   };
   const moment = (turn: number): Moment => ({ turn, now: clock.now(), monotonic: clock.monotonic() });
 
   const loads = createFeedLoads({
-    ...edges,
+    ...deps,
     find: shelf.find,
     ids: shelf.ids,
     moment,
@@ -76,7 +76,7 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
     for (const entry of injected) touched.delete(entry);
     const others = [...touched].filter(({ gone }) => !gone);
     touched.clear();
-    sayNews(injected, others, moment(state.turn + 1), { ...edges, append });
+    sayNews(injected, others, moment(state.turn + 1), { ...deps, append });
   };
 
   const end = async () => {
@@ -90,13 +90,13 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
     await within(clock, CLOSE_WAIT_MS, loads.ended());
   };
 
-  shelf.put(edges.feeds.map((feed) => createEntry(feed, 'manifest', undefined, undefined)));
+  shelf.put(deps.feeds.map((feed) => createEntry(feed, 'manifest', undefined, undefined)));
 
   return {
     begin() {
       if (begun || closed) return;
       begun = true;
-      takeOver(edges, shelf);
+      takeOver(deps, shelf);
       shelf.decide(true);
       for (const entry of shelf.all()) follow(entry);
     },
@@ -124,7 +124,7 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
         return undefined;
       }
       const all = Promise.all(awaited.map(({ outcome }) => outcome));
-      waiting = within(clock, edges.deadlineMs, all, closing.signal).then(() => {
+      waiting = within(clock, deps.deadlineMs, all, closing.signal).then(() => {
         waiting = undefined;
         if (closed) return;
         for (const load of awaited) load.late = true; // means nothing for one that has ended
@@ -135,7 +135,7 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
 
     ...askFeeds({ state, clock, append, shelf, loads, isClosed: () => closed, decide, moment }),
     ...changeFeeds({
-      ...edges,
+      ...deps,
       append,
       shelf,
       check() {

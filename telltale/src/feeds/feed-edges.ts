@@ -28,7 +28,7 @@ export interface SharedCache {
 }
 
 /** What the keeper of a session's feeds needs of the session. */
-export interface FeedEdges {
+export interface FeedDeps {
   /** Those of the manifest that have a source of their own, in its order. */
   readonly feeds: readonly Feed[];
   /** One of them as the manifest writes it. */

@@ -3,7 +3,7 @@ import { err, ok } from '../kernel/result.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import { stopWith } from '../kernel/stop-with.ts';
 import { backOffMs } from './back-off.ts';
-import type { FeedEdges } from './feed-edges.ts';
+import type { FeedDeps } from './feed-edges.ts';
 import type { FeedEntry, KeptValue, Load, Outcome } from './feed-entry.ts';
 import { FEED_REFERENCE, feedDisabled, feedReference, feedUnknown, loadStopped } from './feed-errors.ts';
 import { isReferable, isResting, type Moment } from './freshness.ts';
@@ -21,7 +21,7 @@ export interface FeedLoads {
   ended(): Promise<unknown>;
 }
 
-export interface LoadsEdges extends FeedEdges {
+export interface LoadsDeps extends FeedDeps {
   find(id: string): FeedEntry | undefined;
   ids(): readonly string[];
   moment(turn: number): Moment;
@@ -31,7 +31,7 @@ export interface LoadsEdges extends FeedEdges {
   referred(entry: FeedEntry): void;
 }
 
-export function createFeedLoads(edges: LoadsEdges): FeedLoads {
+export function createFeedLoads(deps: LoadsDeps): FeedLoads {
   const slots = createLoadSlots(MAX_LOADS);
   const begun = new Set<Promise<unknown>>();
 
@@ -43,11 +43,11 @@ export function createFeedLoads(edges: LoadsEdges): FeedLoads {
 
   /** The value of one that is referred to, loaded where it has to be. */
   const refer = async (id: string, turn: number): Promise<readonly [string, Json]> => {
-    const entry = edges.find(id);
-    if (entry === undefined) throw feedReference(id, feedUnknown(id, edges.ids()));
+    const entry = deps.find(id);
+    if (entry === undefined) throw feedReference(id, feedUnknown(id, deps.ids()));
     if (!entry.enabled) throw feedReference(id, feedDisabled(id));
-    edges.referred(entry);
-    const moment = edges.moment(turn);
+    deps.referred(entry);
+    const moment = deps.moment(turn);
     if (isReferable(entry, moment) && entry.value !== undefined) return [id, entry.value.value];
     if (entry.load === undefined && entry.row !== undefined && isResting(entry, moment))
       throw feedReference(id, entry.row.error);
@@ -70,12 +70,12 @@ export function createFeedLoads(edges: LoadsEdges): FeedLoads {
     if (stuck !== undefined) throw stuck;
     const values =
       refs.length === 0 ? [] : await until(signal, Promise.all(refs.map((ref) => later(ref, load))));
-    const params = resolveParams(feed, new Map(values), edges.lookup);
+    const params = resolveParams(feed, new Map(values), deps.lookup);
     const giveBack = await slots.take(signal);
     try {
-      const value = await loadValue({ feed, params, controller, refresh, track }, edges);
+      const value = await loadValue({ feed, params, controller, refresh, track }, deps);
       // One that is late is for the turn after the one that did without it.
-      return { ...value, turn: load.late ? Math.max(load.turn, edges.state.turn) + 1 : load.turn };
+      return { ...value, turn: load.late ? Math.max(load.turn, deps.state.turn) + 1 : load.turn };
     } finally {
       giveBack();
     }
@@ -96,11 +96,11 @@ export function createFeedLoads(edges: LoadsEdges): FeedLoads {
       const times = (entry.row?.times ?? 0) + 1;
       // Its own source was not asked: it is tried again as soon as the other may be well.
       const waits = error.code === FEED_REFERENCE ? 1 : times;
-      const retryAt = edges.clock.monotonic() + backOffMs(entry.feed, waits, edges.random());
+      const retryAt = deps.clock.monotonic() + backOffMs(entry.feed, waits, deps.random());
       const { noted, told } = entry.row ?? { noted: undefined, told: [] };
       entry.row = { error, times, retryAt, noted, told };
     }
-    edges.settled(entry, load);
+    deps.settled(entry, load);
   };
 
   const start = (entry: FeedEntry, turn: number, refresh: boolean): Load => {
@@ -111,7 +111,7 @@ export function createFeedLoads(edges: LoadsEdges): FeedLoads {
         end = resolve;
       }),
       turn,
-      startedAt: edges.clock.monotonic(),
+      startedAt: deps.clock.monotonic(),
       late: false,
       noted: false,
       holders: 0,

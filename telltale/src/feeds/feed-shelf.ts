@@ -4,7 +4,7 @@ import type { JsonObject } from '../kernel/json.ts';
 import { decideEnabled, readEnabled } from './enabled.ts';
 import { createEnabledTests } from './enabled-tests.ts';
 import type { Feed } from './feed.ts';
-import type { FeedEdges } from './feed-edges.ts';
+import type { FeedDeps } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
 import { feedCycle, fromLog } from './feed-errors.ts';
 import { cycleThrough, type FeedGraph, graphOf, orderFeeds } from './feed-graph.ts';
@@ -27,8 +27,8 @@ export interface FeedShelf {
 
 const NONE: readonly FeedEntry[] = [];
 
-export function createFeedShelf(edges: Pick<FeedEdges, 'state' | 'context'>): FeedShelf {
-  const { state } = edges;
+export function createFeedShelf(deps: Pick<FeedDeps, 'state' | 'context'>): FeedShelf {
+  const { state } = deps;
   const entries = new Map<string, FeedEntry>();
   let graph: FeedGraph = new Map();
   let tests = createEnabledTests(NONE);
@@ -80,7 +80,7 @@ export function createFeedShelf(edges: Pick<FeedEdges, 'state' | 'context'>): Fe
       if (tests.count === 0) return NONE;
       const due = tests.due(state, always);
       if (due.length === 0) return NONE;
-      const context = edges.context();
+      const context = deps.context();
       const changed = due.filter((entry) => decide(entry, context));
       if (changed.length > 0) injected = undefined;
       return changed;
@@ -94,7 +94,7 @@ const isInjected = (entry: FeedEntry): boolean =>
   entry.enabled && entry.feed.inject !== 'reference' && !isDone(entry);
 
 /** Returns whether it is another than before. */
-function decide(entry: FeedEntry, context: ReturnType<FeedEdges['context']>): boolean {
+function decide(entry: FeedEntry, context: ReturnType<FeedDeps['context']>): boolean {
   if (entry.test === undefined) return false;
   const { enabled, error } = decideEnabled(entry.test, context);
   entry.enabledError = error;

@@ -2,7 +2,7 @@ import { resolveReferences } from '../conditions/references/resolve-references.t
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { stopWith } from '../kernel/stop-with.ts';
 import type { Feed } from './feed.ts';
-import type { FeedEdges, SharedValue } from './feed-edges.ts';
+import type { FeedDeps, SharedValue } from './feed-edges.ts';
 import { badParams, gaveNothing, loadTimedOut } from './feed-errors.ts';
 import { until } from './load-slots.ts';
 import { sharedFor, shareKey } from './share-key.ts';
@@ -33,7 +33,7 @@ export interface LoadRequest {
   readonly track: (work: Promise<unknown>) => void;
 }
 
-type LoadEdges = Pick<FeedEdges, 'load' | 'prepare' | 'cache' | 'clock' | 'loadTimeoutMs'>;
+type LoadDeps = Pick<FeedDeps, 'load' | 'prepare' | 'cache' | 'clock' | 'loadTimeoutMs'>;
 
 /**
  * One value of a source, from what sessions share or from the source itself. Rejects once the controller is aborted or
@@ -41,9 +41,9 @@ type LoadEdges = Pick<FeedEdges, 'load' | 'prepare' | 'cache' | 'clock' | 'loadT
  */
 export async function loadValue(
   { feed, params, controller, refresh, track }: LoadRequest,
-  edges: LoadEdges,
+  deps: LoadDeps,
 ): Promise<SharedValue & { readonly cached?: true }> {
-  const { clock, loadTimeoutMs } = edges;
+  const { clock, loadTimeoutMs } = deps;
   const { signal } = controller;
   /** Asks, unless it was stopped already; what throws at once is a rejection like any other. */
   const ask = async <T>(question: () => Promise<T>): Promise<T> => {
@@ -57,17 +57,17 @@ export async function loadValue(
   const disarm = clock.after(loadTimeoutMs, () => stopWith(controller, loadTimedOut(feed.id, loadTimeoutMs)));
   try {
     if (key !== undefined && !refresh) {
-      const shared = await ask(() => begin(() => edges.cache.get(key)).catch(asMiss));
+      const shared = await ask(() => begin(() => deps.cache.get(key)).catch(asMiss));
       const age = shared === undefined ? -1 : clock.now() - shared.loadedAt;
       if (shared !== undefined && age >= 0 && age < (ttlMs ?? 0)) return { ...shared, cached: true };
     }
-    const raw: Json | undefined = await ask(() => edges.load({ feed, params, signal }));
+    const raw: Json | undefined = await ask(() => deps.load({ feed, params, signal }));
     if (raw === undefined) throw gaveNothing(feed.id);
     const loadedAt = clock.now();
-    const { value, tokens, truncated } = await ask(() => edges.prepare(feed, raw));
+    const { value, tokens, truncated } = await ask(() => deps.prepare(feed, raw));
     const made = { value, tokens, ...(truncated === undefined ? {} : { truncated }), loadedAt };
     // Nobody waits for this; if it fails, the next session asks the source itself.
-    if (key !== undefined) track(begin(() => edges.cache.set(key, made, ttlMs ?? 0)));
+    if (key !== undefined) track(begin(() => deps.cache.set(key, made, ttlMs ?? 0)));
     return made;
   } finally {
     disarm();

@@ -1,5 +1,5 @@
 import { intervalOf } from './back-off.ts';
-import type { FeedEdges } from './feed-edges.ts';
+import type { FeedDeps } from './feed-edges.ts';
 import type { FeedEntry, Load } from './feed-entry.ts';
 
 /**
@@ -16,9 +16,9 @@ export interface PeriodicLoads {
   wake(): void;
 }
 
-type Edges = Pick<FeedEdges, 'clock' | 'state'> & { start(entry: FeedEntry): void };
+type Deps = Pick<FeedDeps, 'clock' | 'state'> & { start(entry: FeedEntry): void };
 
-export function createPeriodicLoads({ clock, state, start }: Edges): PeriodicLoads {
+export function createPeriodicLoads({ clock, state, start }: Deps): PeriodicLoads {
   const asleep = new Set<FeedEntry>();
 
   const begin = (entry: FeedEntry) => {

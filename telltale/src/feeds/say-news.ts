@@ -1,6 +1,6 @@
 import { FEED_NO_ROOM, type FeedState } from '../events/feed-event.ts';
 import { decideNews } from './decide-news.ts';
-import type { FeedEdges } from './feed-edges.ts';
+import type { FeedDeps } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
 import { feedLate, feedNoRoom, noValueYet } from './feed-errors.ts';
 import type { Moment } from './freshness.ts';
@@ -8,7 +8,7 @@ import type { Moment } from './freshness.ts';
 /** Codes of one row of failures that are remembered as told. */
 const MAX_TOLD_CODES = 16;
 
-type SayEdges = Pick<FeedEdges, 'append' | 'state' | 'deadlineMs' | 'shownTokens'>;
+type SayDeps = Pick<FeedDeps, 'append' | 'state' | 'deadlineMs' | 'shownTokens'>;
 
 /**
  * Puts on the log what there is to say of these feeds before a turn: of the `injected` ones to the model, of the others
@@ -18,17 +18,17 @@ export function sayNews(
   injected: readonly FeedEntry[],
   others: Iterable<FeedEntry>,
   moment: Moment,
-  edges: SayEdges,
+  deps: SayDeps,
 ): void {
-  let room = edges.shownTokens;
-  for (const entry of injected) room -= say(entry, true, room, moment, edges);
-  for (const entry of others) say(entry, false, room, moment, edges);
+  let room = deps.shownTokens;
+  for (const entry of injected) room -= say(entry, true, room, moment, deps);
+  for (const entry of others) say(entry, false, room, moment, deps);
 }
 
 /** Returns the tokens that the turn shows of it. */
-function say(entry: FeedEntry, injected: boolean, room: number, moment: Moment, edges: SayEdges): number {
+function say(entry: FeedEntry, injected: boolean, room: number, moment: Moment, deps: SayDeps): number {
   const { id } = entry.feed;
-  const logged = edges.state.feeds.get(id);
+  const logged = deps.state.feeds.get(id);
   const word = decideNews(entry, logged, moment, injected);
   const before = entry.unseen;
   // It is decided, whichever way; only what is not shown, or had no room, is decided again.
@@ -37,28 +37,28 @@ function say(entry: FeedEntry, injected: boolean, room: number, moment: Moment, 
     case undefined:
       return 0;
     case 'late': {
-      const error = entry.feed.type === 'periodic' ? noValueYet() : feedLate(edges.deadlineMs);
-      edges.append({ type: 'feed.failed', id, error, times: 1, ...(word.told ? { told: true } : {}) });
+      const error = entry.feed.type === 'periodic' ? noValueYet() : feedLate(deps.deadlineMs);
+      deps.append({ type: 'feed.failed', id, error, times: 1, ...(word.told ? { told: true } : {}) });
       if (entry.feed.type === 'periodic') entry.lateNoted = true;
       else if (entry.load !== undefined) entry.load.noted = true;
       return 0;
     }
     case 'failed':
-      sayFailure(entry, word.told, edges);
+      sayFailure(entry, word.told, deps);
       return 0;
     case 'value': {
       const tokens = word.told ? (entry.value?.tokens ?? 0) : 0;
       if (tokens <= room) {
-        putValue(entry, word.told, !before, edges);
+        putValue(entry, word.told, !before, deps);
         if (word.told) entry.started = true;
         return tokens;
       }
       entry.unseen = before;
       if (!knowsNoRoom(logged))
-        edges.append({
+        deps.append({
           type: 'feed.failed',
           id,
-          error: feedNoRoom(tokens, edges.shownTokens),
+          error: feedNoRoom(tokens, deps.shownTokens),
           times: 1,
           told: true,
         });
@@ -67,7 +67,7 @@ function say(entry: FeedEntry, injected: boolean, room: number, moment: Moment, 
   }
 }
 
-function sayFailure(entry: FeedEntry, told: boolean, { append }: SayEdges): void {
+function sayFailure(entry: FeedEntry, told: boolean, { append }: SayDeps): void {
   const { row, feed } = entry;
   if (row === undefined) return;
   const { error, times } = row;
@@ -93,7 +93,7 @@ export function putValue(
   { feed, value }: FeedEntry,
   told: boolean,
   again: boolean,
-  { append }: Pick<FeedEdges, 'append'>,
+  { append }: Pick<FeedDeps, 'append'>,
 ): void {
   if (value === undefined) return;
   const cached = value.cached === true || (feed.type === 'on_demand' && again);

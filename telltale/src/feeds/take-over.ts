@@ -1,5 +1,5 @@
 import { type ErrorJson, toRuntimeError } from '../kernel/runtime-error.ts';
-import type { FeedEdges } from './feed-edges.ts';
+import type { FeedDeps } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
 import { createEntry, type FeedShelf } from './feed-shelf.ts';
 
@@ -7,7 +7,7 @@ import { createEntry, type FeedShelf } from './feed-shelf.ts';
  * Takes over what the log knows: values and failures, feeds that the session has added, changed and removed. One whose
  * definition cannot be read any more (another version wrote it) is away; the log says why, once.
  */
-export function takeOver({ feeds, state, read, append }: FeedEdges, shelf: FeedShelf): void {
+export function takeOver({ feeds, state, read, append }: FeedDeps, shelf: FeedShelf): void {
   if (state.feeds.size === 0) return;
   const broken: { readonly id: string; readonly error: ErrorJson }[] = [];
   const entries: FeedEntry[] = [];

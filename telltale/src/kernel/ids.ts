@@ -10,7 +10,7 @@ export interface IdSource {
   next(prefix?: string): string;
 }
 
-export interface IdSourceEdges {
+export interface IdSourceDeps {
   readonly clock: Pick<Clock, 'now'>;
   /** Fills the array with random bytes; the system's generator by default. */
   readonly random?: (bytes: Uint8Array) => void;
@@ -20,7 +20,7 @@ export interface IdSourceEdges {
  * Ids of 26 characters: 48 bits of time, 80 bits of randomness. Within one millisecond, or when the clock is set
  * back, the random part counts up instead, so order holds and no two are alike.
  */
-export function createIdSource({ clock, random = systemRandom }: IdSourceEdges): IdSource {
+export function createIdSource({ clock, random = systemRandom }: IdSourceDeps): IdSource {
   let lastTime = -1;
   const digits = new Uint8Array(RANDOM_CHARS);
 

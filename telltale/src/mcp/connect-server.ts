@@ -100,11 +100,11 @@ export async function connectServer(
       cancel();
     }
   };
-  const edges = { request, timely, bad: (why: string) => startFailed(start, why, words()) };
+  const deps = { request, timely, bad: (why: string) => startFailed(start, why, words()) };
 
   let offers: Offers;
   const lists = keepListed({
-    list: () => listOffers(client.getServerCapabilities() ?? {}, edges),
+    list: () => listOffers(client.getServerCapabilities() ?? {}, deps),
     onList(found) {
       offers = found;
       onOffers(found);

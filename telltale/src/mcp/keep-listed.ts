@@ -7,7 +7,7 @@ export interface KeptList<T> {
   changed(): void;
 }
 
-export interface ListEdges<T> {
+export interface ListDeps<T> {
   readonly list: () => Promise<T>;
   readonly onList: (list: T) => void;
   /** A new list could not be read: the old one counts. */
@@ -19,7 +19,7 @@ export interface ListEdges<T> {
 const PAUSE_MS = 250;
 
 /** Lists again when a list has changed: one list at a time, and however often it is said, no more than now and then. */
-export function keepListed<T>({ list, onList, onFailure, isOpen }: ListEdges<T>): KeptList<T> {
+export function keepListed<T>({ list, onList, onFailure, isOpen }: ListDeps<T>): KeptList<T> {
   let isStale = false;
   let isBusy = true; // until it has been listed for the first time
 

@@ -18,7 +18,7 @@ export interface Capabilities {
   readonly resources?: unknown;
 }
 
-export interface OffersEdges {
+export interface OffersDeps {
   readonly request: Request;
   /** Does one of the steps within the time for it. */
   readonly timely: <T>(doing: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
@@ -61,7 +61,7 @@ const TEMPLATES: Listing<JsonObject> = {
 
 export async function listOffers(
   { tools: hasTools, prompts: hasPrompts, resources }: Capabilities,
-  { request, timely, bad }: OffersEdges,
+  { request, timely, bad }: OffersDeps,
 ): Promise<Offers> {
   const tools = await timely('list its tools', (signal) => {
     const listed = listAll(request, TOOLS, signal, bad);

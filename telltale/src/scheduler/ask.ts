@@ -90,6 +90,6 @@ function known(works: Works, action: DeclaredAction, ids: ReadonlyMap<string, st
 /** Its id is taken, by what has not ended, or by what this turn repeats. */
 function refuse(works: Works, { group, within = NONE }: DeclaredAction, why: Fault, cause: Cause): void {
   const groups = group === undefined ? NONE : [...within, group];
-  works.edges.append({ ...why, ...(groups.length === 0 ? {} : { groups }) }, cause);
+  works.deps.append({ ...why, ...(groups.length === 0 ? {} : { groups }) }, cause);
   for (const each of groups) spoilGroup(works, each);
 }

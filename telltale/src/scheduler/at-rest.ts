@@ -31,9 +31,9 @@ export function movingIds(works: Works): readonly string[] {
   });
 }
 
-function waitsForPeople({ edges }: Works, { stage, action }: Run): boolean {
-  if (stage.at === 'clearing') return edges.asks?.(action.id) !== false;
-  return stage.at === 'running' && edges.rests?.(action.id) === true;
+function waitsForPeople({ deps }: Works, { stage, action }: Run): boolean {
+  if (stage.at === 'clearing') return deps.asks?.(action.id) !== false;
+  return stage.at === 'running' && deps.rests?.(action.id) === true;
 }
 
 function waitsForOthers(works: Works, { stage, action }: Run): boolean {

@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { stopWith } from '../kernel/stop-with.ts';
-import type { PerformCall, SchedulerEdges } from './edges.ts';
+import type { PerformCall, SchedulerDeps } from './edges.ts';
 import { timedOut } from './failures.ts';
 
 /** How long a target may take to stop once its signal is aborted; then it is left to itself. */
@@ -30,7 +30,7 @@ export interface Attempt {
  * target gave, or, where it was stopped, when it has settled or its grace is over.
  */
 export function attempt(
-  edges: Pick<SchedulerEdges, 'clock' | 'perform'>,
+  deps: Pick<SchedulerDeps, 'clock' | 'perform'>,
   controller: AbortController,
   call: PerformCall,
   timeoutMs: number,
@@ -40,7 +40,7 @@ export function attempt(
   const made: Attempt = {
     // A copy: docs/decisions/copies.md
     controller,
-    clock: edges.clock,
+    clock: deps.clock,
     graceMs,
     done,
     stopped: undefined,
@@ -48,8 +48,8 @@ export function attempt(
     disarm: undefined,
   };
   if (timeoutMs < Number.POSITIVE_INFINITY)
-    made.disarm = edges.clock.after(timeoutMs, () => stopAttempt(made, timedOut(call.action, timeoutMs)));
-  called(edges, call).then(
+    made.disarm = deps.clock.after(timeoutMs, () => stopAttempt(made, timedOut(call.action, timeoutMs)));
+  called(deps, call).then(
     (output) => finish(made, { ok: true, output: output ?? null }),
     (thrown: unknown) => finish(made, { ok: false, error: toRuntimeError(thrown) }),
   );
@@ -72,9 +72,9 @@ function finish(attempt: Attempt, outcome: Outcome): void {
   attempt.done(attempt.stopped === undefined ? outcome : { ok: false, error: attempt.stopped });
 }
 
-function called(edges: Pick<SchedulerEdges, 'perform'>, call: PerformCall): Promise<Json> {
+function called(deps: Pick<SchedulerDeps, 'perform'>, call: PerformCall): Promise<Json> {
   try {
-    return edges.perform(call);
+    return deps.perform(call);
   } catch (thrown) {
     return Promise.reject(thrown);
   }

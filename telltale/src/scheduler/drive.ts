@@ -11,7 +11,7 @@ import { isAtRest, movingIds } from './at-rest.ts';
 import { ring } from './bell.ts';
 import type { TurnEnding } from './core.ts';
 import { awaitsMore as awaits } from './cycles.ts';
-import type { SchedulerEdges } from './edges.ts';
+import type { SchedulerDeps } from './edges.ts';
 import { endOfGroup, endOfTurn } from './end-of-turn.ts';
 import { revived } from './failures.ts';
 import type { Fault } from './faults.ts';
@@ -60,11 +60,11 @@ const METHODS = {
   restore,
 };
 
-export const createScheduler = (options: SchedulerOptions, edges: SchedulerEdges): Scheduler =>
+export const createScheduler = (options: SchedulerOptions, deps: SchedulerDeps): Scheduler =>
   withMethods<Works, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
     options,
-    edges,
+    deps,
     state: options.state,
     graph: createGraph(),
     keys: undefined,
@@ -122,7 +122,7 @@ function fatal(this: Works, id: string, error: RuntimeError, cause: Cause | unde
 }
 
 function lookup(this: Works, name: string): Json | undefined {
-  return this.edges.lookup(name);
+  return this.deps.lookup(name);
 }
 
 function coming(this: Works, name: string): Gate | undefined {

@@ -60,7 +60,7 @@ export interface PerformCall {
 export type OuterLookup = (name: string) => Json | undefined;
 
 /** The rest of the world, passed in by `session`. What is called is called on it: its methods may be those of a record. */
-export interface SchedulerEdges {
+export interface SchedulerDeps {
   readonly clock: Clock;
   /** 0 ≤ x < 1: the jitter of retries. */
   readonly random: () => number;

@@ -17,20 +17,20 @@ import type { Works } from './works.ts';
 
 /** Makes the actions of a `<foreach>` whose list is there. After a restart: those that are missing. */
 export function expand(works: Works, run: Run): void {
-  const { edges, graph, state } = works;
+  const { deps, graph, state } = works;
   const { action } = run;
   const loop = loopOf(action);
   const list = listOf(works, run);
   const items = list.ok ? itemsOf(loop, list.value, () => whyNothing(works, run, loop)) : list;
   if (!items.ok) {
     // A model is shown no foreach among the results: it hears of this one as a fault.
-    run.cause = edges.append(loopFailed(items.error), run.cause);
+    run.cause = deps.append(loopFailed(items.error), run.cause);
     fail(works, run, items.error);
     return;
   }
-  if (run.attempts++ === 0) run.since = edges.clock.monotonic();
+  if (run.attempts++ === 0) run.since = deps.clock.monotonic();
   const input = { in: items.value };
-  const at = edges.append({ type: 'action.started', id: action.id, attempt: run.attempts, input }, run.cause);
+  const at = deps.append({ type: 'action.started', id: action.id, attempt: run.attempts, input }, run.cause);
   run.cause = at;
   const ids: string[] = [];
   const { gates } = run.node;

@@ -11,7 +11,7 @@ const NO_INPUT: JsonObject = {};
 
 /** Has an action looked at before it begins, where anybody wants to. Until then it takes no place. */
 export function isLookedAt(works: Works, run: Run): boolean {
-  const { before } = works.edges;
+  const { before } = works.deps;
   if (before === undefined || run.looked || run.attempts > 0 || run.traits === undefined) return true;
   const { action, cause, input = NO_INPUT } = run;
   const ask = (signal: AbortSignal) => before({ action, input, cause, signal });
@@ -27,7 +27,7 @@ export function isLookedAt(works: Works, run: Run): boolean {
 
 /** Has its output looked at, where anybody wants to: what they leave of it is on the log together with its end. */
 export function isBeingLookedAt(works: Works, run: Run, output: Json): boolean {
-  const { after, clock } = works.edges;
+  const { after, clock } = works.deps;
   if (after === undefined) return false;
   const { action, cause, input = NO_INPUT } = run;
   run.until = clock.monotonic();
@@ -37,7 +37,7 @@ export function isBeingLookedAt(works: Works, run: Run, output: Json): boolean {
       fail(works, run, looked.error);
       return;
     }
-    for (const record of looked.value.records) works.edges.append(record, cause);
+    for (const record of looked.value.records) works.deps.append(record, cause);
     complete(works, run, looked.value.output);
   });
   return true;

@@ -9,8 +9,8 @@ const outsideId = (name: string) => `feed:${name}`;
 
 /** What has to be waited for until `name` has a value outside; undefined where it stands for nothing there. */
 export function fromOutside(works: Works, name: string): Gate | undefined {
-  const { graph, edges } = works;
-  if (edges.fetch === undefined) return undefined;
+  const { graph, deps } = works;
+  if (deps.fetch === undefined) return undefined;
   const id = outsideId(name);
   const known = graph.gates?.get(id);
   if (known !== undefined) return known;
@@ -19,14 +19,14 @@ export function fromOutside(works: Works, name: string): Gate | undefined {
     if (works.life !== 'lost') {
       gate.error = failure?.toJSON();
       // Nothing to be had: what depends on it does not start, as with an action that failed.
-      const changes = edges.lookup(name) === undefined ? spoil(graph, gate, id) : [];
+      const changes = deps.lookup(name) === undefined ? spoil(graph, gate, id) : [];
       apply(works, seal(graph, gate, changes), undefined);
       works.goOn();
     }
     // The next one that names it asks anew.
     graph.gates?.delete(id);
   };
-  if (edges.fetch(name, arrived)) return gate;
+  if (deps.fetch(name, arrived)) return gate;
   graph.gates?.delete(id);
   return undefined;
 }

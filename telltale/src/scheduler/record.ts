@@ -32,7 +32,7 @@ export function apply(works: Works, changes: readonly Change[], cause: Cause | u
         break;
       case 'deadlock': {
         const { why } = change;
-        const at = works.edges.append(deadlocked(run.action.id, why, isLoop(run.action)), cause ?? run.cause);
+        const at = works.deps.append(deadlocked(run.action.id, why, isLoop(run.action)), cause ?? run.cause);
         const because = why.kind === 'cycle' ? why.path.join(' → ') : why.id;
         close(works, run, skipped(run, 'deadlock', because), at);
         break;
@@ -43,7 +43,7 @@ export function apply(works: Works, changes: readonly Change[], cause: Cause | u
 
 /** A model is shown no foreach among the results: that one was skipped it hears as a fault. */
 function tellLoop(works: Works, run: Run, because: string | undefined, cause: Cause | undefined): void {
-  if (isLoop(run.action)) run.cause = works.edges.append(loopSkipped(because), cause ?? run.cause);
+  if (isLoop(run.action)) run.cause = works.deps.append(loopSkipped(because), cause ?? run.cause);
 }
 
 /** Once everything is being cancelled, that is what each action's end is called. */
@@ -66,7 +66,7 @@ export function enqueue(works: Works, run: Run, cause: Cause | undefined): void 
 
 /** Records an end that the graph knows of already. */
 function close(works: Works, run: Run, body: EventBody, cause: Cause | undefined): Cause {
-  const at = works.edges.append(body, cause ?? run.cause);
+  const at = works.deps.append(body, cause ?? run.cause);
   run.stage = ENDED;
   works.runs = dropped(works.runs, run.action.id);
   works.openLoops?.delete(run);
@@ -88,8 +88,7 @@ export function complete(works: Works, run: Run, output: Json): void {
   works.completed = added(works.completed, id);
   const ms = elapsed(works, run);
   const at = finish(works, run, { type: 'action.completed', id, output, ms, attempts }, undefined);
-  if (run.undoes !== undefined)
-    works.edges.append({ type: 'action.compensated', id: run.undoes, by: id }, at);
+  if (run.undoes !== undefined) works.deps.append({ type: 'action.compensated', id: run.undoes, by: id }, at);
 }
 
 export function fail(works: Works, run: Run, error: RuntimeError): void {
@@ -110,5 +109,5 @@ export function skip(works: Works, run: Run, reason: 'if' | 'dependency', becaus
 export const cancel = (works: Works, run: Run, reason: string): Cause =>
   finish(works, run, { type: 'action.cancelled', id: run.action.id, reason }, run.action.id);
 
-const elapsed = ({ edges }: Works, { attempts, since, until }: Run): number =>
-  attempts === 0 ? 0 : Math.round((until ?? edges.clock.monotonic()) - since);
+const elapsed = ({ deps }: Works, { attempts, since, until }: Run): number =>
+  attempts === 0 ? 0 : Math.round((until ?? deps.clock.monotonic()) - since);

@@ -68,7 +68,7 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
   run.attempts = attempts;
   run.failures = failuresOf(from, known);
   run.input = input;
-  run.since = works.edges.clock.monotonic();
+  run.since = works.deps.clock.monotonic();
   const again =
     loop || (run.traits !== undefined && mayRunAgain(run.traits, known.input ?? {}) && mayRestart(known));
   if (status === 'running' && !again)
@@ -98,5 +98,5 @@ function recallEnded(works: Works, { action, status }: ActionState, made: Gate[]
   }
   const undoes = status === 'completed' ? undone(state, action) : undefined;
   if (undoes !== undefined && state.actions.get(undoes)?.status === 'completed')
-    works.edges.append({ type: 'action.compensated', id: undoes, by: action.id });
+    works.deps.append({ type: 'action.compensated', id: undoes, by: action.id });
 }

@@ -22,7 +22,7 @@ type Slots = NonNullable<TargetTraits['slots']>;
 
 function isTaken(works: Works, run: Run, { key, max }: Slots): boolean {
   const controller = new AbortController();
-  const asked = works.edges.slot?.({ key, max, signal: controller.signal });
+  const asked = works.deps.slot?.({ key, max, signal: controller.signal });
   if (asked === undefined) return true;
   if (typeof asked === 'function') {
     run.slot = asked;

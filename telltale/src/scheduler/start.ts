@@ -56,7 +56,7 @@ function waitsAfterAll(works: Works, run: Run): boolean {
 function isWanted(works: Works, run: Run): boolean {
   const { action } = run;
   if (action.if === undefined) return true;
-  const { held, problem } = testIf(action.if, action, works, works.edges.context());
+  const { held, problem } = testIf(action.if, action, works, works.deps.context());
   if (!held) skip(works, run, 'if', problem);
   return held;
 }
@@ -65,10 +65,10 @@ function isWanted(works: Works, run: Run): boolean {
 function isReady(works: Works, run: Run): boolean {
   const { action } = run;
   const resolved = resolveInput(works, action, run.binding, action.parameters);
-  run.traits ??= works.edges.traits(action);
+  run.traits ??= works.deps.traits(action);
   const { traits } = run;
   if (!resolved.ok || traits === undefined) {
-    fail(works, run, resolved.ok ? works.edges.unknownTarget(action) : resolved.error);
+    fail(works, run, resolved.ok ? works.deps.unknownTarget(action) : resolved.error);
     return false;
   }
   const { value, fault } = resolved.value;
@@ -80,7 +80,7 @@ function isReady(works: Works, run: Run): boolean {
     fail(works, run, problem);
     return false;
   }
-  if (fault !== undefined) works.edges.append(fault, run.cause);
+  if (fault !== undefined) works.deps.append(fault, run.cause);
   run.input = input;
   return true;
 }
@@ -89,11 +89,11 @@ const NO_INPUT: JsonObject = {};
 
 /** Asks for leave where its target says that it may need some. Until there is an answer it takes no place. */
 function isCleared(works: Works, run: Run): boolean {
-  const { edges } = works;
+  const { deps } = works;
   const { action, traits, input = NO_INPUT } = run;
   if (run.cleared || traits?.needs === undefined) return true;
   const controller = new AbortController();
-  const asked = edges.clear?.({ action, input, signal: controller.signal });
+  const asked = deps.clear?.({ action, input, signal: controller.signal });
   if (asked === undefined) return true;
   const stage: Clearing = { at: 'clearing', withdraw: () => controller.abort() };
   run.stage = stage;
@@ -113,35 +113,30 @@ function isCleared(works: Works, run: Run): boolean {
  * ahead of the log, but only so many of them.
  */
 function begin(works: Works, run: Run): void {
-  const { edges } = works;
+  const { deps } = works;
   const { action, traits, input = NO_INPUT } = run;
   if (traits === undefined) {
-    fail(works, run, edges.unknownTarget(action));
+    fail(works, run, deps.unknownTarget(action));
     return;
   }
-  if (run.attempts++ === 0) run.since = edges.clock.monotonic();
+  if (run.attempts++ === 0) run.since = deps.clock.monotonic();
   if (run.counted) works.places--;
   const started = { type: 'action.started', id: action.id, attempt: run.attempts, input } as const;
-  run.cause = edges.append(started, run.cause);
+  run.cause = deps.append(started, run.cause);
   if (mayBeginNow(works, traits, input, run.cause.seq)) {
     perform(works, run, traits);
     return;
   }
   const stage = { at: 'committing' } as const;
   run.stage = stage;
-  edges.committed(run.cause.seq, (error) => {
+  deps.committed(run.cause.seq, (error) => {
     if (error !== undefined) lose(works);
     else if (run.stage === stage) perform(works, run, traits);
   });
 }
 
-const mayBeginNow = (
-  { edges, ahead }: Works,
-  traits: TargetTraits,
-  input: JsonObject,
-  seq: number,
-): boolean =>
-  mayRunAgain(traits, input) && edges.mayBeLost?.() !== true && ahead.admits(seq, edges.committedSeq());
+const mayBeginNow = ({ deps, ahead }: Works, traits: TargetTraits, input: JsonObject, seq: number): boolean =>
+  mayRunAgain(traits, input) && deps.mayBeLost?.() !== true && ahead.admits(seq, deps.committedSeq());
 
 function perform(works: Works, run: Run, traits: TargetTraits): void {
   const { action, input = NO_INPUT } = run;
@@ -155,7 +150,7 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
   const { signal } = controller;
   const call = { action, input, attempt: run.attempts, cause: run.cause, signal };
   const done = (outcome: Outcome) => settled(works, run, stage, outcome);
-  stage.attempt = attempt(works.edges, controller, call, timeoutMs, traits.graceMs ?? GRACE_MS, done);
+  stage.attempt = attempt(works.deps, controller, call, timeoutMs, traits.graceMs ?? GRACE_MS, done);
   // The target may have had itself cancelled, or its session let go of, while it was called.
   if (stage.cancelled !== undefined) stopAttempt(stage.attempt, cancelled(stage.cancelled));
   else if (works.life === 'lost') stopAttempt(stage.attempt, cancelled(LET_GO));
@@ -181,7 +176,7 @@ function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void
 /** Nothing was done: it is no failure, and begins anew once it has leave. */
 function clearAgain(works: Works, run: Run, voided: RuntimeError): void {
   const retrying = { id: run.action.id, attempt: run.attempts + 1, error: voided.toJSON(), delay_ms: 0 };
-  run.cause = works.edges.append({ type: 'action.retrying', ...retrying }, run.cause);
+  run.cause = works.deps.append({ type: 'action.retrying', ...retrying }, run.cause);
   leaveOnce(run);
   run.cleared = false;
   enqueue(works, run, undefined);
@@ -189,13 +184,13 @@ function clearAgain(works: Works, run: Run, voided: RuntimeError): void {
 
 /** Until its next try it takes no place. */
 function rest(works: Works, run: Run, failure: RuntimeError): void {
-  const { edges } = works;
+  const { deps } = works;
   const { id } = run.action;
   const attempt = run.attempts + 1;
-  const delay_ms = delayAfter(run.failures, edges.random());
+  const delay_ms = delayAfter(run.failures, deps.random());
   const error = failure.toJSON();
-  run.cause = edges.append({ type: 'action.retrying', id, attempt, error, delay_ms }, run.cause);
-  const wake = edges.clock.after(delay_ms, () => {
+  run.cause = deps.append({ type: 'action.retrying', id, attempt, error, delay_ms }, run.cause);
+  const wake = deps.clock.after(delay_ms, () => {
     enqueue(works, run, undefined);
     works.goOn();
   });

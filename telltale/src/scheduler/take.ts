@@ -31,9 +31,9 @@ export function take(works: Works, asked: DeclaredAction, cause: Cause | undefin
   const declared = base !== undefined || coming.undoes !== undefined;
   const binding = bindingOf(works, asked, declared);
   const action = isLoop(asked) ? asked : withReferences(works, asked, binding, declared);
-  const at = works.edges.append({ type: 'action.declared', action }, cause);
+  const at = works.deps.append({ type: 'action.declared', action }, cause);
   if (works.life !== 'open' && coming.undoes === undefined) {
-    works.edges.append({ type: 'action.cancelled', id, reason: works.shutReason }, at);
+    works.deps.append({ type: 'action.cancelled', id, reason: works.shutReason }, at);
     noteEnd(works, id);
     return;
   }
@@ -65,7 +65,7 @@ export function place(
   const { id, kind, output_key, base } = action;
   const { binding, turn, undoes, cause, holdsStream, mayBeNamed } = how;
   const loop = isLoop(action);
-  const traits = loop ? undefined : works.edges.traits(action);
+  const traits = loop ? undefined : works.deps.traits(action);
   const { node, changes } = declare(works.graph, {
     id,
     needs: binding,

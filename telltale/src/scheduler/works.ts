@@ -2,7 +2,7 @@ import type { Cause } from '../events/event.ts';
 import type { RunAhead } from '../kernel/run-ahead.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Bell } from './bell.ts';
-import type { SchedulerEdges } from './edges.ts';
+import type { SchedulerDeps } from './edges.ts';
 import type { Fifo } from './fifo.ts';
 import type { NameSpace } from './names.ts';
 import type { Run } from './run.ts';
@@ -20,7 +20,7 @@ export type Life = 'open' | 'failing' | 'closed' | 'lost';
  */
 export interface Works extends Scheduler, NameSpace, Bell {
   readonly options: SchedulerOptions;
-  readonly edges: SchedulerEdges;
+  readonly deps: SchedulerDeps;
   /** What has not ended. */
   runs: ReadonlyMap<string, Run>;
   /** Made for the first. */

@@ -9,7 +9,7 @@ import { type AuditRequests, createAuditRequests } from './http/audit-requests.t
 import { serveFiles, serveHealth, serveMetrics } from './http/basic-routes.ts';
 import { answerCors } from './http/cors.ts';
 import { type App, createApp, refuseMethods } from './http/create-app.ts';
-import { type ErrorEdges, errorAnswer, sendError } from './http/error-answer.ts';
+import { type ErrorDeps, errorAnswer, sendError } from './http/error-answer.ts';
 import { type GuardRules, isReading, refuseHead } from './http/guard.ts';
 import { badUrl, needsToken, serverClosing } from './http/http-errors.ts';
 import { createIdempotency } from './http/idempotency.ts';
@@ -20,12 +20,12 @@ import { readBody, refuseUnknownHooks } from './http/read-body.ts';
 import { readHostName, readOrigin } from './http/read-names.ts';
 import { SECURITY_HEADERS } from './http/security-headers.ts';
 import { openStaticFiles } from './http/static-files.ts';
-import type { AppEnv, ServerEdges } from './server-edges.ts';
+import type { AppEnv, ServerDeps } from './server-edges.ts';
 
 /** Adds routes. `c.get('caller')` is who asks; what needs more than `read` or `run` says so by `needs`. */
-export type Mount = (app: App, edges: ServerEdges) => void;
+export type Mount = (app: App, deps: ServerDeps) => void;
 
-export interface ServerOptions extends Omit<ServerEdges, 'closing'> {
+export interface ServerOptions extends Omit<ServerDeps, 'closing'> {
   /** What to listen on: `127.0.0.1`. */
   readonly host: string;
   /** 0 for a free one. */
@@ -52,7 +52,7 @@ export interface Server {
   /** `http://127.0.0.1:4800`. */
   readonly url: string;
   readonly port: number;
-  readonly edges: ServerEdges;
+  readonly deps: ServerDeps;
   /** Not ready any more: ends streams, refuses what changes anything, and waits for what is being answered. */
   drain(): Promise<void>;
   /** Closes every connection. Drains first, without waiting, where that was not done. */
@@ -73,9 +73,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   if (!isLoopback(host) && !(await tokens.any())) throw needsToken(host);
 
   const ids = createIdSource({ clock });
-  const errors: ErrorEdges = { newId: () => ids.next('err'), onError };
+  const errors: ErrorDeps = { newId: () => ids.next('err'), onError };
   const closing = new AbortController();
-  const edges: ServerEdges = { ...pickEdges(options), closing: closing.signal };
+  const deps: ServerDeps = { ...pickDeps(options), closing: closing.signal };
   const audits = createAuditRequests(options.audit, clock, onError);
   const files = web === undefined ? undefined : await openStaticFiles(web);
   const inHand = createInHand(clock);
@@ -94,7 +94,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   app.use(readBody(limits));
   app.use(createIdempotency({ tables: runtime.store.tables, clock, newId: () => ids.next(), onError }));
   if (options.metrics !== undefined) serveMetrics(app, options.metrics);
-  for (const mount of options.mounts) mount(app, edges);
+  for (const mount of options.mounts) mount(app, deps);
 
   const listener = getRequestListener((request, env) => app.fetch(request, env as AppEnv['Bindings']), {
     // The process is not ours alone.
@@ -140,7 +140,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   return {
     url: urlOf(host, port),
     port,
-    edges,
+    deps,
     drain() {
       drained ??= leave(limits.drainMs);
       return drained;
@@ -159,7 +159,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-const pickEdges = (options: ServerOptions): Omit<ServerEdges, 'closing'> => {
+const pickDeps = (options: ServerOptions): Omit<ServerDeps, 'closing'> => {
   const { runtime, catalog, streams, tokens, audit, notifications, clock, version, dev, env, onError } =
     options;
   return {

@@ -11,7 +11,7 @@ import type { Streams } from './stream/streams.ts';
 export type { Caller };
 
 /** What every part of the server has at hand. */
-export interface ServerEdges {
+export interface ServerDeps {
   readonly runtime: Runtime;
   readonly catalog: AgentCatalog;
   readonly streams: Streams;

@@ -3,7 +3,7 @@ import { type ModelObject, modelOf } from '../models/model-object.ts';
 import { createSandboxFinder } from '../targets/process/find-sandbox.ts';
 import { createAgentFamily } from './children/agent-family.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
-import type { PreparedAgent, PrepareEdges, prepareAgent } from './prepare-agent.ts';
+import type { PrepareDeps, PreparedAgent, prepareAgent } from './prepare-agent.ts';
 
 /**
  * Agents that no session uses and that are kept ready for the next one. A server that loads or defines its agent for
@@ -37,10 +37,10 @@ const UNASKED: Model = {
 };
 
 export function createAgentShelf(
-  given: PrepareEdges,
+  given: PrepareDeps,
   parts: () => Promise<{ readonly prepareAgent: typeof prepareAgent }>,
 ): AgentShelf {
-  const edges = {
+  const deps = {
     ...given,
     findSandbox: given.findSandbox ?? createSandboxFinder(given.env),
     family: createAgentFamily(),
@@ -57,7 +57,7 @@ export function createAgentShelf(
     if (variants?.size === 0) shelf.delete(agent);
   };
   const make = (agent: LoadedAgent<unknown>, model: string | Model | undefined): Kept => {
-    const made = parts().then(({ prepareAgent: prepare }) => prepare(edges, agent, model, model === UNASKED));
+    const made = parts().then(({ prepareAgent: prepare }) => prepare(deps, agent, model, model === UNASKED));
     const kept: Kept = { agent, model, made, users: 0 };
     let variants = shelf.get(agent);
     if (variants === undefined) {
@@ -112,7 +112,7 @@ export function createAgentShelf(
   return {
     prepare: (agent, given) => take(agent, typeof given === 'object' ? modelOf(given) : given),
     look: (agent) => take(agent, UNASKED),
-    callableBy: edges.family.callableBy,
+    callableBy: deps.family.callableBy,
     release(prepared) {
       const kept = owners.get(prepared);
       if (kept !== undefined) leave(kept);

@@ -4,7 +4,7 @@ import type { TargetKind } from '../targets/target.ts';
 import type { LastSaid } from './last-said.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 
-export interface AgentViewEdges {
+export interface AgentViewDeps {
   readonly state: SessionState;
   readonly prepared: PreparedAgent;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -18,7 +18,7 @@ export interface AgentViewEdges {
 export type AgentView = () => JsonObject;
 
 /** What `${agent.*}` shows now: a copy, frozen. */
-export function agentView({ state, prepared, env, said, parent }: AgentViewEdges): JsonObject {
+export function agentView({ state, prepared, env, said, parent }: AgentViewDeps): JsonObject {
   const { manifest, folder } = prepared.agent;
   const namesOf = (kind: TargetKind) =>
     prepared.targets.all.flatMap((target) => (target.kind === kind ? [target.name] : []));

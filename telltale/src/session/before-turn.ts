@@ -1,15 +1,15 @@
 import { refreshMetadata } from './metadata-writer.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 
 /** What a turn has to know of others. */
-export function beforeTurn(edges: SessionEdges): Promise<void> | undefined {
-  const { keeper } = edges.variables;
-  const known = beforeAnyTurn(edges);
+export function beforeTurn(deps: SessionDeps): Promise<void> | undefined {
+  const { keeper } = deps.variables;
+  const known = beforeAnyTurn(deps);
   if (keeper === undefined) return known;
   return known === undefined ? keeper.refresh() : known.then(keeper.refresh);
 }
 
-function beforeAnyTurn({ prepared, log, runtime, lineage }: SessionEdges): Promise<void> | undefined {
+function beforeAnyTurn({ prepared, log, runtime, lineage }: SessionDeps): Promise<void> | undefined {
   const { metadata, agent } = prepared;
   const kept = agent.manifest.metadata.scope === 'agent';
   const bounded = lineage?.limits.isBounded === true;

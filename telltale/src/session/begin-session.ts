@@ -21,7 +21,7 @@ import type { Lead } from './guide/lead.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
-import type { RuntimeEdges } from './runtime-edges.ts';
+import type { RuntimeDeps } from './runtime-edges.ts';
 import { createSessionInvoke } from './session-invoke.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
@@ -57,7 +57,7 @@ export interface Opened {
  * events are one commit, after which it resolves. `onLog` is called before that; twice, where an empty stream is taken.
  */
 export async function beginSession(
-  edges: RuntimeEdges,
+  deps: RuntimeDeps,
   begin: Begin,
   stop: Stop,
   prepared: PreparedAgent,
@@ -66,10 +66,10 @@ export async function beginSession(
   const { lineage, lead } = begin;
   const choice = choiceOf(begin);
   const model =
-    choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, edges);
+    choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, deps);
   const { manifest } = prepared.agent;
   const { targets, derived, triggers } = prepared;
-  const forVariables = { ...edges, manifest, targets, derived, triggers };
+  const forVariables = { ...deps, manifest, targets, derived, triggers };
   // Derived variables ask from the first event on; whoever asks later has it made then.
   const asking = ({ state }: SessionLog) => {
     if (prepared.derived === undefined) return { invoke: undefined, artifacts: undefined };
@@ -77,7 +77,7 @@ export async function beginSession(
     return { invoke, artifacts: { invoke, context: () => sessionContext(state) } };
   };
   if (begin.kind === 'start') {
-    const { started, dropped, given, problems } = await firstEvent(edges, begin, prepared);
+    const { started, dropped, given, problems } = await firstEvent(deps, begin, prepared);
     const head = {
       kind: 'session',
       name: started.agent,
@@ -85,9 +85,9 @@ export async function beginSession(
       title: titleOf(started.input),
       ...(lineage === undefined ? {} : { parent: lineage.parent.session }),
     } as const;
-    const { begun, hasMail } = await beginStream(edges.store, begin.id, head, (writer, whenMade) => {
+    const { begun, hasMail } = await beginStream(deps.store, begin.id, head, (writer, whenMade) => {
       const log = createSessionLog({
-        ...edges,
+        ...deps,
         writer,
         state: emptyState(),
         snapshots: createSnapshotWriter(),
@@ -110,9 +110,9 @@ export async function beginSession(
     });
     return { ...begun, prepared, model, lineage, lead, resumed: false, sentBefore: 0, hasMail };
   }
-  const writer = await edges.store.acquire(begin.id);
+  const writer = await deps.store.acquire(begin.id);
   try {
-    const { state, snapshots } = await openSession(edges.store, begin.id);
+    const { state, snapshots } = await openSession(deps.store, begin.id);
     const chat = begin.resume.chat === true;
     if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
     // It was alive when somebody found that it should go on: nobody asks for one that has ended since.
@@ -120,10 +120,10 @@ export async function beginSession(
     const sentBefore = hasEnded(state.status) ? ((await writer.inbox()).at(-1)?.id ?? 0) : 0;
     const { endOrphans, ofStream } = await import('../targets/process/orphans.ts');
     await endOrphans(
-      edges.clock,
+      deps.clock,
       ofStream(begin.id, (action) => hasActionEnded(state, action)),
     );
-    const log = createSessionLog({ ...edges, writer, state, snapshots, stop });
+    const log = createSessionLog({ ...deps, writer, state, snapshots, stop });
     onLog({ writer, log });
     const { invoke, artifacts } = asking(log);
     const variables = createSessionVariables({ ...forVariables, artifacts }, log);
@@ -173,7 +173,7 @@ function budgetNow(
 }
 
 /** Writing scripts is loaded by those who do. */
-async function recorded(model: Model, file: string, { cwd, clock }: RuntimeEdges): Promise<Model> {
+async function recorded(model: Model, file: string, { cwd, clock }: RuntimeDeps): Promise<Model> {
   const { recordToFile } = await import('../models/record-to-file.ts');
   return recordToFile(model, resolve(cwd, file), clock);
 }

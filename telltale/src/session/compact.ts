@@ -115,7 +115,7 @@ async function compact(
   const options = {
     agent: manifest,
     seal: state.seal,
-    parts: context.edges.prepared.parts,
+    parts: context.deps.prepared.parts,
     contextWindow: contextWindow / tokensPerEstimated(state),
     systemTokens: conversation.systemTokens(),
     ...(model === undefined || model instanceof RuntimeError
@@ -270,7 +270,7 @@ function noteFailure(context: SessionContext, thrown: unknown): void {
 }
 
 /** The agent's `fast` model, else its own; a script has no summary to give. */
-async function summariser({ manifest, model, edges }: SessionContext): Promise<Model | undefined> {
-  if (manifest.models.fast !== undefined) return edges.prepared.fastModel();
+async function summariser({ manifest, model, deps }: SessionContext): Promise<Model | undefined> {
+  if (manifest.models.fast !== undefined) return deps.prepared.fastModel();
   return model.id.startsWith('scripted:') ? undefined : model;
 }

@@ -14,7 +14,7 @@ import type { Inbox } from './inbox.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
 import type { PreparedCalls } from './prepare-calls.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import type { Asker } from './stream-model.ts';
@@ -34,7 +34,7 @@ interface ContextWorks {
 
 /** All that the parts of one running session share. */
 export interface SessionContext {
-  readonly edges: SessionEdges;
+  readonly deps: SessionDeps;
   readonly manifest: AgentManifest;
   readonly state: SessionState;
   readonly log: SessionLog;

@@ -43,14 +43,14 @@ import { nobodyReads, sendSteer, steerSession } from './steer-session.ts';
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   checkRuntimeOptions(options);
   const works = await openRuntimeWorks(options);
-  const { edges, watchers, engine, places, joined, sandbox, parts, lateModel } = works;
-  const { store, clock, cwd, ids, here, runs, memories, underWay } = edges;
+  const { deps, watchers, engine, places, joined, sandbox, parts, lateModel } = works;
+  const { store, clock, cwd, ids, here, runs, memories, underWay } = deps;
   const live = new Set<Seat>();
   let closed = false;
 
   const keep = (begin: Begin): LiveSession => {
     const place = places?.hold('session', begin.id);
-    const session = createLiveSession(edges, begin, parts, live);
+    const session = createLiveSession(deps, begin, parts, live);
     if (place !== undefined) session.result.then(place.release, place.release);
     return session;
   };
@@ -118,7 +118,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       checkResume(resume);
       const { signal } = resume;
       signal?.throwIfAborted();
-      const begin = await readyToResume(edges, id, resume);
+      const begin = await readyToResume(deps, id, resume);
       mustBeOpen(); // it may have been closed meanwhile
       signal?.throwIfAborted();
       await liftQuarantine(store, id);
@@ -130,11 +130,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     async fork(session, seq, { id = ids.next('ses'), agent, ...changes } = {}) {
       const load = (state: SessionState) =>
-        agent === undefined ? loadAgain(state, { env: edges.env, cwd }) : Promise.resolve(agent);
+        agent === undefined ? loadAgain(state, { env: deps.env, cwd }) : Promise.resolve(agent);
       if (changes.model !== undefined && isModelRef(changes.model)) {
         // A fork whose model cannot be opened could never be resumed.
         const used = await load(await readSession(store, session));
-        edges.shelf.release(await edges.shelf.prepare(used, changes.model));
+        deps.shelf.release(await deps.shelf.prepare(used, changes.model));
       }
       return forkSession(store, session, seq, id, clock, { ...changes, agent: load });
     },
@@ -147,7 +147,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     async steer(session, text, from) {
       checkText('runtime.steer', 'text', text);
       const live = here.get(session)?.session;
-      if (live === undefined) return steerSession(edges, session, text, from);
+      if (live === undefined) return steerSession(deps, session, text, from);
       if (live.isOver()) throw nobodyReads(session);
       const sent = await sendSteer(store, session, text, from);
       // The end may have been decided while it was written down.
@@ -182,12 +182,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       mustBeOpen();
       const { tryFeeds } = await import('./feeds/try-feeds.ts');
       // Its model is opened where a feed asks it: trying the others needs none.
-      return tryFeeds(edges, agent, { model: lateModel(agent), ...trial });
+      return tryFeeds(deps, agent, { model: lateModel(agent), ...trial });
     },
     async preview(agent, preview = {}) {
       mustBeOpen();
       const { previewPrompt } = await import('./preview-prompt.ts');
-      return previewPrompt(edges, agent, preview);
+      return previewPrompt(deps, agent, preview);
     },
     async prompt(session, turn, { agent: given, ...prompt } = {}) {
       mustBeOpen();
@@ -195,8 +195,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       const seated = given === undefined ? here.get(session)?.session : undefined;
       if (seated !== undefined) return seated.showPrompt({ ...prompt, turn });
       const { agentOfPrompt, readPrompt } = await import('./read-prompt.ts');
-      const agent = given ?? (await agentOfPrompt(edges, session, prompt.signal));
-      return readPrompt(edges, session, agent, { ...prompt, turn });
+      const agent = given ?? (await agentOfPrompt(deps, session, prompt.signal));
+      return readPrompt(deps, session, agent, { ...prompt, turn });
     },
     async memory(folder) {
       mustBeOpen();

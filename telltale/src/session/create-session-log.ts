@@ -24,7 +24,7 @@ import type { SessionLog } from './session-log.ts';
 import { publish, type ShownLog, show, showHeld, speech, subscribe } from './show-events.ts';
 import type { Stop } from './stop.ts';
 
-export interface SessionLogEdges {
+export interface SessionLogDeps {
   readonly writer: StreamWriter;
   readonly state: SessionState;
   readonly snapshots: SnapshotWriter;
@@ -50,8 +50,8 @@ interface OwnLog extends SessionLog, StreamBatches<OwnLog, SessionEvent> {
   watched: boolean;
   readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
-  stop: SessionLogEdges['stop'];
-  readonly watchers: SessionLogEdges['watchers'];
+  stop: SessionLogDeps['stop'];
+  readonly watchers: SessionLogDeps['watchers'];
   readonly front: LastFront;
   listeners: ShownLog['listeners'];
   held: ShownLog['held'];
@@ -77,8 +77,8 @@ const METHODS = {
   seal,
 };
 
-export function createSessionLog(edges: SessionLogEdges): SessionLog {
-  const { writer, state, snapshots, clock, writtenStatus, stop, crashPoint, watchers, front } = edges;
+export function createSessionLog(deps: SessionLogDeps): SessionLog {
+  const { writer, state, snapshots, clock, writtenStatus, stop, crashPoint, watchers, front } = deps;
   const log = withMethods<{ -readonly [Field in keyof OwnLog]: OwnLog[Field] }, keyof typeof METHODS>(
     METHODS,
     {
@@ -112,7 +112,7 @@ export function createSessionLog(edges: SessionLogEdges): SessionLog {
       writtenDue: undefined,
     },
   );
-  const { whenMade } = edges;
+  const { whenMade } = deps;
   if (whenMade !== undefined) {
     log.stop = { now: (reason) => whenMade(() => stop.now(reason)) };
     // Once it is made, nothing of its making is held on to.

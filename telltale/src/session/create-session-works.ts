@@ -14,12 +14,12 @@ import { createCalledAtRest } from './children/rest.ts';
 import { feedsOf } from './feeds/open-feeds.ts';
 import { createCompleteStep } from './guide/complete-step.ts';
 import type { SharedValues } from './inbox.ts';
-import type { InternalEdges } from './internal/definition.ts';
+import type { InternalDeps } from './internal/definition.ts';
 import { NOTHING_SAID } from './last-said.ts';
 import { applyMetadata } from './metadata-writer.ts';
 import { callable, perform, traits, unknown } from './perform.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 import { childEdgesOf, lookupOwn, ordersOf, runsOf, type SessionWorks } from './session-works.ts';
 import { createTestContext, type TestContext } from './test-context.ts';
 import { createToolNews } from './tool-news.ts';
@@ -37,7 +37,7 @@ const METHODS = {
   perform,
   runChild,
   runWorkflow,
-  internalEdges,
+  internalDeps,
   clear,
   asks,
   slot,
@@ -51,17 +51,17 @@ const METHODS = {
   beforeTurn,
 };
 
-export function createSessionWorks(edges: SessionEdges): SessionWorks {
-  const { prepared, log, stop, runtime } = edges;
+export function createSessionWorks(deps: SessionDeps): SessionWorks {
+  const { prepared, log, stop, runtime } = deps;
   const { manifest } = prepared.agent;
   const { state } = log;
-  const atRest = state.parent !== undefined ? 'tell' : edges.onWaiting;
+  const atRest = state.parent !== undefined ? 'tell' : deps.onWaiting;
   const works = withMethods<
     { -readonly [Field in keyof SessionWorks]: SessionWorks[Field] },
     keyof typeof METHODS
   >(METHODS, {
     // A copy: docs/decisions/copies.md
-    edges,
+    deps,
     prepared,
     log,
     state,
@@ -70,9 +70,9 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
     random: runtime.random,
     crashPoint: runtime.crashPoint,
     approve: runtime.approve,
-    rest: edges.rest,
-    talk: edges.talk,
-    sentBefore: edges.sentBefore,
+    rest: deps.rest,
+    talk: deps.talk,
+    sentBefore: deps.sentBefore,
     atRest,
     parallelActions: manifest.limits.parallel_actions,
     actionTimeoutMs: manifest.limits.action_timeout.ms,
@@ -127,7 +127,7 @@ function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
 }
 
 function takeValues(this: SessionWorks, { vars, metadata }: SharedValues, cause: Cause): void {
-  const setVariable = setterOf(this.edges.variables);
+  const setVariable = setterOf(this.deps.variables);
   for (const [name, value] of Object.entries(vars))
     setVariable(name, value, 'model', { as: 'parent', cause });
   if (Object.keys(metadata).length > 0) this.applyMetadata(metadata, 'parent', cause);
@@ -137,14 +137,14 @@ function runWorkflow(this: SessionWorks, call: PerformCall): Promise<Json> {
   return runsOf(this).call(call);
 }
 
-function internalEdges(this: SessionWorks): InternalEdges {
-  const { edges, log } = this;
-  const { prepared } = edges;
+function internalDeps(this: SessionWorks): InternalDeps {
+  const { deps, log } = this;
+  const { prepared } = deps;
   return {
     state: log.state,
     manifest: prepared.agent.manifest,
     append: (body) => log.append(body),
-    setVariable: setterOf(edges.variables),
+    setVariable: setterOf(deps.variables),
     desk: prepared.desk,
     rollback: (to, by, signal) => this.scheduler.rollback(to, log.here(), { by, signal }),
     cancel: (id, reason) => this.scheduler.cancel(reason, [id]),
@@ -155,7 +155,7 @@ function internalEdges(this: SessionWorks): InternalEdges {
 }
 
 function view(this: SessionWorks): JsonObject {
-  const { prepared, runtime, lineage } = this.edges;
+  const { prepared, runtime, lineage } = this.deps;
   return agentView({
     state: this.log.state,
     prepared,
@@ -184,12 +184,12 @@ function rests(this: SessionWorks, id: string): boolean {
 }
 
 function slot(this: SessionWorks, { key, max, signal }: SlotCall): (() => void) | Promise<() => void> {
-  const { runtime, group } = this.edges;
+  const { runtime, group } = this.deps;
   return runtime.slots.take(key, max, { group, signal });
 }
 
 function once(this: SessionWorks): (() => void) | undefined {
-  const { runtime, group } = this.edges;
+  const { runtime, group } = this.deps;
   return runtime.underWay.enter(group);
 }
 
@@ -203,7 +203,7 @@ function takeOrder(this: SessionWorks, message: InboxMessage): boolean {
 
 function beforeTurn(this: SessionWorks): Promise<void> | undefined {
   this.tellTools?.();
-  return learnOfOthers(this.edges);
+  return learnOfOthers(this.deps);
 }
 
 function noMemory(): never {

@@ -7,7 +7,7 @@ import type { DrainOptions } from './runtime-types.ts';
 /** Together with what a server answers and what is closed afterwards: less than the 30 s that a stop is mostly given. */
 export const DRAIN_MS = 20_000;
 
-export interface DrainEdges {
+export interface DrainDeps {
   readonly underWay: UnderWay;
   readonly live: ReadonlySet<Seat>;
   readonly runs: Pick<Runs, 'letGoUnless'>;
@@ -16,7 +16,7 @@ export interface DrainEdges {
 
 /** Lets go of what can be gone on with elsewhere, and waits for calls that would be left in doubt. */
 export async function drainRuntime(
-  { underWay, live, runs, clock }: DrainEdges,
+  { underWay, live, runs, clock }: DrainDeps,
   { withinMs = DRAIN_MS, onWaiting }: DrainOptions,
 ): Promise<void> {
   underWay.shut();

@@ -16,7 +16,7 @@ import { type KeptValues, readKept } from './variables/variable-keeper.ts';
 
 const SEAL_BYTES = 9;
 
-export interface FirstEventEdges {
+export interface FirstEventDeps {
   readonly store: Store;
   readonly clock: Clock;
   /** Whose variables of `key: user` sessions have that say nothing else. */
@@ -49,11 +49,11 @@ interface First {
 }
 
 export async function firstEvent(
-  edges: FirstEventEdges,
+  deps: FirstEventDeps,
   { id, start, agent, lineage, lead }: Extract<Begin, { kind: 'start' }>,
   prepared: PreparedAgent,
 ): Promise<First> {
-  const { store } = edges;
+  const { store } = deps;
   const { manifest } = agent;
   if (start.chat === true && manifest.workflow !== null) throw notTalkedTo(manifest.name, manifest.workflow);
   const given = start.vars ?? {};
@@ -63,11 +63,11 @@ export async function firstEvent(
     lineage === undefined ? kept : { ...kept, ...lineage.shared },
   );
   const { defined } = manifest.context_variables;
-  const user = lineage?.user ?? start.user ?? edges.user;
+  const user = lineage?.user ?? start.user ?? deps.user;
   const found =
     defined.length === 0
       ? NOTHING_KEPT
-      : await readKept({ ...edges, manifest, targets: prepared.targets }, defined, {
+      : await readKept({ ...deps, manifest, targets: prepared.targets }, defined, {
           session: id,
           agent: manifest.name,
           user,
@@ -84,7 +84,7 @@ export async function firstEvent(
     model: prepared.model.id,
     ...(lineage === undefined ? {} : { parent: lineage.parent }),
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
-    environment: environmentOf(edges.clock, agent.folder),
+    environment: environmentOf(deps.clock, agent.folder),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     ...(start.chat === true ? { chat: true as const } : {}),
     ...(lead === undefined && manifest.workflow === null ? {} : { led: true as const }),

@@ -45,7 +45,7 @@ export interface Told extends SharedValues {
   readonly depth: number;
 }
 
-export interface InboxEdges {
+export interface InboxDeps {
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly reviews: Pick<Reviews, 'decide' | 'moved'>;
@@ -58,7 +58,7 @@ export interface InboxEdges {
 }
 
 interface OwnInbox extends Inbox, Drain {
-  readonly edges: InboxEdges;
+  readonly deps: InboxDeps;
   readonly writer: StreamWriter;
   last: Cause | undefined;
   waiting: Set<() => void> | undefined;
@@ -66,10 +66,10 @@ interface OwnInbox extends Inbox, Drain {
 
 const METHODS = { receive, onError, drain, onMessage, lastMessage, underWay, hearNoMore, close };
 
-export function createInbox(writer: StreamWriter, edges: InboxEdges): Inbox {
+export function createInbox(writer: StreamWriter, deps: InboxDeps): Inbox {
   const inbox = withMethods<OwnInbox, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    edges,
+    deps,
     writer,
     last: undefined,
     waiting: undefined,
@@ -83,9 +83,9 @@ export function createInbox(writer: StreamWriter, edges: InboxEdges): Inbox {
 }
 
 function receive(this: OwnInbox, message: InboxMessage): void {
-  const { writer, edges } = this;
-  const { log, stop, reviews, talk, sentBefore } = edges;
-  if (edges.takeOrder(message)) return;
+  const { writer, deps } = this;
+  const { log, stop, reviews, talk, sentBefore } = deps;
+  if (deps.takeOrder(message)) return;
   if (message.kind === TOLD) {
     hearTold(this, message);
     return;
@@ -117,7 +117,7 @@ function receive(this: OwnInbox, message: InboxMessage): void {
 
 /** What the conversation that this session speaks in tells it, each once: a message of the person, or a handoff. */
 function hearTold(inbox: OwnInbox, { id, body }: InboxMessage): void {
-  const { log } = inbox.edges;
+  const { log } = inbox.deps;
   const { from, text, seq, depth, vars, metadata } = body as unknown as Told;
   const { parent, toldSeq = 0 } = log.state;
   const consumed = { consumed: [id] };
@@ -126,7 +126,7 @@ function hearTold(inbox: OwnInbox, { id, body }: InboxMessage): void {
     return;
   }
   const cause = { stream: parent.session, seq, depth };
-  inbox.edges.takeValues({ vars, metadata }, cause);
+  inbox.deps.takeValues({ vars, metadata }, cause);
   inbox.last = log.append({ type: 'message.received', from, text }, cause, consumed);
   wakeListeners(inbox);
 }
@@ -135,13 +135,13 @@ function wakeListeners(inbox: OwnInbox): void {
   const told = inbox.waiting;
   inbox.waiting = undefined;
   for (const then of told ?? []) then();
-  inbox.edges.reviews.moved();
+  inbox.deps.reviews.moved();
 }
 
 const isForAgent = (kind: string): boolean => kind === 'steer' || kind === 'message';
 
 function onError(this: OwnInbox, error: unknown): void {
-  this.edges.stop.now({ kind: 'lost', error: toRuntimeError(error) });
+  this.deps.stop.now({ kind: 'lost', error: toRuntimeError(error) });
 }
 
 function drain(this: OwnInbox): Promise<void> {
@@ -163,7 +163,7 @@ function underWay(this: OwnInbox): Promise<void> | undefined {
 }
 
 function hearNoMore(this: OwnInbox): void {
-  this.edges.talk.over = true;
+  this.deps.talk.over = true;
 }
 
 function close(this: OwnInbox): void {

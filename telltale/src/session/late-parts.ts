@@ -1,45 +1,45 @@
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { sessionContext } from './decision-context.ts';
-import type { FreshContextEdges } from './feeds/fresh-context.ts';
-import type { SessionFeeds, SessionFeedsEdges } from './feeds/session-feeds.ts';
+import type { FreshContextDeps } from './feeds/fresh-context.ts';
+import type { SessionFeeds, SessionFeedsDeps } from './feeds/session-feeds.ts';
 import { ledElsewhere } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
-import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
+import type { SessionHookDeps, SessionHooks } from './hooks/create-session-hooks.ts';
 import type { LedHooks } from './hooks/led-hooks.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { readEvents } from './read-session.ts';
 import type { SessionRuns } from './runs/session-runs.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 import { invokeOf } from './session-invoke.ts';
 
 /** The run of an agent with a workflow of its own, unless another run leads it. */
-export async function openLead(edges: SessionEdges): Promise<OwnLead | undefined> {
-  const { prepared, log, lead, onWaiting, runtime } = edges;
+export async function openLead(deps: SessionDeps): Promise<OwnLead | undefined> {
+  const { prepared, log, lead, onWaiting, runtime } = deps;
   const { workflow } = prepared.agent.manifest;
   if (lead !== undefined || log.state.led !== true) return undefined;
   if (workflow === null) throw ledElsewhere(log.state);
   const { openOwnLead } = await import('./guide/own-lead.ts');
   const hold = onWaiting === 'hold' || log.state.parent !== undefined;
-  return openOwnLead({ ...runtime, ...edges, hold }, workflow);
+  return openOwnLead({ ...runtime, ...deps, hold }, workflow);
 }
 
 /** Loaded by those who have some. */
 export async function openTriggers(
-  edges: SessionEdges,
+  deps: SessionDeps,
   triggers: CompiledTriggers,
   { start, cancel }: SessionRuns,
   testContext: () => Readonly<Record<string, unknown>>,
 ): Promise<TriggerReactions> {
-  const { log } = edges;
-  const { clock, ids } = edges.runtime;
+  const { log } = deps;
+  const { clock, ids } = deps.runtime;
   const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
   return createTriggerReactions({
     triggers,
     log,
     clock,
     ids,
-    invoke: invokeOf(edges),
+    invoke: invokeOf(deps),
     testContext,
     decisionContext: () => sessionContext(log.state),
     startRun: start,
@@ -49,15 +49,15 @@ export async function openTriggers(
 
 /** So are feeds. */
 export async function openFeeds(
-  edges: SessionEdges,
-  parts: Pick<SessionFeedsEdges, 'view' | 'testContext' | 'lookup' | 'runWorkflow' | 'isGuarded'>,
+  deps: SessionDeps,
+  parts: Pick<SessionFeedsDeps, 'view' | 'testContext' | 'lookup' | 'runWorkflow' | 'isGuarded'>,
 ): Promise<SessionFeeds> {
-  const { log, origin, runtime } = edges;
+  const { log, origin, runtime } = deps;
   const { createSessionFeeds } = await import('./feeds/session-feeds.ts');
   const { state } = log;
   return createSessionFeeds({
     ...runtime,
-    ...edges,
+    ...deps,
     ...parts,
     state,
     // What is shown comes before its turn; that a feed is there or gone comes from what the model did in one.
@@ -71,19 +71,19 @@ export async function openFeeds(
 }
 
 /** And the knowledge graph. */
-export async function openSessionMemory(edges: SessionEdges): Promise<SessionMemory | undefined> {
+export async function openSessionMemory(deps: SessionDeps): Promise<SessionMemory | undefined> {
   const { openMemory } = await import('./memory/session-memory.ts');
-  return openMemory(edges);
+  return openMemory(deps);
 }
 
 /** What has to be looked at before each turn. */
-export async function openFresh(edges: FreshContextEdges): Promise<() => Promise<void> | undefined> {
+export async function openFresh(deps: FreshContextDeps): Promise<() => Promise<void> | undefined> {
   const { freshContext } = await import('./feeds/fresh-context.ts');
-  return freshContext(edges);
+  return freshContext(deps);
 }
 
 /** Hooks of the workflow that leads the session: that of the run which has begun it, or of its agent's own. */
-export async function openLedHooks({ prepared, lead }: SessionEdges): Promise<LedHooks | undefined> {
+export async function openLedHooks({ prepared, lead }: SessionDeps): Promise<LedHooks | undefined> {
   const { workflow: name } = prepared.agent.manifest;
   const workflow = name === null ? undefined : prepared.workflows.get(name);
   const by = lead?.by ?? (workflow && { workflow, command: prepared.targets.command });
@@ -94,14 +94,14 @@ export async function openLedHooks({ prepared, lead }: SessionEdges): Promise<Le
 
 /** Hooks are loaded by those who have some. */
 export async function openHooks(
-  edges: SessionEdges,
-  traits: SessionHookEdges['traits'],
+  deps: SessionDeps,
+  traits: SessionHookDeps['traits'],
   led: LedHooks | undefined,
 ): Promise<SessionHooks | undefined> {
-  const { prepared, log, stop } = edges;
-  const { clock } = edges.runtime;
+  const { prepared, log, stop } = deps;
+  const { clock } = deps.runtime;
   const { createSessionHooks } = await import('./hooks/create-session-hooks.ts');
   const { command } = prepared.targets;
   const { hooks } = prepared.agent.manifest;
-  return createSessionHooks({ hooks, led, log, stop, clock, command, invoke: invokeOf(edges), traits });
+  return createSessionHooks({ hooks, led, log, stop, clock, command, invoke: invokeOf(deps), traits });
 }

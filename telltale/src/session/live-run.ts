@@ -10,7 +10,7 @@ import type { LoopOwner } from './loop.ts';
 import type { endSession, takeUp, WorkEnd, workOn } from './run-session.ts';
 import type { Seat } from './runtime-edges.ts';
 import type { SessionResult } from './runtime-types.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 import type { Live } from './session-face.ts';
 import type { SessionLog } from './session-log.ts';
 import { cancelOnAbort } from './stop.ts';
@@ -47,7 +47,7 @@ const METHODS = { ended, failed };
 export const runLive = (
   live: Live,
   loading: Promise<LiveParts>,
-  ready: Promise<SessionEdges>,
+  ready: Promise<SessionDeps>,
   seats: Ending['seats'],
 ): Promise<SessionResult<unknown>> =>
   new Promise((resolve, reject) => {
@@ -58,15 +58,15 @@ export const runLive = (
 async function beginRun(
   ending: Ending,
   loading: Promise<LiveParts>,
-  ready: Promise<SessionEdges>,
+  ready: Promise<SessionDeps>,
 ): Promise<void> {
   const { live, forgetSignal, seats, resolve, reject } = ending;
   const { begin } = live;
   try {
-    const edges = await ready;
+    const deps = await ready;
     const parts = await loading;
-    if (begin.kind === 'start' && begin.start.queued === true) return over(ending, leaveToOthers(edges.log));
-    const wired = await parts.wireSession(edges);
+    if (begin.kind === 'start' && begin.start.queued === true) return over(ending, leaveToOthers(deps.log));
+    const wired = await parts.wireSession(deps);
     const run = withMethods<Run, keyof typeof METHODS>(METHODS, {
       // A copy: docs/decisions/copies.md
       live,
@@ -101,7 +101,7 @@ async function resultOf({ parts, wired }: Run, end: WorkEnd): Promise<SessionRes
   await undefined; // what came with the end of the work comes first
   const { result } = await parts.endSession(wired, end);
   // In one commit with the last event. Where that fails, so does the result, and it is tried again at the end.
-  wired.works.edges.writer.release().catch(() => undefined);
+  wired.works.deps.writer.release().catch(() => undefined);
   return result;
 }
 
@@ -144,14 +144,14 @@ const toldUnreleased = (
     : result;
 
 function letGo(live: Live): void {
-  const { edges, begin, queue, log, prepared, seat, rest } = live;
+  const { deps, begin, queue, log, prepared, seat, rest } = live;
   live.lastSeq = log?.committedSeq() ?? 0;
   queue?.end(live.lastSeq);
   rest.resting = undefined;
   // With an action under way, what comes late of it is still looked up.
   if (log !== undefined && hasEnded(log.state.status) && log.state.open.size === 0) dropGathered(log.state);
-  if (prepared !== undefined) edges.shelf.release(prepared);
-  if (edges.here.get(begin.id) === seat) edges.here.delete(begin.id);
+  if (prepared !== undefined) deps.shelf.release(prepared);
+  if (deps.here.get(begin.id) === seat) deps.here.delete(begin.id);
 }
 
 /** It is on the log: who takes it up goes on with it. */

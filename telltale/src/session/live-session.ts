@@ -4,23 +4,23 @@ import type { Begin } from './children/lineage.ts';
 import { createRest } from './children/rest.ts';
 import { choiceOf } from './choice-of.ts';
 import { type LiveParts, runLive } from './live-run.ts';
-import type { RuntimeEdges, Seat } from './runtime-edges.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { RuntimeDeps, Seat } from './runtime-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 import { createSessionFace, type Live, type LiveSession } from './session-face.ts';
 import type { SessionLog } from './session-log.ts';
 import { createStop } from './stop.ts';
-import { toSessionEdges } from './to-session-edges.ts';
+import { toSessionDeps } from './to-session-edges.ts';
 
 /** A session that this process works on, from the moment it is asked for. It has a seat among `seats` until it is over. */
 export function createLiveSession(
-  edges: RuntimeEdges,
+  deps: RuntimeDeps,
   begin: Begin,
   parts: () => Promise<LiveParts>,
   seats?: Set<Seat>,
 ): LiveSession {
   const live: Live = {
     // A copy: docs/decisions/copies.md
-    edges,
+    deps,
     begin,
     stop: createStop(),
     talk: createTalk(),
@@ -45,17 +45,17 @@ export function createLiveSession(
 }
 
 /** Makes the session this process's own, up to its first event. */
-async function open(live: Live, loading: Promise<LiveParts>): Promise<SessionEdges> {
-  const { edges, begin, stop } = live;
+async function open(live: Live, loading: Promise<LiveParts>): Promise<SessionDeps> {
+  const { deps, begin, stop } = live;
   const { beginSession } = await loading;
-  const prepared = await edges.shelf.prepare(begin.agent, choiceOf(begin).model);
+  const prepared = await deps.shelf.prepare(begin.agent, choiceOf(begin).model);
   live.prepared = prepared;
-  const opened = await beginSession(edges, begin, stop, prepared, (made) => {
+  const opened = await beginSession(deps, begin, stop, prepared, (made) => {
     live.writer = made.writer;
     live.log = made.log;
     // A new one is here from its first event on: its id may be another's.
-    if (begin.kind === 'resume') edges.here.set(begin.id, live.seat);
-    else onFirst(made.log, () => edges.here.set(begin.id, live.seat));
+    if (begin.kind === 'resume') deps.here.set(begin.id, live.seat);
+    else onFirst(made.log, () => deps.here.set(begin.id, live.seat));
     live.queue?.attach(made.log);
     for (const early of live.early ?? NONE) {
       early.end?.(); // of a log that has given way to this one
@@ -63,7 +63,7 @@ async function open(live: Live, loading: Promise<LiveParts>): Promise<SessionEdg
     }
   });
   live.early = undefined;
-  return toSessionEdges(live, opened);
+  return toSessionDeps(live, opened);
 }
 
 function ignore(): void {

@@ -135,8 +135,8 @@ async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
   }
 }
 
-const limitOf = ({ state, manifest, clock, edges }: SessionContext) =>
-  reachedLimit(state, manifest.limits, clock.now()) ?? edges.lineage?.limits.reached();
+const limitOf = ({ state, manifest, clock, deps }: SessionContext) =>
+  reachedLimit(state, manifest.limits, clock.now()) ?? deps.lineage?.limits.reached();
 
 /** The last request failed before its first character: it is made again as it was. */
 async function askAgain(loop: Loop): Promise<void> {

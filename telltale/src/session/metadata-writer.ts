@@ -10,7 +10,7 @@ import type { Metadata, MetadataChanges } from './metadata/metadata.ts';
 import type { SessionLog } from './session-log.ts';
 
 /** What is needed to change a session's metadata. */
-interface MetadataEdges {
+interface MetadataDeps {
   readonly prepared: {
     readonly agent: { readonly manifest: AgentManifest };
     readonly metadata: Metadata;
@@ -30,7 +30,7 @@ const keptTable = (agent: string) => `agent.metadata:${agent}`;
  * makes a difference: to triggers, or since another session may have set something else meanwhile.
  */
 export function applyMetadata(
-  this: MetadataEdges,
+  this: MetadataDeps,
   update: JsonObject,
   by: string,
   cause?: Cause,
@@ -51,7 +51,7 @@ export function applyMetadata(
 }
 
 /** Whether an update counts that changes nothing: for a trigger, or for a derived variable, which looks at the first. */
-const isHeard = ({ agent, triggers }: MetadataEdges['prepared'], updates: number): boolean =>
+const isHeard = ({ agent, triggers }: MetadataDeps['prepared'], updates: number): boolean =>
   hearsUpdate(triggers?.metadata, updates) ||
   (updates === 0 &&
     agent.manifest.context_variables.derived.some(({ triggers: own }) =>

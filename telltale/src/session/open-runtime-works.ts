@@ -21,7 +21,7 @@ import { createMemories } from './memory/memories.ts';
 import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
 import { createLateModels } from './runs/late-model.ts';
-import type { RuntimeEdges, Seat } from './runtime-edges.ts';
+import type { RuntimeDeps, Seat } from './runtime-edges.ts';
 import { laidAside, workRetried } from './runtime-errors.ts';
 import type { RuntimeOptions, Watcher } from './runtime-types.ts';
 import { createSessionParts } from './session-parts.ts';
@@ -32,7 +32,7 @@ const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
 
 /** What a runtime is made of, under its face. */
 export interface RuntimeWorks {
-  readonly edges: RuntimeEdges;
+  readonly deps: RuntimeDeps;
   readonly watchers: Set<Watcher>;
   readonly engine: Engine;
   /** Where the process works on so many sessions and runs at once and no more. */
@@ -100,7 +100,7 @@ async function setUp(
     parts,
   );
   // Whoever called a sub-agent ends it.
-  const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
+  const spawn: Spawn = (begin) => createLiveSession(deps, begin, parts);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
   const shared = { store, clock, random, env, cwd, shelf, spawn, ids, slots, underWay, approve, crashPoint };
   const runs = createRuns(
@@ -115,8 +115,8 @@ async function setUp(
       agents: member?.agents,
       snapshots: createAgentSnapshots(store, env),
     },
-    (runEdges, call) => {
-      const load = async () => (await import('./runs/walk-run.ts')).createWalkRun(runEdges, call);
+    (runDeps, call) => {
+      const load = async () => (await import('./runs/walk-run.ts')).createWalkRun(runDeps, call);
       let walking: ReturnType<typeof load> | undefined;
       return async (driven) => {
         walking ??= load();
@@ -124,7 +124,7 @@ async function setUp(
       };
     },
   );
-  const edges: RuntimeEdges = {
+  const deps: RuntimeDeps = {
     ...shared,
     onWaiting,
     runs,
@@ -136,7 +136,7 @@ async function setUp(
     front: createLastFront(),
   };
   return {
-    edges,
+    deps,
     watchers,
     engine,
     places,
@@ -165,12 +165,12 @@ function throwToProgram(thrown: unknown): void {
 /** Joins the others that share the store, where it can be shared. */
 async function join(
   store: Store,
-  edges: Omit<OpenFleetOptions, 'store' | 'shared'>,
+  deps: Omit<OpenFleetOptions, 'store' | 'shared'>,
 ): Promise<JoinedFleet | undefined> {
   const { shared } = store;
   if (shared === undefined) return undefined;
   const { openFleet } = await import('./fleet/open-fleet.ts');
-  return openFleet({ ...edges, store, shared });
+  return openFleet({ ...deps, store, shared });
 }
 
 /** A tool's `max_parallel` holds over all that share the store. */

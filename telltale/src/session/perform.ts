@@ -6,7 +6,7 @@ import type { PerformCall } from '../scheduler/edges.ts';
 import type { Target, TargetCall } from '../targets/target.ts';
 import { unknownTarget } from '../targets/unknown-target.ts';
 import { costWith } from './cost.ts';
-import type { InternalEdges } from './internal/definition.ts';
+import type { InternalDeps } from './internal/definition.ts';
 import { notAllowed } from './internal/internal-actions.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
@@ -27,16 +27,16 @@ export interface Performer {
   unknownTarget(action: DeclaredAction): RuntimeError;
   runChild(call: PerformCall): Promise<Json>;
   runWorkflow(call: PerformCall): Promise<Json>;
-  internalEdges(): InternalEdges;
+  internalDeps(): InternalDeps;
 }
 
 const faceOf = ({ prepared, log }: Performer) => prepared.face(log.state.led === true);
 
 function internalOf(performer: Performer): ReadonlyMap<string, Target> {
   if (performer.internal === undefined) {
-    const edges = performer.internalEdges();
+    const deps = performer.internalDeps();
     const { internal } = faceOf(performer);
-    performer.internal = new Map(internal.map((action) => [action.name, action.bind(edges)]));
+    performer.internal = new Map(internal.map((action) => [action.name, action.bind(deps)]));
   }
   return performer.internal;
 }

@@ -64,7 +64,7 @@ export interface PreparedAgent {
   latest(): PreparedAgent;
 }
 
-export interface PrepareEdges {
+export interface PrepareDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -83,18 +83,18 @@ export interface PrepareEdges {
 }
 
 export async function prepareAgent(
-  edges: PrepareEdges & { readonly findSandbox: FindSandbox; readonly family: AgentFamily },
+  deps: PrepareDeps & { readonly findSandbox: FindSandbox; readonly family: AgentFamily },
   agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,
   /** It is only looked at: nothing is written into the store. */
   isLook = false,
 ): Promise<PreparedAgent> {
-  const { store, clock, env, cwd, served, findSandbox, family, mcp, sandbox } = edges;
+  const { store, clock, env, cwd, served, findSandbox, family, mcp, sandbox } = deps;
   const { manifest, folder } = agent;
   checkStores(agent);
-  const parts = await partLimitsOf(manifest, edges.tokenizer);
-  const derived = await derivedOf(manifest, edges.derivedTriggers);
-  const desk = createOpenDesk(edges);
+  const parts = await partLimitsOf(manifest, deps.tokenizer);
+  const derived = await derivedOf(manifest, deps.derivedTriggers);
+  const desk = createOpenDesk(deps);
   if (!isLook) await seedArtifacts(agent, desk);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);

@@ -2,7 +2,7 @@ import { type CountedOpening, promptParts } from '../prompt/prompt-parts.ts';
 import { environmentOf } from './first-event.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { requestOptionsOf } from './request-options.ts';
-import type { RuntimeEdges } from './runtime-edges.ts';
+import type { RuntimeDeps } from './runtime-edges.ts';
 import type { PromptPreviewOptions } from './runtime-types.ts';
 
 /** Stands for the key that a session with `protocol.seal` makes when it begins. */
@@ -10,7 +10,7 @@ const SAMPLE_SEAL = 'KEY-OF-SESSION';
 
 /** What a session of an agent that began now would be sent before its first message. Nothing is run or kept. */
 export async function previewPrompt(
-  { shelf, clock, tokenizer, env }: RuntimeEdges,
+  { shelf, clock, tokenizer, env }: RuntimeDeps,
   agent: LoadedAgent<unknown>,
   { led }: PromptPreviewOptions,
 ): Promise<CountedOpening> {

@@ -22,11 +22,11 @@ import { readSession, sessionEmpty } from './read-session.ts';
 import { loadAgain } from './ready-to-resume.ts';
 import { type FoundTurn, findTurn, type RebuiltPrompt, rebuildPrompt } from './rebuild-prompt.ts';
 import { requestOptionsOf } from './request-options.ts';
-import type { RuntimeEdges } from './runtime-edges.ts';
+import type { RuntimeDeps } from './runtime-edges.ts';
 
 /** The agent of a session, read again from its files. */
 export async function agentOfPrompt(
-  { store, env, cwd }: Pick<RuntimeEdges, 'store' | 'env' | 'cwd'>,
+  { store, env, cwd }: Pick<RuntimeDeps, 'store' | 'env' | 'cwd'>,
   session: string,
   signal?: AbortSignal,
 ): Promise<LoadedAgent> {
@@ -44,7 +44,7 @@ export async function readPrompt(
     tokenizer,
     env,
     clock,
-  }: Pick<RuntimeEdges, 'store' | 'shelf' | 'tokenizer' | 'env' | 'clock'>,
+  }: Pick<RuntimeDeps, 'store' | 'shelf' | 'tokenizer' | 'env' | 'clock'>,
   session: string,
   agent: LoadedAgent<unknown>,
   { turn, hideEnvironment = false, signal }: AskedPrompt,

@@ -6,12 +6,12 @@ import { agentCode, agentInCode } from './define/agent-code.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { readSession, sessionEmpty } from './read-session.ts';
-import type { RuntimeEdges } from './runtime-edges.ts';
+import type { RuntimeDeps } from './runtime-edges.ts';
 import type { ResumeOptions } from './runtime-types.ts';
 
 /** What a session goes on with: its own agent and model, unless others are given. Throws where it may not go on. */
 export async function readyToResume<Output>(
-  { store, env, cwd }: Pick<RuntimeEdges, 'store' | 'env' | 'cwd'>,
+  { store, env, cwd }: Pick<RuntimeDeps, 'store' | 'env' | 'cwd'>,
   id: string,
   resume: ResumeOptions<Output>,
 ): Promise<Begin> {

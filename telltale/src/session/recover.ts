@@ -120,7 +120,7 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
     case 'final': {
       // Somebody has spoken to it since: there is nobody but this session to answer.
       if (state.chat !== true && state.news.messages.length > 0) return { kind: 'turn' };
-      const output = context.edges.prepared.checkOutput(left.text);
+      const output = context.deps.prepared.checkOutput(left.text);
       return output.ok ? completedWith(context, output.value) : { kind: 'turn' };
     }
   }

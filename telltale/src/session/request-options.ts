@@ -5,7 +5,7 @@ import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
 import type { Face } from './make-face.ts';
 
-interface Edges {
+interface Deps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
@@ -17,17 +17,17 @@ interface Edges {
 export async function requestOptionsOf(
   model: string | Model | undefined,
   { calls }: Face,
-  { env, clock }: Edges,
+  { env, clock }: Deps,
 ): Promise<JsonObject | undefined> {
   if (model === undefined) return undefined;
   const asked = typeof model === 'string' ? await openUnasked(model, { env, clock }) : model;
   return asked?.requestOptions?.(calls?.request ?? {});
 }
 
-async function openUnasked(ref: string, edges: Edges): Promise<Model | undefined> {
+async function openUnasked(ref: string, deps: Deps): Promise<Model | undefined> {
   if (ref.startsWith('scripted:')) return undefined;
   try {
-    return await openModel(ref, { ...edges, folder: '.', unasked: true });
+    return await openModel(ref, { ...deps, folder: '.', unasked: true });
   } catch (thrown) {
     // An id of a program's own names no provider; a package that is missing was there when the session ran.
     if (thrown instanceof RuntimeError) return undefined;

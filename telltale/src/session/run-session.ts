@@ -3,7 +3,7 @@ import { runChat } from './chat/run-chat.ts';
 import { type Concluded, conclude } from './conclude.ts';
 import { type LoopEnd, type LoopOwner, startLoop } from './loop.ts';
 import { type Left, recover } from './recover.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 import { runsOf } from './session-works.ts';
 import { isLetGo } from './stop.ts';
 import type { WiredSession } from './wire-session.ts';
@@ -23,7 +23,7 @@ export async function takeUp(
   wired: WiredSession,
 ): Promise<LetGo | { readonly kind: 'taken'; readonly left: Left | undefined }> {
   const { works, context } = wired;
-  if (takeMail(works.edges)) await wired.inbox.drain();
+  if (takeMail(works.deps)) await wired.inbox.drain();
   else if (works.log.committedSeq() < context.state.seq) await works.log.flushed().catch(() => undefined); // `stop` knows why
   return isLetGo(works.stop) ? { kind: 'let_go' } : { kind: 'taken', left: await findLeft(wired) };
 }
@@ -38,7 +38,7 @@ export function workOn(
     startLoop(context, conversation, left, owner);
     return;
   }
-  const { talk } = works.edges;
+  const { talk } = works.deps;
   const working =
     thread !== undefined && context.state.chat !== true
       ? thread.exchange(context, left)
@@ -67,24 +67,24 @@ export async function endSession(wired: WiredSession, end: WorkEnd): Promise<Con
     wired.triggers?.close();
     await works.feeds?.keeper.close();
     await works.runs?.settled();
-    works.edges.variables.reactions?.close();
+    works.deps.variables.reactions?.close();
     wired.inbox.close();
     conversation.end(); // who keeps the session at hand need not keep that
   }
 }
 
 /** Asked once, and forgotten with all that it holds. */
-function takeMail(edges: SessionEdges): boolean {
-  const hasMail = edges.hasMail?.() === true;
-  edges.hasMail = undefined;
+function takeMail(deps: SessionDeps): boolean {
+  const hasMail = deps.hasMail?.() === true;
+  deps.hasMail = undefined;
   return hasMail;
 }
 
 /** Goes on from where the log ends: what the last turn before a restart left to do, if there was one. */
 async function findLeft({ works, context, conversation, triggers }: WiredSession): Promise<Left | undefined> {
-  const { edges, reviews, feeds, memory } = works;
+  const { deps, reviews, feeds, memory } = works;
   const { state, hooks } = context;
-  const { resumed, prepared } = edges;
+  const { resumed, prepared } = deps;
   if (state.reviews.length > 0) reviews.tidy();
   if (triggers !== undefined) triggers.begin();
   else if (state.runs.length > 0) await runsOf(works).reconcile();
@@ -97,12 +97,12 @@ async function findLeft({ works, context, conversation, triggers }: WiredSession
 }
 
 async function comeToEnd({ works, triggers, own, thread }: WiredSession, end: LoopEnd): Promise<void> {
-  const { edges, feeds, memory, stop } = works;
+  const { deps, feeds, memory, stop } = works;
   await thread?.close(end);
   await own?.close(end);
   // What a load still brings belongs to no turn any more, and what it costs would stand behind the session's end.
   await feeds?.keeper.close();
-  await variablesOut(edges, end);
+  await variablesOut(deps, end);
   if (end.kind === 'completed') triggers?.end();
   if (end.kind !== 'stopped') await memory?.note();
   // A session that has completed is not taken up again: what it has set off must be there before, or have ended.
@@ -112,7 +112,7 @@ async function comeToEnd({ works, triggers, own, thread }: WiredSession, end: Lo
 
 /** What is still to be decided or kept of the variables belongs to the session, unless somebody ended it. */
 async function variablesOut(
-  { variables: { keeper, reactions }, stop }: SessionEdges,
+  { variables: { keeper, reactions }, stop }: SessionDeps,
   end: LoopEnd,
 ): Promise<void> {
   if (end.kind === 'stopped' || stop.reason !== undefined) return;

@@ -34,7 +34,7 @@ export interface Seat {
 }
 
 /** What every session of a runtime has at hand. */
-export interface RuntimeEdges {
+export interface RuntimeDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: () => number;

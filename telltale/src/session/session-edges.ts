@@ -7,16 +7,16 @@ import type { Lineage } from './children/lineage.ts';
 import type { Rest } from './children/rest.ts';
 import type { Lead } from './guide/lead.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
-import type { RuntimeEdges } from './runtime-edges.ts';
+import type { RuntimeDeps } from './runtime-edges.ts';
 import type { OnWaiting } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import type { SessionVariables } from './variables/session-variables.ts';
 
 /** What one run of an agent has of the world. */
-export interface SessionEdges {
+export interface SessionDeps {
   /** What all sessions of its runtime have. */
-  readonly runtime: RuntimeEdges;
+  readonly runtime: RuntimeDeps;
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
   readonly variables: SessionVariables;

@@ -14,7 +14,7 @@ import type { Begin, ChildSession } from './children/lineage.ts';
 import { type Rest, waitsFor } from './children/rest.ts';
 import { createEventQueue, type EventQueue } from './event-queue.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
-import type { RuntimeEdges, Seat, SessionHere } from './runtime-edges.ts';
+import type { RuntimeDeps, Seat, SessionHere } from './runtime-edges.ts';
 import type { SessionLog } from './session-log.ts';
 import { nobodyReads, notAChat } from './steer-session.ts';
 import type { Stop, StopReason } from './stop.ts';
@@ -26,7 +26,7 @@ export interface LiveSession extends SessionHere, ChildSession {
 
 /** What a session is while it is worked on: what its methods and its run share. */
 export interface Live {
-  readonly edges: RuntimeEdges;
+  readonly deps: RuntimeDeps;
   readonly begin: Begin;
   readonly stop: Stop;
   readonly talk: Talk;
@@ -98,8 +98,8 @@ function shown(this: Face): Pick<Face, 'id'> {
 }
 
 function events({ [LIVE]: live, ready }: Face): EventQueue {
-  const { edges, begin, log, lastSeq } = live;
-  const queue = createEventQueue(edges.store, begin.id, ready);
+  const { deps, begin, log, lastSeq } = live;
+  const queue = createEventQueue(deps.store, begin.id, ready);
   live.queue = queue;
   if (log !== undefined) queue.attach(log);
   if (lastSeq !== undefined) queue.end(lastSeq);
@@ -135,13 +135,13 @@ function say(this: Face, text: string): Promise<void> {
 
 async function send(face: Face, kind: 'steer' | 'message', body: string): Promise<void> {
   const live = face[LIVE];
-  const { edges, begin, talk } = live;
+  const { deps, begin, talk } = live;
   checkText(kind === 'steer' ? 'session.steer' : 'session.say', 'text', body);
   await face.ready;
   if (kind === 'message' && live.log?.state.chat !== true) throw notAChat(begin.id);
   // A chat that has completed can be gone on with: it reads then what was said.
   if (talk.over && kind === 'steer') throw nobodyReads(begin.id);
-  const sent = await edges.store.send(begin.id, { kind, from: 'user', body });
+  const sent = await deps.store.send(begin.id, { kind, from: 'user', body });
   // The end may have been decided while it was written down.
   if (talk.over && talk.heard < sent && kind === 'steer') throw nobodyReads(begin.id);
 }
@@ -163,7 +163,7 @@ async function showPrompt(this: Face, asked: AskedPrompt): Promise<SessionPrompt
   const live = this[LIVE];
   await this.ready;
   const { readPrompt } = await import('./read-prompt.ts');
-  return readPrompt(live.edges, live.begin.id, live.begin.agent, asked, live.prepared);
+  return readPrompt(live.deps, live.begin.id, live.begin.agent, asked, live.prepared);
 }
 
 function peek(this: Face): SessionState | undefined {
@@ -189,7 +189,7 @@ async function cancel(this: Face, reason = 'asked to'): Promise<void> {
   const { status } = await this.result;
   if (status !== 'waiting' && status !== 'interrupted') return;
   // It was let go of before: somebody else may have it, or nobody.
-  const { store, clock, runs } = live.edges;
+  const { store, clock, runs } = live.deps;
   const { cancelHere } = await import('./ending/cancel-here.ts');
   await cancelHere({ store, clock, workflows: runs }, this.id, reason, 'user').catch(unlessClosed);
 }

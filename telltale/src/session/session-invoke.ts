@@ -1,18 +1,18 @@
 import type { SessionState } from '../events/state.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import type { InvokeEdges } from '../targets/artifacts/create-invoke.ts';
+import type { InvokeDeps } from '../targets/artifacts/create-invoke.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { OpenDesk } from './artifact-desk.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 
-export interface SessionInvokeEdges {
+export interface SessionInvokeDeps {
   readonly desk: OpenDesk;
   readonly manifest: AgentManifest;
   readonly state: SessionState;
 }
 
 /** Asks artifacts for one session. Nothing is loaded before the first question. */
-export function createSessionInvoke({ desk, manifest, state }: SessionInvokeEdges): Invoke {
+export function createSessionInvoke({ desk, manifest, state }: SessionInvokeDeps): Invoke {
   let making: Promise<Invoke> | undefined;
   return async (question) => {
     making ??= makeInvoke(desk, () => settingsOf(manifest, state));
@@ -21,14 +21,14 @@ export function createSessionInvoke({ desk, manifest, state }: SessionInvokeEdge
 }
 
 /** The one of a session that is worked on: it numbers its questions. */
-export function invokeOf(edges: SessionEdges): Invoke {
-  const { prepared, log } = edges;
-  edges.invoke ??= createSessionInvoke({
+export function invokeOf(deps: SessionDeps): Invoke {
+  const { prepared, log } = deps;
+  deps.invoke ??= createSessionInvoke({
     desk: prepared.desk,
     manifest: prepared.agent.manifest,
     state: log.state,
   });
-  return edges.invoke;
+  return deps.invoke;
 }
 
 const settingsOf = (manifest: AgentManifest, state: SessionState) => ({
@@ -41,7 +41,7 @@ const settingsOf = (manifest: AgentManifest, state: SessionState) => ({
 /** Asks artifacts for a run. Nothing is loaded before the first question. */
 export function createLateInvoke(
   desk: OpenDesk,
-  settings: () => Omit<InvokeEdges, 'call' | 'artifacts'>,
+  settings: () => Omit<InvokeDeps, 'call' | 'artifacts'>,
 ): Invoke {
   let making: Promise<Invoke> | undefined;
   return async (question) => {

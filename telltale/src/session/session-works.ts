@@ -1,19 +1,19 @@
 import type { Json } from '../kernel/json.ts';
-import type { SchedulerEdges } from '../scheduler/edges.ts';
+import type { SchedulerDeps } from '../scheduler/edges.ts';
 import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
 import type { Target } from '../targets/target.ts';
-import type { ChildEdges } from './children/child-edges.ts';
+import type { ChildDeps } from './children/child-edges.ts';
 import type { CalledAtRest } from './children/rest.ts';
 import type { SessionFeeds } from './feeds/session-feeds.ts';
-import type { InboxEdges } from './inbox.ts';
+import type { InboxDeps } from './inbox.ts';
 import type { LastSaid } from './last-said.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
 import type { Performer } from './perform.ts';
-import type { ReviewEdges, Reviews } from './reviews/create-reviews.ts';
+import type { ReviewDeps, Reviews } from './reviews/create-reviews.ts';
 import { createSessionOrders, type SessionOrders } from './runs/session-orders.ts';
 import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 import type { TestContext } from './test-context.ts';
 import { setterOf } from './variables/session-variables.ts';
 
@@ -21,9 +21,9 @@ import { setterOf } from './variables/session-variables.ts';
  * What the parts of a session at work have of each other: one record that is the edges of its scheduler, its reviews and
  * its inbox, with functions that all sessions share. With an object and closures for each part a session had 3 KB more.
  */
-export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performer, ReviewEdges, InboxEdges {
-  readonly edges: SessionEdges;
-  readonly log: SessionEdges['log'];
+export interface SessionWorks extends SchedulerDeps, SchedulerOptions, Performer, ReviewDeps, InboxDeps {
+  readonly deps: SessionDeps;
+  readonly log: SessionDeps['log'];
   readonly crashPoint: Performer['crashPoint'];
   /** Made for the first test: most sessions have none, and objects with getters of their own are dear. */
   tests: TestContext | undefined;
@@ -45,28 +45,28 @@ export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performe
   /** Where the session has feeds or a memory: puts on the log what the coming turn is shown of them. */
   fresh: (() => Promise<void> | undefined) | undefined;
   memory: SessionMemory | undefined;
-  before: SchedulerEdges['before'];
-  after: SchedulerEdges['after'];
-  fetch: SchedulerEdges['fetch'];
+  before: SchedulerDeps['before'];
+  after: SchedulerDeps['after'];
+  fetch: SchedulerDeps['fetch'];
   traits: Performer['traits'];
   callable(): readonly Target[];
 }
 
 /** What runs ask of the session. */
 export function ordersOf(works: SessionWorks): SessionOrders {
-  const { edges, log } = works;
+  const { deps, log } = works;
   works.orders ??= createSessionOrders({
     log,
-    workflows: edges.prepared.workflows,
+    workflows: deps.prepared.workflows,
     applyMetadata: (...update) => works.applyMetadata(...update),
-    setVariable: setterOf(edges.variables),
+    setVariable: setterOf(deps.variables),
   });
   return works.orders;
 }
 
 /** The workflow runs that it starts. */
 export function runsOf(works: SessionWorks): SessionRuns {
-  works.runs ??= createSessionRuns({ ...works.edges.runtime, ...works.edges, orders: ordersOf(works) });
+  works.runs ??= createSessionRuns({ ...works.deps.runtime, ...works.deps, orders: ordersOf(works) });
   return works.runs;
 }
 
@@ -77,10 +77,10 @@ export function lookupOwn({ log: { state } }: SessionWorks, name: string): Json 
 }
 
 /** What the sessions below this one need of it. */
-export const childEdgesOf = (works: SessionWorks): ChildEdges => ({
-  ...works.edges.runtime,
-  ...works.edges,
+export const childEdgesOf = (works: SessionWorks): ChildDeps => ({
+  ...works.deps.runtime,
+  ...works.deps,
   called: works.called,
-  setVariable: setterOf(works.edges.variables),
+  setVariable: setterOf(works.deps.variables),
   applyMetadata: (...update) => works.applyMetadata(...update),
 });

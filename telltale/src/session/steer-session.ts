@@ -4,7 +4,7 @@ import type { Store, StreamInfo } from '../store/store.ts';
 import { readSession } from './read-session.ts';
 import { sendToSession } from './send-to-session.ts';
 
-export interface SteerEdges {
+export interface SteerDeps {
   readonly store: Store;
   readonly clock: Clock;
 }
@@ -18,12 +18,12 @@ const LOOK_MS = 10;
  * where there is none to come, also where the end was decided while the message was on its way.
  */
 export async function steerSession(
-  edges: SteerEdges,
+  deps: SteerDeps,
   session: string,
   text: string,
   from?: string,
 ): Promise<void> {
-  await untilTaken(edges, session, await sendSteer(edges.store, session, text, from));
+  await untilTaken(deps, session, await sendSteer(deps.store, session, text, from));
 }
 
 /** The same, up to where the message lies in the inbox. Resolves to its number there. */
@@ -34,7 +34,7 @@ export async function sendSteer(store: Store, session: string, text: string, fro
 }
 
 /** Resolves when the message is on the log, or when nobody takes it now: it waits for who resumes the session. */
-async function untilTaken({ store, clock }: SteerEdges, session: string, sent: number): Promise<void> {
+async function untilTaken({ store, clock }: SteerDeps, session: string, sent: number): Promise<void> {
   let seen = 0;
   let isOver = false;
   for (const until = clock.monotonic() + TAKEN_WITHIN_MS; ; await sleep(clock, LOOK_MS)) {

@@ -1,19 +1,19 @@
 import type { Opened } from './begin-session.ts';
 import type { Begin } from './children/lineage.ts';
-import type { RuntimeEdges } from './runtime-edges.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { RuntimeDeps } from './runtime-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 
-interface Beginning extends Pick<SessionEdges, 'stop' | 'talk' | 'rest'> {
-  readonly edges: RuntimeEdges;
+interface Beginning extends Pick<SessionDeps, 'stop' | 'talk' | 'rest'> {
+  readonly deps: RuntimeDeps;
   readonly begin: Begin;
 }
 
 /** One record of what a session has of its runtime, of its beginning and of itself. */
-export function toSessionEdges({ edges, begin, stop, talk, rest }: Beginning, opened: Opened): SessionEdges {
+export function toSessionDeps({ deps, begin, stop, talk, rest }: Beginning, opened: Opened): SessionDeps {
   const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
   return {
     // A copy: docs/decisions/copies.md
-    runtime: edges,
+    runtime: deps,
     prepared: opened.prepared,
     log: opened.log,
     variables: opened.variables,
@@ -30,6 +30,6 @@ export function toSessionEdges({ edges, begin, stop, talk, rest }: Beginning, op
     talk,
     rest,
     group: begin.lineage?.group ?? begin.id,
-    onWaiting: chosen ?? edges.onWaiting ?? 'release',
+    onWaiting: chosen ?? deps.onWaiting ?? 'release',
   };
 }

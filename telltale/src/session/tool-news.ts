@@ -16,7 +16,7 @@ const MAX_NAMED = 100;
  * gone: what it can call there stands before the conversation, and would have to be rewritten.
  */
 export function createToolNews(prepared: PreparedAgent, log: SessionLog): (() => void) | undefined {
-  if (prepared.targets.edges.servers.size === 0) return undefined;
+  if (prepared.targets.deps.servers.size === 0) return undefined;
   let told = prepared.targets;
   return () => {
     const latest = latestOf(told);

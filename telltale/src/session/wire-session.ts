@@ -16,7 +16,7 @@ import { leadsThread } from './internal/handoff.ts';
 import { followSaid } from './last-said.ts';
 import { openHooks, openLead, openLedHooks, openSessionMemory, openTriggers } from './late-parts.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
-import type { SessionEdges } from './session-edges.ts';
+import type { SessionDeps } from './session-edges.ts';
 import { runsOf, type SessionWorks } from './session-works.ts';
 import { isLetGo } from './stop.ts';
 import { endTurnInHand } from './turn/hearing-state.ts';
@@ -40,34 +40,34 @@ export interface WiredSession {
 const METHODS = { stopped };
 
 /** Makes the parts of one run of an agent. The log is written by nobody else. */
-export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
-  const { prepared, log, writer, stop, runtime } = edges;
+export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
+  const { prepared, log, writer, stop, runtime } = deps;
   const { manifest } = prepared.agent;
   const { state } = log;
-  const works = createSessionWorks(edges);
-  works.said = await followSaid(log, runtime.store, edges.resumed);
+  const works = createSessionWorks(deps);
+  works.said = await followSaid(log, runtime.store, deps.resumed);
   if (prepared.workflows.size > 0) runsOf(works); // events that runs wait for are passed on from the first
-  if (manifest.memory?.graph !== undefined) works.memory = await openSessionMemory(edges);
+  if (manifest.memory?.graph !== undefined) works.memory = await openSessionMemory(deps);
   await openFreshParts(works);
   const { reviews } = works;
   const testContext = () => works.context();
   const triggers =
-    prepared.triggers && (await openTriggers(edges, prepared.triggers, runsOf(works), testContext));
-  const led = state.led === true ? await openLedHooks(edges) : undefined;
+    prepared.triggers && (await openTriggers(deps, prepared.triggers, runsOf(works), testContext));
+  const led = state.led === true ? await openLedHooks(deps) : undefined;
   const hooks =
     led !== undefined || hasHooks(manifest.hooks)
-      ? await openHooks(edges, (action) => works.traits(action), led)
+      ? await openHooks(deps, (action) => works.traits(action), led)
       : undefined;
   works.before = hooks?.before;
   works.after = hooks?.after;
   works.scheduler = createScheduler(works, works);
   const inbox = createInbox(writer, works);
-  const own = await openLead(edges);
-  const lead = edges.lead ?? own?.lead;
+  const own = await openLead(deps);
+  const lead = deps.lead ?? own?.lead;
   const face = prepared.face(state.led === true);
   const context: SessionContext = {
     // A copy: docs/decisions/copies.md
-    edges,
+    deps,
     manifest,
     guide:
       lead &&
@@ -75,7 +75,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
         lead,
         log,
         stop,
-        resumed: edges.resumed,
+        resumed: deps.resumed,
         resultOf: (output) => ledResult(state, manifest, output),
       }),
     state,
@@ -87,7 +87,7 @@ export async function wireSession(edges: SessionEdges): Promise<WiredSession> {
     inbox,
     sessionOrigin,
     clock: runtime.clock,
-    model: edges.model,
+    model: deps.model,
     earlier: { has: (id: string) => works.scheduler.isTaken(id) },
     asker: undefined,
     spareParser: undefined,
@@ -126,7 +126,7 @@ function stopped(this: WiredSession): void {
 }
 
 function sessionOrigin(this: SessionContext): Cause {
-  return this.edges.origin;
+  return this.deps.origin;
 }
 
 /** Loaded by agents that may hand over. */

@@ -51,7 +51,7 @@ export interface BatchCalls<Owner, Event> {
   readonly later?: (owner: Owner, flush: () => void) => void;
 }
 
-export interface StreamBatchesEdges<Owner, Event> {
+export interface StreamBatchesDeps<Owner, Event> {
   readonly owner: Owner;
   readonly calls: BatchCalls<Owner, Event>;
   readonly writer: StreamWriter;
@@ -104,7 +104,7 @@ export const createStreamBatches = <Owner, Event extends BatchedEvent>({
   seq,
   writtenStatus = '',
   crashPoint,
-}: StreamBatchesEdges<Owner, Event>): StreamBatches<Owner, Event> => ({
+}: StreamBatchesDeps<Owner, Event>): StreamBatches<Owner, Event> => ({
   // A copy: docs/decisions/copies.md
   owner,
   calls,

@@ -25,7 +25,7 @@ import type { RelicStore } from './relics/relic-store.ts';
 import { createSandbox } from './sandbox/create-sandbox.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import type { Target, TargetTable } from './target.ts';
-import type { TargetEdges } from './target-edges.ts';
+import type { TargetDeps } from './target-edges.ts';
 
 export interface TargetsOptions {
   readonly agent: AgentManifest;
@@ -59,7 +59,7 @@ export interface TargetsOptions {
 
 /** The targets of an agent, and what programs, scripts and questions that stand in a workflow need to run as they do. */
 export interface AgentTargets extends TargetTable {
-  readonly edges: TargetEdges;
+  readonly deps: TargetDeps;
   readonly ask: AskText;
   /**
    * The table of this moment: this one, unless an MCP server lists something else by now. What is called in this table
@@ -94,7 +94,7 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
   const closers: (() => Promise<void>)[] = [];
   const resolveHost = options.resolveHost ?? systemResolver;
   const ownAddresses = createOwnAddresses(env);
-  const own: Omit<TargetEdges, 'servers'> = {
+  const own: Omit<TargetDeps, 'servers'> = {
     folder,
     agentName: agent.name,
     clock: options.clock,
@@ -119,10 +119,10 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
   const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === agent.name);
   if (loaded === undefined) throw notInProject(agent.name, project.root);
   const servers = await openServers(agent.import.tools, options.mcp, own);
-  const edges: TargetEdges = { ...own, servers };
+  const deps: TargetDeps = { ...own, servers };
   const parts: (Target | ListedTargets)[] = [];
   try {
-    for await (const part of importedTargets(loaded, project, options.store, edges)) parts.push(part);
+    for await (const part of importedTargets(loaded, project, options.store, deps)) parts.push(part);
     parts.push(
       ...llmTargets(agent, options.openModel),
       ...(options.agents ?? []),
@@ -138,7 +138,7 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
       endWarmUp();
       await closeServers(servers);
       await Promise.all(closers.splice(0).map((end) => end()));
-      if (options.sandbox === undefined) await edges.sandbox.close();
+      if (options.sandbox === undefined) await deps.sandbox.close();
     };
     const made = new WeakMap<NamedTargets, AgentTargets>();
     const tableOf = (targets: NamedTargets): AgentTargets => {
@@ -146,7 +146,7 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
       if (known !== undefined) return known;
       const table: AgentTargets = {
         all: targets.all,
-        edges,
+        deps,
         ask,
         find: tables.finder(targets),
         command,

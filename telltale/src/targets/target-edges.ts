@@ -8,7 +8,7 @@ import type { Confinement } from './process/confinement.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
 /** What the targets of one agent have of the world. */
-export interface TargetEdges {
+export interface TargetDeps {
   /** The agent's folder, absolute. */
   readonly folder: string;
   readonly agentName: string;

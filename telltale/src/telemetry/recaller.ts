@@ -8,7 +8,7 @@ type AnyEvent = SessionEvent | RunEvent;
 /** The first event of a session or run, as its log has it; undefined where there is none. */
 export type Recall = (stream: string) => Promise<AnyEvent | undefined>;
 
-export interface RecallerEdges {
+export interface RecallerDeps {
   readonly recall: Recall;
   isKnown(stream: string): boolean;
   takeUp(first: AnyEvent): void;
@@ -26,7 +26,7 @@ export interface Recaller {
 const MAX_HELD = 1_000;
 const SETTLE_MS = 500;
 
-export function createRecaller({ recall, isKnown, takeUp, take }: RecallerEdges): Recaller {
+export function createRecaller({ recall, isKnown, takeUp, take }: RecallerDeps): Recaller {
   const held = new Map<string, AnyEvent[]>();
   const asked = new Set<Promise<void>>();
 

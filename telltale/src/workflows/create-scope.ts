@@ -9,7 +9,7 @@ import { createRunVariables } from './run-variables.ts';
 import type { Locals, Scope } from './scope.ts';
 import type { SessionLink } from './session-link.ts';
 
-export interface ScopeEdges {
+export interface ScopeDeps {
   readonly state: RunState;
   readonly workflow: Pick<WorkflowManifest, 'context_variables' | 'steps' | 'states'>;
   readonly session?: Pick<SessionLink, 'agent'> | undefined;
@@ -25,8 +25,8 @@ export interface RunScope extends Scope {
   readonly ownAgent: (() => JsonObject) | undefined;
 }
 
-export function createScope(edges: ScopeEdges): RunScope {
-  const { state, workflow, session, agentOf, read = readTemplates } = edges;
+export function createScope(deps: ScopeDeps): RunScope {
+  const { state, workflow, session, agentOf, read = readTemplates } = deps;
   let reading: Promise<JsonObject> | undefined;
   let own: JsonObject | undefined;
   const ownAgent = (): JsonObject => {

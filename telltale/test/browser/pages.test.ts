@@ -142,7 +142,7 @@ if (IMAGES !== undefined)
   });
 
 /** Where the content of a page begins and ends, across: the same on all pages. */
-const edges = inPage<void, string>(`() => {
+const deps = inPage<void, string>(`() => {
   const { left, right } = document.querySelector('#main > div').getBoundingClientRect();
   return [left, right, document.querySelector('h1').getBoundingClientRect().left].join(' to ');
 }`);
@@ -163,7 +163,7 @@ async function inspect(
       await page.setViewportSize(viewport);
       await settled(page);
       await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}-${width}.png`) });
-      if (width === 'wide') widths.add(await page.evaluate(edges));
+      if (width === 'wide') widths.add(await page.evaluate(deps));
       for (const out of await tooWide(page)) found.push(`${name}: wider than ${viewport.width} px: ${out}`);
       // Each colour scheme once, and each width once.
       if ((colorScheme === 'dark') === (width === 'wide'))

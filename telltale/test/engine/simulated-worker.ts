@@ -50,8 +50,8 @@ const SIGN_MS = 600;
  * time. One that is paused hears and does nothing until it wakes; one that has crashed never does. What it had sent
  * arrives all the same.
  */
-export function createSimulatedWorker(edges: WorkerEdges) {
-  const { clock: wall, journal, capacity, latency } = edges;
+export function createSimulatedWorker(deps: WorkerEdges) {
+  const { clock: wall, journal, capacity, latency } = deps;
   let status: 'running' | 'paused' | 'crashed' = 'running';
   let lastSign = 0;
   let missed: (() => void)[] = [];
@@ -94,11 +94,11 @@ export function createSimulatedWorker(edges: WorkerEdges) {
     release: () => ask(() => writer.release()),
   });
   const store: Pick<Store, 'create' | 'acquire' | 'read' | 'send' | 'info'> = {
-    create: async (...args) => far(await ask(() => edges.store.create(...args))),
-    acquire: async (...args) => far(await ask(() => edges.store.acquire(...args))),
-    read: (...args) => ask(() => edges.store.read(...args)),
-    send: (...args) => ask(() => edges.store.send(...args)),
-    info: (...args) => ask(() => edges.store.info(...args)),
+    create: async (...args) => far(await ask(() => deps.store.create(...args))),
+    acquire: async (...args) => far(await ask(() => deps.store.acquire(...args))),
+    read: (...args) => ask(() => deps.store.read(...args)),
+    send: (...args) => ask(() => deps.store.send(...args)),
+    info: (...args) => ask(() => deps.store.info(...args)),
   };
   const farOffer = (offer: TakenOffer): TakenOffer => ({
     ...offer,
@@ -106,18 +106,18 @@ export function createSimulatedWorker(edges: WorkerEdges) {
     failed: (why) => ask(() => offer.failed(why)),
   });
   const queue: WorkQueue = {
-    ...edges.queue,
-    offer: (...args) => ask(() => edges.queue.offer(...args)),
-    take: async (...args) => (await ask(() => edges.queue.take(...args))).map(farOffer),
-    turn: (...args) => ask(() => edges.queue.turn(...args)),
-    tend: () => ask(edges.queue.tend),
-    onOffered: (wake) => edges.queue.onOffered(() => happen(wake)),
+    ...deps.queue,
+    offer: (...args) => ask(() => deps.queue.offer(...args)),
+    take: async (...args) => (await ask(() => deps.queue.take(...args))).map(farOffer),
+    turn: (...args) => ask(() => deps.queue.turn(...args)),
+    tend: () => ask(deps.queue.tend),
+    onOffered: (wake) => deps.queue.onOffered(() => happen(wake)),
   };
   const shared = {
-    ...edges.shared,
-    orphans: (limit: number) => ask(() => edges.shared.orphans(limit)),
-    forgive: (stream: string) => ask(() => edges.shared.forgive(stream)),
-    onOrphans: (moved: () => void) => edges.shared.onOrphans(() => happen(moved)),
+    ...deps.shared,
+    orphans: (limit: number) => ask(() => deps.shared.orphans(limit)),
+    forgive: (stream: string) => ask(() => deps.shared.forgive(stream)),
+    onOrphans: (moved: () => void) => deps.shared.onOrphans(() => happen(moved)),
   };
 
   const engine = createFleetEngine({
@@ -126,8 +126,8 @@ export function createSimulatedWorker(edges: WorkerEdges) {
     queue,
     clock,
     capacity,
-    random: edges.random,
-    onError: edges.onError,
+    random: deps.random,
+    onError: deps.onError,
   });
   const fresh = new Map<string, StreamWriter>();
   let working = 0;
@@ -211,7 +211,7 @@ export function createSimulatedWorker(edges: WorkerEdges) {
   };
 
   const crash = () => {
-    if (status === 'running') lastSign = wall.now() - edges.random() * SIGN_MS;
+    if (status === 'running') lastSign = wall.now() - deps.random() * SIGN_MS;
     status = 'crashed';
     missed = [];
   };
@@ -232,7 +232,7 @@ export function createSimulatedWorker(edges: WorkerEdges) {
     pause() {
       if (status !== 'running') return;
       status = 'paused';
-      lastSign = wall.now() - edges.random() * SIGN_MS;
+      lastSign = wall.now() - deps.random() * SIGN_MS;
     },
     wake() {
       if (status !== 'paused') return;

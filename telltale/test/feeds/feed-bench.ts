@@ -4,7 +4,7 @@ import { fold, reduce } from '../../src/events/reduce.ts';
 import { emptyState } from '../../src/events/state.ts';
 import { createFeedKeeper } from '../../src/feeds/create-keeper.ts';
 import type { Feed, SourceCall } from '../../src/feeds/feed.ts';
-import type { FeedEdges, SharedValue } from '../../src/feeds/feed-edges.ts';
+import type { FeedDeps, SharedValue } from '../../src/feeds/feed-edges.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
@@ -37,7 +37,7 @@ export const failing = (code: string) => new RuntimeError(code, `It is ${code}.`
 
 type Source = (call: SourceCall) => Promise<Json>;
 
-export interface BenchOptions extends Partial<FeedEdges> {
+export interface BenchOptions extends Partial<FeedDeps> {
   readonly log?: readonly SessionEvent[];
   readonly clock?: ReturnType<typeof createSimulatedClock>;
 }
@@ -57,7 +57,7 @@ export function benchOf(feeds: readonly Feed[], options: BenchOptions = {}) {
     log.push(structuredClone(event));
     reduce(state, event);
   };
-  const edges: FeedEdges = {
+  const deps: FeedDeps = {
     feeds,
     written: ({ id }) => ({ id, from: 'manifest' }),
     read: (written) => feed(String(written.id), written as Partial<Feed>),
@@ -84,7 +84,7 @@ export function benchOf(feeds: readonly Feed[], options: BenchOptions = {}) {
     loadTimeoutMs: 60_000,
     ...options,
   };
-  const keeper = createFeedKeeper(edges);
+  const keeper = createFeedKeeper(deps);
   return {
     keeper,
     clock,

@@ -25,9 +25,9 @@ describe('a feed that a model adds', () => {
   });
 
   it('is no workflow, though the agent may call it, and an agent only where it may', async () => {
-    const { mayAdd, edges } = await sources(given);
-    const find = edges.targets.find;
-    Object.assign(edges.targets, {
+    const { mayAdd, deps } = await sources(given);
+    const find = deps.targets.find;
+    Object.assign(deps.targets, {
       find: (kind: string, name: string) =>
         name === 'known' ? ({ kind, name } as never) : find(kind as never, name),
     });

@@ -2,7 +2,7 @@ import { emptyState } from '../../src/events/state.ts';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { createLoadSource } from '../../src/feeds/sources/load-source.ts';
 import { mayAdd } from '../../src/feeds/sources/may-add.ts';
-import type { SourceEdges } from '../../src/feeds/sources/source-edges.ts';
+import type { SourceDeps } from '../../src/feeds/sources/source-edges.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { feed as feedSchema } from '../../src/manifest/schema/feed.ts';
@@ -12,7 +12,7 @@ import { type AgentTargets, agentTargets, type Given } from '../targets/agent-ta
 const tokenizer = createTokenizer();
 
 interface Sources extends Omit<AgentTargets, 'failure'> {
-  readonly edges: SourceEdges;
+  readonly deps: SourceDeps;
   load(source: JsonObject, more?: JsonObject, signal?: AbortSignal): Promise<Json>;
   failure(source: JsonObject, more?: JsonObject, signal?: AbortSignal): Promise<RuntimeError>;
   mayAdd(written: JsonObject): Promise<RuntimeError | undefined>;
@@ -22,9 +22,9 @@ interface Sources extends Omit<AgentTargets, 'failure'> {
 const readFeed = (written: JsonObject): Feed => feedSchema.parse({ id: 'f', ...written }) as unknown as Feed;
 
 /** The sources of an agent in a temporary folder, all of them real. */
-export async function sources(given: Given, more: Partial<SourceEdges> = {}): Promise<Sources> {
+export async function sources(given: Given, more: Partial<SourceDeps> = {}): Promise<Sources> {
   const agent = await agentTargets(given);
-  const edges: SourceEdges = {
+  const deps: SourceDeps = {
     agent: { models: { fast: 'scripted:./fast.yml' } },
     state: { ...emptyState(), id: 's1', agent: 'tester' },
     targets: agent.table,
@@ -35,7 +35,7 @@ export async function sources(given: Given, more: Partial<SourceEdges> = {}): Pr
     agentMetadata: async (name) => (name === 'other' ? { phase: 'done' } : undefined),
     ...more,
   };
-  const loadSource = createLoadSource(edges);
+  const loadSource = createLoadSource(deps);
   const load = (
     source: JsonObject,
     more: JsonObject = {},
@@ -46,11 +46,11 @@ export async function sources(given: Given, more: Partial<SourceEdges> = {}): Pr
   };
   return {
     ...agent,
-    edges,
+    deps,
     load,
     failure: (source: JsonObject, more?: JsonObject, signal?: AbortSignal) =>
       failed(load(source, more, signal)),
-    mayAdd: (written: JsonObject) => mayAdd(readFeed(written), edges),
+    mayAdd: (written: JsonObject) => mayAdd(readFeed(written), deps),
   };
 }
 

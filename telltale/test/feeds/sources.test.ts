@@ -378,7 +378,7 @@ const REPO = {
 };
 
 test('a repository is a tree with sizes and whole files, without what git ignores', async () => {
-  const { folder, load, edges } = await sources({ agent: 'permissions: { paths: [.] }' });
+  const { folder, load, deps } = await sources({ agent: 'permissions: { paths: [.] }' });
   for (const [name, content] of Object.entries(REPO)) {
     mkdirSync(join(folder, 'repo', name, '..'), { recursive: true });
     writeFileSync(join(folder, 'repo', name), content);
@@ -391,7 +391,7 @@ test('a repository is a tree with sizes and whole files, without what git ignore
     .filter((path) => !path.startsWith('node_modules/'));
   symlinkSync('..', join(folder, 'repo/src/loop'));
   const walked = await walkRepo(
-    await edges.targets.edges.permissions.paths.resolve('repo'),
+    await deps.targets.deps.permissions.paths.resolve('repo'),
     new AbortController().signal,
   );
   expect(walked.files.map(({ path }) => path).sort()).toEqual(byGit.sort());
@@ -421,7 +421,7 @@ test('a repository is a tree with sizes and whole files, without what git ignore
 });
 
 test('the rules of git count as git reads them: above, below, taken back and with wildcards', async () => {
-  const { folder, edges } = await sources({ agent: 'permissions: { paths: [.] }' });
+  const { folder, deps } = await sources({ agent: 'permissions: { paths: [.] }' });
   const files = {
     '.gitignore': '/top.txt\nbuild\n**/gen/*.js\n!**/gen/keep.js\ndocs/*.tmp\n\\#odd\ntrail \n',
     ...Object.fromEntries(
@@ -454,7 +454,7 @@ test('the rules of git count as git reads them: above, below, taken back and wit
   const cwd = join(folder, 'r');
   execFileSync('git', ['init', '-q'], { cwd });
   writeFileSync(join(cwd, '.git/info/exclude'), '*.x\n');
-  const { paths } = edges.targets.edges.permissions;
+  const { paths } = deps.targets.deps.permissions;
   for (const below of ['', 'a', 'a/b/deep']) {
     const byGit = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
       cwd: join(cwd, below),
@@ -467,7 +467,7 @@ test('the rules of git count as git reads them: above, below, taken back and wit
 });
 
 test('rules of any shape are decided at once, a link has none, and a folder that is named is shown though it is ignored', async () => {
-  const { folder, edges } = await sources({ agent: 'permissions: { paths: [.] }' });
+  const { folder, deps } = await sources({ agent: 'permissions: { paths: [.] }' });
   const deep = `${'a/'.repeat(28)}c.ts`;
   for (const name of [deep, 'dist/out.js', 'dist/out.log']) {
     mkdirSync(join(folder, 'r', name, '..'), { recursive: true });
@@ -478,7 +478,7 @@ test('rules of any shape are decided at once, a link has none, and a folder that
   symlinkSync('../../rules', join(folder, 'r/dist/.gitignore'));
   execFileSync('git', ['init', '-q'], { cwd: join(folder, 'r') });
   const files = async (name: string) => {
-    const found = await edges.targets.edges.permissions.paths.resolve(name);
+    const found = await deps.targets.deps.permissions.paths.resolve(name);
     const walked = await walkRepo(found, new AbortController().signal);
     return walked.files.map(({ path }) => path);
   };
@@ -487,13 +487,13 @@ test('rules of any shape are decided at once, a link has none, and a folder that
 });
 
 test('a walk ends at its limit, with the upper levels whole and no link followed', async () => {
-  const { folder, edges, failure } = await sources({ agent: 'permissions: { paths: [.] }' });
+  const { folder, deps, failure } = await sources({ agent: 'permissions: { paths: [.] }' });
   for (const top of ['a', 'b', 'c']) {
     mkdirSync(join(folder, 'r', top, 'deep'), { recursive: true });
     for (let n = 0; n < 10; n++) writeFileSync(join(folder, 'r', top, 'deep', `${n}.ts`), 'x');
   }
   symlinkSync('..', join(folder, 'r/a/up'));
-  const found = await edges.targets.edges.permissions.paths.resolve('r');
+  const found = await deps.targets.deps.permissions.paths.resolve('r');
   const walked = await walkRepo(found, new AbortController().signal, 12);
   expect(walked).toMatchObject({ isCut: true, folders: ['a', 'b', 'c', 'a/deep', 'b/deep', 'c/deep'] });
   expect(walked.files.length).toBeLessThan(10);
@@ -504,14 +504,14 @@ test('a walk ends at its limit, with the upper levels whole and no link followed
 });
 
 test('files are shown whole or not at all, as far as the tokens allow', async () => {
-  const { folder, load, edges } = await sources({ agent: 'permissions: { paths: [repo] }' });
+  const { folder, load, deps } = await sources({ agent: 'permissions: { paths: [repo] }' });
   mkdirSync(join(folder, 'repo/many'), { recursive: true });
   for (let n = 0; n < 300; n++) {
     const file = join(folder, `repo/many/file-${n}.md`);
     writeFileSync(file, `# File ${n}\n${'words of a line\n'.repeat(20)}END ${n}\n`);
     utimesSync(file, n, n);
   }
-  const { count } = await edges.tokenizer();
+  const { count } = await deps.tokenizer();
   const shown = String(await load({ type: 'repo', name: 'repo' }, { max_tokens: 1_000 }));
   expect(count(shown)).toBeLessThanOrEqual(1_000);
   expect(count(shown)).toBeGreaterThan(700);

@@ -47,14 +47,14 @@ export async function prepared(
   led = agent.manifest.workflow !== null,
 ): Promise<Callable> {
   const clock = createSimulatedClock();
-  const edges = {
+  const deps = {
     store: createMemoryStore(),
     clock,
     env: {},
     mcp: silentServer,
     tokenizer: createTokenizer(),
   };
-  const shelf = createAgentShelf(edges, createSessionParts());
+  const shelf = createAgentShelf(deps, createSessionParts());
   try {
     const made = await shelf.prepare(agent, scripted(['Hi.']));
     const face = made.face(led);

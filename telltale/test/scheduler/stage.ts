@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createScheduler } from '../../src/scheduler/drive.ts';
-import type { PerformCall, SchedulerEdges, TargetTraits } from '../../src/scheduler/edges.ts';
+import type { PerformCall, SchedulerDeps, TargetTraits } from '../../src/scheduler/edges.ts';
 import type { Scheduler, SchedulerOptions } from '../../src/scheduler/scheduler.ts';
 
 /** A call of a target that has not come to its end: the test says how it ends. */
@@ -21,23 +21,23 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   /** By name; a target that is not named here is idempotent and starts at once. `undefined`: there is none. */
   readonly targets?: Readonly<Record<string, Partial<TargetTraits> | undefined>>;
   readonly outside?: JsonObject;
-  readonly fetch?: SchedulerEdges['fetch'];
+  readonly fetch?: SchedulerDeps['fetch'];
   readonly context?: Readonly<Record<string, unknown>>;
   readonly random?: () => number;
   /** Commits are made by `commit()` only. */
   readonly manualCommit?: boolean;
-  readonly mayBeLost?: SchedulerEdges['mayBeLost'];
+  readonly mayBeLost?: SchedulerDeps['mayBeLost'];
   /** A commit takes this long; without it, until the next microtask. */
   readonly commitMs?: number;
   /** In place of calls that the test ends by hand. */
   readonly perform?: (call: PerformCall) => Promise<Json>;
   readonly clock?: SimulatedClock;
   /** Asked before a target with `needs` starts. */
-  readonly clear?: SchedulerEdges['clear'];
+  readonly clear?: SchedulerDeps['clear'];
   /** Asked before a target with `maxParallel` starts. */
-  readonly slot?: SchedulerEdges['slot'];
+  readonly slot?: SchedulerDeps['slot'];
   /** Told of each try that must not be made twice. */
-  readonly once?: SchedulerEdges['once'];
+  readonly once?: SchedulerDeps['once'];
   /** What an earlier process left. */
   readonly events?: readonly SessionEvent[];
 }

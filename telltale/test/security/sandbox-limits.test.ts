@@ -54,7 +54,7 @@ inSandbox('a sandboxed command', () => {
 
   test('has limits without a word in the manifest', async () => {
     const { table } = await given();
-    expect(table.edges.permissions.limits).toEqual({ processes: 1024, memoryBytes: 4 * 1024 ** 3 });
+    expect(table.deps.permissions.limits).toEqual({ processes: 1024, memoryBytes: 4 * 1024 ** 3 });
   });
 
   whereFiltered('cannot make namespaces, trace processes or mount, and is told EPERM', async () => {

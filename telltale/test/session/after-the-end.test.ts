@@ -97,7 +97,7 @@ describe('a session that is over and kept at hand', () => {
           folder,
           manifest: { memory: { graph: 'graph' }, limits: { feed_deadline: { ms: 100 } } },
         },
-        targets: { edges: { permissions: { paths: {} } } },
+        targets: { deps: { permissions: { paths: {} } } },
       },
       runtime: { memories: { open: async () => memory }, clock: createSystemClock() },
     } as never);

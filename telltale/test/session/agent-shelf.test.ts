@@ -25,8 +25,8 @@ function shelfWithServers() {
     };
   };
   const clock = createSystemClock();
-  const edges = { store: createMemoryStore(), clock, env: {}, mcp, tokenizer: createTokenizer() };
-  const shelf = createAgentShelf(edges, createSessionParts());
+  const deps = { store: createMemoryStore(), clock, env: {}, mcp, tokenizer: createTokenizer() };
+  const shelf = createAgentShelf(deps, createSessionParts());
   const make = (name = 'x') =>
     defineAgent({
       name,

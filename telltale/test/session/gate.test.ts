@@ -76,7 +76,7 @@ function createWorld(runMs: (run: string) => number, latency: () => number = () 
       return { run: { id: run, result } as WorkflowRun, made };
     };
     return {
-      edges: {
+      deps: {
         clock,
         tables: lateTables,
         start,
@@ -109,8 +109,8 @@ function createWorld(runMs: (run: string) => number, latency: () => number = () 
 }
 
 const FOREVER = () => Number.POSITIVE_INFINITY;
-const gateOf = ({ edges }: { readonly edges: Parameters<typeof createGate>[0] }, limit: GateLimit) =>
-  createGate(edges, 'agent:w#0', limit);
+const gateOf = ({ deps }: { readonly deps: Parameters<typeof createGate>[0] }, limit: GateLimit) =>
+  createGate(deps, 'agent:w#0', limit);
 
 describe('the gate of a trigger', () => {
   it('lets in as many as it may, over two processes, and leaves the others out', async () => {
@@ -319,9 +319,7 @@ describe('the cooldown of a trigger', () => {
 
   it('counts over all processes, and one that comes again after a crash is let through', async () => {
     const world = createWorld(() => 1);
-    const stiles = [world.open(), world.open()].map(({ edges }) =>
-      createTurnstile(edges, 'agent:w#0', PACING),
-    );
+    const stiles = [world.open(), world.open()].map(({ deps }) => createTurnstile(deps, 'agent:w#0', PACING));
     const [here, there] = stiles as [Turnstile, Turnstile];
     const kinds: string[] = [];
     const enter = async (stile: Turnstile, run: string) => {

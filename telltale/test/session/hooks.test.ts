@@ -12,7 +12,7 @@ import type { InvokeRecord } from '../../src/kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { SimpleStep } from '../../src/manifest/schema/steps/step.ts';
-import { createHooks, type HookEdges, type HookSources } from '../../src/session/hooks/create-hooks.ts';
+import { createHooks, type HookDeps, type HookSources } from '../../src/session/hooks/create-hooks.ts';
 import { createStepHooks } from '../../src/session/hooks/create-step-hooks.ts';
 import type { HookEvent, HookLists } from '../../src/session/hooks/hook-types.ts';
 import { readAnswer } from '../../src/session/hooks/read-answer.ts';
@@ -421,7 +421,7 @@ const invocation = (invoke: string, fallback: Json = true) => ({
 function fakeHooks(sources: HookSources, decide: (question: Question) => Partial<InvokeRecord>, start = 5) {
   const log: HookEvent[] = [];
   const questions: Question[] = [];
-  const edges: HookEdges = {
+  const deps: HookDeps = {
     stream: 'run_1',
     clock: createSystemClock(),
     command: () => Promise.reject(new RuntimeError('internal', 'No command is expected.')),
@@ -460,7 +460,7 @@ function fakeHooks(sources: HookSources, decide: (question: Question) => Partial
       return { stream: 'run_1', seq: log.length, depth: 1 };
     },
   };
-  return { hooks: createHooks(sources, edges), log, questions };
+  return { hooks: createHooks(sources, deps), log, questions };
 }
 
 const STEP_CALL = {

@@ -407,8 +407,8 @@ describe.each(['tools', 'step'] as const)('a conversation in the dialect %s', (d
 
   const opening = async (folder: string, state: SessionState) => {
     const clock = createSystemClock();
-    const edges = { store: createMemoryStore({ clock }), clock, env: {}, tokenizer: createTokenizer() };
-    const shelf = createAgentShelf(edges, createSessionParts());
+    const deps = { store: createMemoryStore({ clock }), clock, env: {}, tokenizer: createTokenizer() };
+    const shelf = createAgentShelf(deps, createSessionParts());
     const agent = await loadAgent('agent.yml', { cwd: folder });
     const { face } = await shelf.prepare(agent, createScriptedModel({ turns: [] }));
     return face(false).opening(state);

@@ -17,7 +17,7 @@ function createStage(remembers: 'here' | 'fleet', inCode = false) {
   const watched = new Set<string>();
   const placed: string[] = [];
   const board = createRunBoard();
-  const edges = {
+  const deps = {
     clock,
     board,
     engine: { remembers, place: (_kind: string, run: string) => placed.push(run) } as never,
@@ -40,9 +40,9 @@ function createStage(remembers: 'here' | 'fleet', inCode = false) {
     if (listener !== undefined) entry.listeners.add(listener);
     board.park(entry, { seq: 3 });
     const end = { kind: 'waiting' as const, ...(due === undefined ? {} : { due }) };
-    return { entry, end: rest(edges, entry, held, end) };
+    return { entry, end: rest(deps, entry, held, end) };
   };
-  return { clock, store, edges, board, watched, placed, parkOne };
+  return { clock, store, deps, board, watched, placed, parkOne };
 }
 
 describe('a run that waits', () => {
@@ -87,15 +87,15 @@ describe('a run that waits', () => {
       ['here', 1_000],
       ['fleet', 0],
     ] as const) {
-      const { edges, watched } = createStage(remembers);
-      for (let n = 0; n < 1_100; n += 1) watchWaiting(edges, { stream: `run_${n}`, head: 2 });
+      const { deps, watched } = createStage(remembers);
+      for (let n = 0; n < 1_100; n += 1) watchWaiting(deps, { stream: `run_${n}`, head: 2 });
       expect(watched.size).toBe(count);
     }
   });
 
   describe('and is offered by a fleet', () => {
     async function offered(remembers: 'here' | 'fleet', dueInMs: number, waitsFor = 'a time') {
-      const { clock, store, edges, board } = createStage(remembers);
+      const { clock, store, deps, board } = createStage(remembers);
       const writer = await store.create('run_1', { kind: 'run', name: 'w', status: 'running', title: '' });
       const journal = createRunLog({
         writer,
@@ -108,7 +108,7 @@ describe('a run that waits', () => {
       journal.append({ type: 'workflow.waiting', for: waitsFor, due });
       await journal.flushed();
       const entry = board.entry('run_1');
-      const look = () => stillWaits(edges, entry, { journal, writer } as unknown as HeldRun);
+      const look = () => stillWaits(deps, entry, { journal, writer } as unknown as HeldRun);
       return { store, board, entry, journal, due, look };
     }
 

@@ -69,9 +69,9 @@ export async function openStage(
       },
     });
   };
-  const edges = { clock, stop: createStop(), front: createLastFront() };
+  const deps = { clock, stop: createStop(), front: createLastFront() };
   writer = await store.create('s', { kind: 'session', name: 'a', status: 'running', title: '' });
-  log = createSessionLog({ ...edges, writer, state: emptyState(), snapshots: createSnapshotWriter() });
+  log = createSessionLog({ ...deps, writer, state: emptyState(), snapshots: createSnapshotWriter() });
   log.append({
     type: 'session.started',
     agent: 'a',
@@ -124,7 +124,7 @@ export async function openStage(
       log.seal();
       await writer.release();
       writer = await store.acquire('s');
-      log = createSessionLog({ ...edges, writer, ...(await openSession(store, 's')) });
+      log = createSessionLog({ ...deps, writer, ...(await openSession(store, 's')) });
       resume();
       react();
       reactions.begin();

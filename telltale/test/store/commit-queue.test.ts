@@ -23,7 +23,7 @@ const paceThat = (pays: boolean): Pace => ({
 /** Writers that each append again when they are told, until they have three events. Gives what happened, in order. */
 async function appended(pays: boolean): Promise<readonly string[]> {
   const happened: string[] = [];
-  const edges = {
+  const deps = {
     location: 'here',
     now: () => 0,
     hold: () => undefined,
@@ -35,7 +35,7 @@ async function appended(pays: boolean): Promise<readonly string[]> {
       setImmediate(() => setImmediate(() => queue.replied({ kind: 'committed' })));
     },
   };
-  const queue = createCommitQueue(edges, paceThat(pays));
+  const queue = createCommitQueue(deps, paceThat(pays));
   const goOn = (writer: ReturnType<typeof createWriterState>): Promise<void> =>
     new Promise((resolve) =>
       queue.append(writer, { expectedSeq: writer.queued, events: ['{}'] }, () => {
@@ -54,8 +54,8 @@ test('a stream that is begun is not sent before its first events, though others 
   const groups: Extract<ToBackend, { kind: 'group' }>['writes'][] = [];
   const none = () => undefined;
   const post = (message: ToBackend) => void (message.kind === 'group' && groups.push(message.writes));
-  const edges = { location: 'here', now: () => 0, hold: none, letGo: none, moved: none, post };
-  const queue = createCommitQueue(edges, paceThat(false));
+  const deps = { location: 'here', now: () => 0, hold: none, letGo: none, moved: none, post };
+  const queue = createCommitQueue(deps, paceThat(false));
   const other = createWriterState('other', { id: 1, epoch: 1, head: 0 });
   const begun = newWriterState('begun');
   queue.append(other, { expectedSeq: 0, events: ['{}'] }, none);
@@ -103,8 +103,8 @@ function queueByHand(pays = false) {
   const groups: Extract<ToBackend, { kind: 'group' }>[] = [];
   const none = () => undefined;
   const post = (message: ToBackend) => void (message.kind === 'group' && groups.push(message));
-  const edges = { location: 'here', now: () => 0, hold: none, letGo: none, moved: none, post };
-  const queue = createCommitQueue(edges, paceThat(pays));
+  const deps = { location: 'here', now: () => 0, hold: none, letGo: none, moved: none, post };
+  const queue = createCommitQueue(deps, paceThat(pays));
   const writer = (id: number) => createWriterState(`s${id}`, { id, epoch: 1, head: 0 });
   const bodies = () => groups.map(({ writes }) => writes.map((op) => (Array.isArray(op) ? op[4] : op)));
   return { queue, groups, writer, bodies, land: () => queue.replied({ kind: 'committed' }) };
@@ -418,8 +418,8 @@ test('what a log adds in one go is in one group, and in its order, however group
         groups.push(bodies.map((body) => body.slice(0, body.indexOf(' '))));
         setImmediate(() => queue.replied({ kind: 'committed' }));
       };
-      const edges = { location: 'here', now: () => 0, hold: none, letGo: none, moved: none, post };
-      const queue = createCommitQueue(edges, paceThat(true));
+      const deps = { location: 'here', now: () => 0, hold: none, letGo: none, moved: none, post };
+      const queue = createCommitQueue(deps, paceThat(true));
       const logs = Array.from({ length: 40 }, (_, n) =>
         createStreamBatches<undefined, { seq: number; type: string }>({
           owner: undefined,

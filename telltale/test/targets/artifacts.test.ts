@@ -6,7 +6,7 @@ import type { ArtifactAnswer, DecisionContext } from '../../src/targets/artifact
 import { createCallArtifact } from '../../src/targets/artifacts/call-artifact.ts';
 import { createDraftCheck } from '../../src/targets/artifacts/check-draft.ts';
 import { createArtifacts } from '../../src/targets/artifacts/create-artifacts.ts';
-import { createInvoke, type InvokeEdges } from '../../src/targets/artifacts/create-invoke.ts';
+import { createInvoke, type InvokeDeps } from '../../src/targets/artifacts/create-invoke.ts';
 import type { Invocation, Wanted } from '../../src/targets/artifacts/invoker.ts';
 import { unwrapAnswer } from '../../src/targets/artifacts/unwrap-answer.ts';
 import { createSandbox } from '../../src/targets/sandbox/create-sandbox.ts';
@@ -418,7 +418,7 @@ test.each([
 });
 
 describe('an invocation', () => {
-  const invoker = (more: Partial<InvokeEdges> = {}) =>
+  const invoker = (more: Partial<InvokeDeps> = {}) =>
     createInvoke({ call, artifacts, cost: 0.1, balance: () => 10, id: 'run_1', ...more });
   const question = (
     invocation: Partial<Invocation> & { readonly invoke: string },

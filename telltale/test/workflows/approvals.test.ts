@@ -157,7 +157,7 @@ describe('a call that a person has to approve', () => {
     };
     const run = await given({
       steps: [{ name: 'd', type: 'tool', target: 'deploy', parameters: {} }],
-      edges: { targets: { find: () => target, all: () => [target] } as never },
+      deps: { targets: { find: () => target, all: () => [target] } as never },
     });
     return {
       run,

@@ -5,7 +5,7 @@ import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createScope } from '../../src/workflows/create-scope.ts';
 import { runMachine } from '../../src/workflows/machine/run-machine.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafEdges } from '../../src/workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../src/workflows/steps/leaf-edges.ts';
 import { begin, fakeJournal, workflowOf } from './fake-run.ts';
 
 /** A walk over steps that only wait; what it takes of the world is a log and a clock. */
@@ -15,9 +15,9 @@ function walking(steps: readonly object[]) {
   const journal = fakeJournal(clock);
   begin(journal);
   const scope = createScope({ state: journal.state, workflow });
-  const decisions = {} as LeafEdges['decisions'];
-  const edges: Partial<LeafEdges> = { workflow, journal, clock, scope, decisions };
-  const leaves = createLeaves(edges as LeafEdges);
+  const decisions = {} as LeafDeps['decisions'];
+  const deps: Partial<LeafDeps> = { workflow, journal, clock, scope, decisions };
+  const leaves = createLeaves(deps as LeafDeps);
   const end = runMachine({
     workflow,
     journal,

@@ -1,8 +1,8 @@
 import type { RunJournal } from '../../src/engine/run-journal.ts';
-import type { LeafEdges } from '../../src/workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../src/workflows/steps/leaf-edges.ts';
 
 /** Reviews that stand on the run's log and nowhere else. */
-export const reviewsOn = (journal: RunJournal): LeafEdges['reviews'] => ({
+export const reviewsOn = (journal: RunJournal): LeafDeps['reviews'] => ({
   open: (request, cause) => void journal.append({ type: 'review.requested', ...request }, cause),
   close(review, end) {
     if (journal.state.reviews.some((each) => each.review === review && each.answer === undefined))
@@ -11,7 +11,7 @@ export const reviewsOn = (journal: RunJournal): LeafEdges['reviews'] => ({
 });
 
 /** Nobody works on tasks, and nobody lends an agent. */
-export const NOBODY_WORKS: Pick<LeafEdges, 'workers' | 'handsOf'> = {
+export const NOBODY_WORKS: Pick<LeafDeps, 'workers' | 'handsOf'> = {
   workers: {
     give: () => Promise.reject(new Error('nobody works here')),
     answer: () => Promise.reject(new Error('nobody works here')),

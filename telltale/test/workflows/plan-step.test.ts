@@ -21,7 +21,7 @@ import { workOnPlan } from '../../src/workflows/guided/plan/work-on-plan.ts';
 import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
 import type { StepHooks } from '../../src/workflows/step-hooks.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafEdges } from '../../src/workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../src/workflows/steps/leaf-edges.ts';
 import { begin, doStep, type FakeJournal, failure, fakeJournal, workflowOf } from './fake-run.ts';
 import { NOBODY_WORKS, reviewsOn } from './leaf-stand-ins.ts';
 
@@ -51,7 +51,7 @@ interface Given {
   readonly targets?: Readonly<Record<string, Made>>;
   /** What the model says, in turn: a plan as JSON, or a text. */
   readonly says?: readonly (string | readonly object[] | Error)[];
-  readonly edges?: Partial<LeafEdges>;
+  readonly deps?: Partial<LeafDeps>;
   /** Events that are on the log already. */
   readonly events?: readonly RunEvent[];
   /** The process dies once so many events are on the log. */
@@ -76,7 +76,7 @@ const TARGETS: Readonly<Record<string, Made>> = {
 
 class Died extends Error {}
 
-function given({ step = {}, targets = TARGETS, says = [], edges, events = [], diesAfter }: Given = {}) {
+function given({ step = {}, targets = TARGETS, says = [], deps, events = [], diesAfter }: Given = {}) {
   const clock = createSimulatedClock();
   const asked: { readonly model: string; readonly text: string }[] = [];
   const called: Called[] = [];
@@ -108,14 +108,14 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
     answer: async () => '',
     verdict: async () => ({ result: 'pass' }),
   };
-  const leafEdges: LeafEdges = {
+  const leafDeps: LeafDeps = {
     workflow,
     journal,
     clock,
     scope,
     decisions,
     targets: { all, find: (kind, name) => all.find((each) => each.kind === kind && each.name === name) },
-    world: {} as LeafEdges['world'],
+    world: {} as LeafDeps['world'],
     ask: createAskText({ model: 'own', models: { fast: 'quick' } }, openModel),
     costOf: ({ input, output }) => (input + output) / 1000,
     isLetGo: () => isDead,
@@ -124,9 +124,9 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
     runWorkflow: async ({ workflow: name, input, key }) => ({ name, input, key }),
     reviews: reviewsOn(journal),
     ...NOBODY_WORKS,
-    ...edges,
+    ...deps,
   };
-  const leaves = createLeaves(leafEdges);
+  const leaves = createLeaves(leafDeps);
   return {
     clock,
     journal,
@@ -134,7 +134,7 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
     called,
     workflow,
     leaves,
-    leafEdges,
+    leafDeps,
     begin: (attempt = 1) => doStep(leaves, journal, workflow, 'make', { attempt }),
     do: async (attempt = 1) => (await doStep(leaves, journal, workflow, 'make', { attempt })).result,
     fails: () => failure(doStep(leaves, journal, workflow, 'make').then(({ result }) => result)),
@@ -260,7 +260,7 @@ describe('a plan that comes to its end', () => {
     const run = given({
       targets: { ...TARGETS, fetch },
       says: [PLAN],
-      edges: {
+      deps: {
         takeSlot(key) {
           story.push(`take ${key}, ${run.typed('plan.acting').length} begun`);
           return () => story.push(`free, ${run.typed('plan.acting').length} begun`);
@@ -336,10 +336,10 @@ describe('a plan that comes to its end', () => {
     });
     const run = given({
       step: { agent: 'planner' },
-      edges: {
+      deps: {
         handsOf: async (agent) => {
           expect(agent).toBe('planner');
-          return lent.leafEdges;
+          return lent.leafDeps;
         },
       },
     });
@@ -746,7 +746,7 @@ describe('hooks', () => {
       failed: async ({ id }, { code }) => void heard.push(`failed ${id} ${code}`),
     };
     const run = given({
-      edges: { hooksOf: () => hooks },
+      deps: { hooksOf: () => hooks },
       says: [
         [
           { action: 'keep', parameters: { text: 'x' } },
@@ -788,7 +788,7 @@ describe('a verifier', () => {
     const result = workOnPlan({
       step,
       prompt: input.prompt,
-      callables: callablesOf(run.leafEdges.targets, undefined, run.workflow),
+      callables: callablesOf(run.leafDeps.targets, undefined, run.workflow),
       verify: async (_step, claim) => {
         claims.push(claim);
         return verdicts[claims.length - 1] ?? { kind: 'pass' };
@@ -804,7 +804,7 @@ describe('a verifier', () => {
         signal: new AbortController().signal,
         park: () => () => {},
       },
-      context: { ...run.leafEdges, noted: new Set(), taken: new Set() },
+      context: { ...run.leafDeps, noted: new Set(), taken: new Set() },
     });
     return { run, claims, result };
   }
@@ -891,7 +891,7 @@ describe('after a crash at any event', () => {
         step,
         events,
         ...(death === undefined ? {} : { diesAfter: death }),
-        edges: { ask },
+        deps: { ask },
       });
       const doing = await run.begin().catch((thrown: unknown) => {
         if (thrown instanceof Died) return undefined;

@@ -45,7 +45,7 @@ describe('what undoes a step', () => {
     const called: unknown[] = [];
     const run = await given({
       ...undo({ type: 'agent', target: 'writer', parameters: { input: 'Take ${output.id} back.' } }),
-      edges: {
+      deps: {
         runAgent: async ({ agent, input, key, step, cause }) => {
           called.push([agent, input, key, step, cause.seq]);
           return null;
@@ -61,7 +61,7 @@ describe('what undoes a step', () => {
     const called: unknown[] = [];
     const run = await given({
       ...undo({ type: 'workflow', target: 'other', parameters: { id: '${output.id}', who: '${input.who}' } }),
-      edges: {
+      deps: {
         runWorkflow: async ({ workflow, input, key }) => {
           called.push([workflow, input, key]);
           return null;
@@ -88,7 +88,7 @@ describe('what undoes a step', () => {
     const owner = new AbortController();
     const run = await given({
       ...undo({ type: 'workflow', target: 'other', parameters: {} }),
-      edges: { runWorkflow: async () => called.push('other') },
+      deps: { runWorkflow: async () => called.push('other') },
     });
     completed(run.journal, 'a', null);
     const place = { step: run.stepNamed('a'), address: 'a', locals: {} };

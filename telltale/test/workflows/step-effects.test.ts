@@ -52,7 +52,7 @@ describe('a call that was approved', () => {
     };
     const run = await given({
       steps: [{ name: 'd', type: 'tool', target: 'deploy', parameters: {}, ...step }],
-      edges: { targets: { find: () => target, all: () => [target] } as never, enterOnce: enterOnce as never },
+      deps: { targets: { find: () => target, all: () => [target] } as never, enterOnce: enterOnce as never },
     });
     const { flushed } = run.journal;
     run.journal.flushed = async () => {

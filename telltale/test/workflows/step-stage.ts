@@ -11,7 +11,7 @@ import type { Decisions } from '../../src/workflows/decisions.ts';
 import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
 import type { SessionAct, SessionLink } from '../../src/workflows/session-link.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafEdges } from '../../src/workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../src/workflows/steps/leaf-edges.ts';
 import { agentTargets } from '../targets/agent-targets.ts';
 import { type Begun, begin, doStep, failure, fakeJournal, workflowOf } from './fake-run.ts';
 import { NOBODY_WORKS, reviewsOn } from './leaf-stand-ins.ts';
@@ -26,12 +26,12 @@ export interface Given extends Begun {
   /** What the model says, in turn. */
   readonly says?: readonly string[];
   readonly session?: boolean | 'ended';
-  readonly edges?: Partial<LeafEdges>;
+  readonly deps?: Partial<LeafDeps>;
 }
 
 async function given(
   sandbox: ReturnType<typeof createSandbox>,
-  { steps = [], document, agent = '', files, says = [], session, edges, ...begun }: Given,
+  { steps = [], document, agent = '', files, says = [], session, deps, ...begun }: Given,
 ) {
   const clock = createSimulatedClock();
   const asked: { readonly model: string; readonly text: string }[] = [];
@@ -88,14 +88,14 @@ async function given(
     verdict: () => Promise.reject(new Error('nobody judges here')),
   };
   let letGo = false;
-  const all: LeafEdges = {
+  const all: LeafDeps = {
     workflow,
     journal,
     clock,
     scope,
     decisions,
     targets: table,
-    world: table.edges,
+    world: table.deps,
     ask: table.ask,
     costOf: ({ input, output }) => (input + output) / 1000,
     session: session === undefined ? undefined : link,
@@ -105,7 +105,7 @@ async function given(
     runWorkflow: async ({ workflow: name, input, key }) => ({ name, input, key }),
     reviews: reviewsOn(journal),
     ...NOBODY_WORKS,
-    ...edges,
+    ...deps,
   };
   let leaves = createLeaves(all);
   return {

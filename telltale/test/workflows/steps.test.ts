@@ -86,7 +86,7 @@ test('a call that needs approval and a slot takes the slot once a person has ans
   const run = await given({
     ...ASKING,
     files: moduleTool('deploy', 'export const run = () => "deployed"', 'approval: always\nmax_parallel: 2'),
-    edges: {
+    deps: {
       takeSlot(key, max) {
         story.push(`take ${key} of ${max}, ${run.typed('step.started').length} on the log`);
         return () => story.push('free');
@@ -121,7 +121,7 @@ test('what undoes a step has the time of the tool that it calls, and a slot ahea
         compensate: { type: 'tool', target: 'undo' },
       },
     ],
-    edges: {
+    deps: {
       takeSlot() {
         story.push('take');
         return () => story.push('free');
@@ -299,7 +299,7 @@ test('a workflow gets its parameters as input, and parks its caller while it wai
   const run = await given({
     input: { n: 1 },
     steps: [{ name: 'w', type: 'workflow', target: 'other', parameters: { n: '${input.n}' } }],
-    edges: {
+    deps: {
       runWorkflow: ({ park, signal, ...call }) =>
         new Promise((_, reject) => {
           park('other: timer x', 5);

@@ -14,7 +14,7 @@ import { runContext } from '../../src/workflows/decisions/run-context.ts';
 import type { Claim, Task, TaskReport, TaskWord, WorkerCall } from '../../src/workflows/guided/task.ts';
 import { type MachineEnd, runMachine } from '../../src/workflows/machine/run-machine.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafEdges } from '../../src/workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../src/workflows/steps/leaf-edges.ts';
 import { begin, fakeJournal, workflowOf } from './fake-run.ts';
 
 /** Thrown by a journal that was told to die. */
@@ -40,7 +40,7 @@ export interface Play {
   readonly origin?: Partial<RunOrigin>;
   readonly vars?: JsonObject;
   readonly clock?: SimulatedClock;
-  readonly edges?: Partial<LeafEdges>;
+  readonly deps?: Partial<LeafDeps>;
 }
 
 /** All that outlives a process: workers, models, people, and what they were asked. */
@@ -84,7 +84,7 @@ export function taskWorld(play: Play): TaskWorld {
     call.signal.throwIfAborted();
     return (play.work ?? claimsAtOnce)(task, words.get(task.key) ?? [], call);
   };
-  const workers: LeafEdges['workers'] = {
+  const workers: LeafDeps['workers'] = {
     give(task, call) {
       calls.push(`give ${task.key}`);
       tasks.push(task);
@@ -102,7 +102,7 @@ export function taskWorld(play: Play): TaskWorld {
     done: ({ key }) => void over.push(key),
   };
   const model: Model = { id: 'test/cheap', stream: () => Promise.reject(new Error('not here')) };
-  const ask: LeafEdges['ask'] = async (question, call) => {
+  const ask: LeafDeps['ask'] = async (question, call) => {
     questions.push(question);
     const text = await (play.says ?? (() => PASS))(questions.length - 1, question, call);
     call.charge?.({ input: 100, output: 10 }, model);
@@ -188,7 +188,7 @@ export function taskWorld(play: Play): TaskWorld {
             journal.append({ type: 'review.resolved', review, ...end });
         },
       },
-      ...play.edges,
+      ...play.deps,
     });
     try {
       return await runMachine({

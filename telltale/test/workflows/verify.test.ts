@@ -395,7 +395,7 @@ describe('a verifying command', () => {
       document,
       vars: { phase: 'two' },
       person: () => ['fail'],
-      edges: { world: table.edges },
+      deps: { world: table.deps },
       work: (_, words) => claim(words.length + 1, { notes: `${NOTES} $(id) "; exit 0`, work: ACTIONS }),
       ...more,
     });

@@ -112,7 +112,7 @@ export async function askModel(
     if (key?.ctrl === true && key.name === 'd') end();
   };
   terminal.input.once('end', end).on('keypress', onKey);
-  const edges = { ...terminal, signal: AbortSignal.any([signal, ended.signal]) };
+  const deps = { ...terminal, signal: AbortSignal.any([signal, ended.signal]) };
   try {
     const offers = OFFERS.flatMap(({ name, label, model }) =>
       model === undefined ? [] : [{ label, ...chosen(name, model, env) }],
@@ -121,7 +121,7 @@ export async function askModel(
       message: 'Which provider runs the model?',
       options: offers.map((offer) => ({ value: offer.provider, label: labelOf(offer) })),
       initialValue: foundModel(env).provider,
-      ...edges,
+      ...deps,
     });
     const offer = offers.find((each) => each.provider === provider);
     if (isCancel(provider) || offer === undefined) return undefined;
@@ -129,7 +129,7 @@ export async function askModel(
     if (model.keyVariable === undefined || model.hasKey) return model;
     const key = await password({
       message: `${model.keyVariable}? It is saved in .env, which git ignores. Press Enter to add it later.`,
-      ...edges,
+      ...deps,
     });
     if (isCancel(key)) return undefined;
     const typed = (key ?? '').trim();

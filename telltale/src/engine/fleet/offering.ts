@@ -3,7 +3,7 @@ import type { Store } from '../../store/store.ts';
 import type { StreamKind } from '../engine.ts';
 import { MAX_OFFERS, offerKey, type WorkOffer, type WorkQueue } from './work-queue.ts';
 
-export interface OfferingEdges {
+export interface OfferingDeps {
   readonly store: Pick<Store, 'info'>;
   readonly queue: Pick<WorkQueue, 'offer'>;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ const MOST_GATHERED = 10_000;
 /** Heads that are looked at side by side. */
 const LOOKS = 16;
 
-export function createOffering({ store, queue, clock, onError }: OfferingEdges): Offering {
+export function createOffering({ store, queue, clock, onError }: OfferingDeps): Offering {
   let gathered = new Map<string, Gathered>();
   let cancel: (() => void) | undefined;
   let offered: Promise<void> = Promise.resolve();

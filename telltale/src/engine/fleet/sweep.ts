@@ -10,7 +10,7 @@ import {
   type WorkQueue,
 } from './work-queue.ts';
 
-export interface SweepEdges {
+export interface SweepDeps {
   readonly shared: Pick<SharedStore, 'orphans' | 'isAlive'>;
   readonly queue: WorkQueue;
   readonly onLaidAside: (aside: LaidAside) => void;
@@ -53,7 +53,7 @@ const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting']);
  * Offers what nobody works on: streams that were placed where there was no room, whose owner died or let go of them,
  * whose time has come, or that were sent a message.
  */
-export function createSweep({ shared, queue, onLaidAside, store, clock }: SweepEdges) {
+export function createSweep({ shared, queue, onLaidAside, store, clock }: SweepDeps) {
   let limit = MAX_OFFERS;
   let wasRefused = false;
   let lookedAt = clock?.monotonic() ?? 0;

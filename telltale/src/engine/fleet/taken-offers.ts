@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts';
 import type { StreamKind, Work, WorkEnd } from '../engine.ts';
 import { type LaidAside, offerKey, type TakenOffer, type WhyNot } from './work-queue.ts';
 
-export interface TakenOffersEdges {
+export interface TakenOffersDeps {
   readonly onError: (thrown: unknown, about: { readonly kind: StreamKind; readonly stream: string }) => void;
   readonly onLaidAside: (aside: LaidAside) => void;
   readonly now: () => number;
@@ -62,7 +62,7 @@ export function createTakenOffers({
   forgive,
   giveUp,
   onRetry,
-}: TakenOffersEdges): TakenOffers {
+}: TakenOffersDeps): TakenOffers {
   const taken = new Map<string, TakenOffer>();
   const groups = new Map<string, number>();
 

@@ -12,7 +12,7 @@ import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 import { cutNote } from './bound-value.ts';
 import { badParams, needsApproval, notText } from './feed-errors.ts';
-import type { SourceEdges } from './source-edges.ts';
+import type { SourceDeps } from './source-edges.ts';
 import { sourceFailed } from './source-failed.ts';
 
 export type FileSource = Extract<FeedSource, { readonly type: 'file' | 'repo' }>;
@@ -34,13 +34,13 @@ const PARAMS = {
 export const checkFileParams = compileCheck(PARAMS, 'a file source');
 
 /** A text file, or lines of it. Of a large one no more is read than can be shown. */
-export function createFileSource(edges: SourceEdges) {
+export function createFileSource(deps: SourceDeps) {
   return async (source: FileSource, { feed, params, signal }: SourceCall): Promise<Json> => {
     const wrong = checkFileParams(params);
     if (wrong !== undefined) throw wrong;
     const range = params.lines === undefined ? undefined : readRange(String(params.lines));
     const what = `feed "${feed.id}"`;
-    return readText(await permitted(source.name, what, edges), range, signal);
+    return readText(await permitted(source.name, what, deps), range, signal);
   };
 }
 
@@ -48,9 +48,9 @@ export function createFileSource(edges: SourceEdges) {
 export async function permitted(
   path: string,
   what: string,
-  { targets }: Pick<SourceEdges, 'targets'>,
+  { targets }: Pick<SourceDeps, 'targets'>,
 ): Promise<PermittedPath> {
-  const { paths } = targets.edges.permissions;
+  const { paths } = targets.deps.permissions;
   const need = await pathNeed(paths, path, what, 'read');
   if (need !== undefined) throw needsApproval(what, need.what, need.because);
   return paths.resolve(path);

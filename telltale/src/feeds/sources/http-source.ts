@@ -9,7 +9,7 @@ import { bodyText, isJsonType } from '../../targets/http/read-body.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 import { feedTooLarge, mayChange, needsApproval, notText } from './feed-errors.ts';
-import type { SourceEdges } from './source-edges.ts';
+import type { SourceDeps } from './source-edges.ts';
 
 export type HttpSource = Extract<FeedSource, { readonly type: 'http' }>;
 
@@ -39,8 +39,8 @@ interface HttpParams {
 }
 
 /** A page: JSON where its server says so, else text. Anything but success is an error. */
-export function createHttpSource({ targets, isModels }: SourceEdges) {
-  const { permissions, resolveHost, own, clock } = targets.edges;
+export function createHttpSource({ targets, isModels }: SourceDeps) {
+  const { permissions, resolveHost, own, clock } = targets.deps;
   const { hosts } = permissions;
   return async (source: HttpSource, { feed, params, signal }: SourceCall): Promise<Json> => {
     const what = `feed "${feed.id}"`;

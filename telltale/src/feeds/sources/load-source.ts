@@ -11,17 +11,17 @@ import { createInternalSource } from './internal/internal-source.ts';
 import { createMcpSource } from './mcp-source.ts';
 import { noParams } from './no-params.ts';
 import { createRepoSource } from './repo/repo-source.ts';
-import type { SourceEdges } from './source-edges.ts';
+import type { SourceDeps } from './source-edges.ts';
 import { createTargetSource } from './target-source.ts';
 
 /** Asks sources of every type. What they give is bounded here, and a source that hangs is left when the signal says so. */
-export function createLoadSource(edges: SourceEdges): LoadSource {
-  const internal = createInternalSource(edges);
-  const target = createTargetSource(edges);
-  const file = createFileSource(edges);
-  const repo = createRepoSource(edges);
-  const http = createHttpSource(edges);
-  const mcp = createMcpSource(edges);
+export function createLoadSource(deps: SourceDeps): LoadSource {
+  const internal = createInternalSource(deps);
+  const target = createTargetSource(deps);
+  const file = createFileSource(deps);
+  const repo = createRepoSource(deps);
+  const http = createHttpSource(deps);
+  const mcp = createMcpSource(deps);
 
   const load = async (call: SourceCall): Promise<Json> => {
     const { feed, params, signal } = call;
@@ -35,21 +35,21 @@ export function createLoadSource(edges: SourceEdges): LoadSource {
       case 'llm':
         return target(source, call);
       case 'workflow':
-        if (edges.isModels?.(feed.id) === true) throw mayChange(what, `workflow "${clip(source.name)}"`);
-        return edges.runWorkflow(source.name, params, signal, feed.id);
+        if (deps.isModels?.(feed.id) === true) throw mayChange(what, `workflow "${clip(source.name)}"`);
+        return deps.runWorkflow(source.name, params, signal, feed.id);
       case 'agent': {
         noParams(`the ${what}`, params, source.action);
         // What others had it do is not the model's to see.
-        const onlyCalled = edges.isModels?.(feed.id) === true;
-        const metadata = await edges.agentMetadata(source.name, onlyCalled);
+        const onlyCalled = deps.isModels?.(feed.id) === true;
+        const metadata = await deps.agentMetadata(source.name, onlyCalled);
         if (metadata === undefined) throw neverRan(source.name, onlyCalled);
         return metadata;
       }
       case 'metadata':
         noParams(`the ${what}`, params);
         return source.name === undefined
-          ? edges.state.metadata
-          : (own(edges.state.metadata, source.name) ?? null);
+          ? deps.state.metadata
+          : (own(deps.state.metadata, source.name) ?? null);
       case 'file':
         return file(source, call);
       case 'repo':

@@ -13,7 +13,7 @@ import { environmentOf } from './internal/environment.ts';
 import { checkInternalParams } from './internal/internal-source.ts';
 import { resourceOf } from './mcp-source.ts';
 import { checkRepoParams } from './repo/repo-source.ts';
-import type { SourceEdges } from './source-edges.ts';
+import type { SourceDeps } from './source-edges.ts';
 import { feedCall, mustNotAsk, mustOnlyRead } from './target-source.ts';
 
 /** What a model adds is loaded no more often than this. */
@@ -25,10 +25,10 @@ const MAX_TRANSFORMATIONS = 16;
  * anybody, and of that only what changes nothing. Params may still hold `$references`: with what these come to, each
  * load is checked again.
  */
-export async function mayAdd(feed: Feed, edges: SourceEdges): Promise<RuntimeError | undefined> {
+export async function mayAdd(feed: Feed, deps: SourceDeps): Promise<RuntimeError | undefined> {
   try {
     checkShape(feed);
-    await checkSource(feed, edges);
+    await checkSource(feed, deps);
     return undefined;
   } catch (thrown) {
     if (thrown instanceof RuntimeError) return thrown;
@@ -51,9 +51,9 @@ function checkShape({ id, interval, transform }: Feed): void {
     );
 }
 
-async function checkSource({ id, source }: Feed, edges: SourceEdges): Promise<void> {
+async function checkSource({ id, source }: Feed, deps: SourceDeps): Promise<void> {
   const what = `feed "${id}"`;
-  const { permissions } = edges.targets.edges;
+  const { permissions } = deps.targets.deps;
   const { params } = source;
   switch (source.type) {
     case 'internal':
@@ -63,22 +63,22 @@ async function checkSource({ id, source }: Feed, edges: SourceEdges): Promise<vo
     case 'tool':
     case 'relic':
     case 'llm': {
-      const { target, input } = feedCall(source, params, edges, true);
+      const { target, input } = feedCall(source, params, deps, true);
       mustFit(params, () => target.check(input));
       mustOnlyRead(what, target, input);
-      return mustNotAsk(what, target, input, edges);
+      return mustNotAsk(what, target, input, deps);
     }
     case 'workflow':
-      mustHave('workflow', source.name, edges);
+      mustHave('workflow', source.name, deps);
       throw mayChange(what, `workflow "${source.name}"`); // none says of itself that it only reads
     case 'agent':
-      return mustHave('agent', source.name, edges);
+      return mustHave('agent', source.name, deps);
     case 'metadata':
       return;
     case 'file':
     case 'repo':
       mustFit(params, source.type === 'file' ? checkFileParams : checkRepoParams);
-      await permitted(source.name, what, edges);
+      await permitted(source.name, what, deps);
       return;
     case 'http': {
       mustFit(params, checkHttpParams);
@@ -90,14 +90,14 @@ async function checkSource({ id, source }: Feed, edges: SourceEdges): Promise<vo
       return;
     }
     case 'mcp':
-      resourceOf(source, params, edges.targets.edges);
+      resourceOf(source, params, deps.targets.deps);
       return;
   }
 }
 
 /** Agents and workflows are the session's to run: here it matters that the agent may call them. */
-function mustHave(kind: Extract<TargetKind, 'workflow' | 'agent'>, name: string, edges: SourceEdges): void {
-  if (edges.targets.find(kind, name) === undefined) throw unknownTarget(kind, name, edges.targets);
+function mustHave(kind: Extract<TargetKind, 'workflow' | 'agent'>, name: string, deps: SourceDeps): void {
+  if (deps.targets.find(kind, name) === undefined) throw unknownTarget(kind, name, deps.targets);
 }
 
 /** What holds references is checked with what they come to. */

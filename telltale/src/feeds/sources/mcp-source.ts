@@ -8,15 +8,15 @@ import { offersGone } from '../../targets/mcp/offers-gone.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { badParams, notText } from './feed-errors.ts';
 import { noParams } from './no-params.ts';
-import type { SourceEdges } from './source-edges.ts';
+import type { SourceDeps } from './source-edges.ts';
 
 export type McpSource = Extract<FeedSource, { readonly type: 'mcp' }>;
 
 /** A resource of an MCP server that the agent imports. */
-export function createMcpSource({ targets }: SourceEdges) {
+export function createMcpSource({ targets }: SourceDeps) {
   return async (source: McpSource, { feed, params, signal }: SourceCall): Promise<Json> => {
     const what = `feed "${feed.id}"`;
-    const { server, uri } = resourceOf(source, params, targets.edges);
+    const { server, uri } = resourceOf(source, params, targets.deps);
     if (server.resources === undefined) throw offersGone(server.name, 'resources');
     const contents = await server.resources.read({ what, signal, uri });
     const [only] = contents;
@@ -29,7 +29,7 @@ export function createMcpSource({ targets }: SourceEdges) {
 export function resourceOf(
   { name, action }: McpSource,
   params: JsonObject,
-  { servers }: Pick<SourceEdges['targets']['edges'], 'servers'>,
+  { servers }: Pick<SourceDeps['targets']['deps'], 'servers'>,
 ): { readonly server: McpServer; readonly uri: string } {
   const server = servers.get(name);
   if (server === undefined) throw serverUnknown(name, [...servers.keys()]);

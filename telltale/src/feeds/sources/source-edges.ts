@@ -9,11 +9,11 @@ import type { TargetCall } from '../../targets/target.ts';
 type Used = Parameters<NonNullable<TargetCall['charge']>>;
 
 /** What the sources of one session's feeds have of the world. */
-export interface SourceEdges {
+export interface SourceDeps {
   readonly agent: Pick<AgentManifest, 'model' | 'models'>;
   /** The session as it is at the time of each load. */
   readonly state: SessionState;
-  readonly targets: Pick<AgentTargets, 'find' | 'all' | 'edges'>;
+  readonly targets: Pick<AgentTargets, 'find' | 'all' | 'deps'>;
   /** `${agent.*}`. */
   readonly agentView: () => JsonObject;
   readonly tokenizer: LoadTokenizer;

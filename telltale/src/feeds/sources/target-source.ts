@@ -8,7 +8,7 @@ import type { Target } from '../../targets/target.ts';
 import { unknownTarget } from '../../targets/unknown-target.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { mayChange, needsApproval } from './feed-errors.ts';
-import type { SourceEdges } from './source-edges.ts';
+import type { SourceDeps } from './source-edges.ts';
 import { targetInput } from './target-input.ts';
 
 export type TargetSource = Extract<FeedSource, { readonly type: 'tool' | 'relic' | 'llm' }>;
@@ -21,24 +21,24 @@ export interface FeedCall {
 }
 
 /** What tools, relics and prompts answer. */
-export function createTargetSource(edges: SourceEdges) {
-  const { clock } = edges.targets.edges;
+export function createTargetSource(deps: SourceDeps) {
+  const { clock } = deps.targets.deps;
   let calls = 0;
   return async (source: TargetSource, { feed, params, signal }: SourceCall): Promise<Json> => {
-    const isModels = edges.isModels?.(feed.id) === true;
-    const { target, input, model } = feedCall(source, params, edges, isModels);
+    const isModels = deps.isModels?.(feed.id) === true;
+    const { target, input, model } = feedCall(source, params, deps, isModels);
     const what = `feed "${feed.id}"`;
     const wrong = target.check(input);
     if (wrong !== undefined) throw wrong;
     if (isModels) mustOnlyRead(what, target, input);
-    await mustNotAsk(what, target, input, edges);
-    const session = edges.state.id;
+    await mustNotAsk(what, target, input, deps);
+    const session = deps.state.id;
     const id = `feed:${feed.id}`;
-    const { charge, note, agentView: agent } = edges;
+    const { charge, note, agentView: agent } = deps;
     const seconds = target.timeoutMs === undefined ? undefined : target.timeoutMs / 1000;
     const { slots } = target;
     // The target's time counts from its start; the load's goes on.
-    const free = slots && (await edges.takeSlot(slots.key, slots.max, signal));
+    const free = slots && (await deps.takeSlot(slots.key, slots.max, signal));
     try {
       return await withTimeout(signal, seconds, `${target.kind} "${target.name}"`, clock, (limited) =>
         target.run({
@@ -69,7 +69,7 @@ export function createTargetSource(edges: SourceEdges) {
 export function feedCall(
   source: TargetSource,
   params: JsonObject,
-  { targets, agent }: SourceEdges,
+  { targets, agent }: SourceDeps,
   isModels: boolean,
 ): FeedCall {
   const { type, name, action } = source;
@@ -94,7 +94,7 @@ export async function mustNotAsk(
   what: string,
   target: Target,
   input: JsonObject,
-  { agentView: agent }: Pick<SourceEdges, 'agentView'>,
+  { agentView: agent }: Pick<SourceDeps, 'agentView'>,
 ): Promise<void> {
   const need = await target.needs?.(input, { agent });
   if (need !== undefined) throw needsApproval(what, need.what, need.because);

@@ -15,7 +15,7 @@ export interface PreparedValue {
   readonly truncated?: number;
 }
 
-export interface PrepareEdges {
+export interface PrepareDeps {
   readonly tokenizer: LoadTokenizer;
   /** What CEL sees beside `value`; asked for only where there is CEL. */
   readonly context: () => JsonObject;
@@ -25,7 +25,7 @@ export interface PrepareEdges {
 export async function prepareValue(
   feed: Pick<Feed, 'id' | 'transform' | 'max_tokens' | 'inject'>,
   raw: Json,
-  { tokenizer, context }: PrepareEdges,
+  { tokenizer, context }: PrepareDeps,
 ): Promise<PreparedValue> {
   const value = await transformValue(feed, raw, context);
   const text = feedText(value);

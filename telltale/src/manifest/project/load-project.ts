@@ -24,7 +24,7 @@ import { readCode } from './read-code.ts';
 import { resolveEntry } from './resolve-entry.ts';
 import type { ReadSource, SourceCache } from './source-cache.ts';
 
-export interface ProjectEdges {
+export interface ProjectDeps {
   readonly files: Files;
   readonly cache: SourceCache;
   readonly signal: AbortSignal | undefined;
@@ -41,7 +41,7 @@ type Entry =
 export async function loadProject(
   entries: readonly Entry[],
   root: string,
-  { files, cache, signal, checkModules: check }: ProjectEdges,
+  { files, cache, signal, checkModules: check }: ProjectDeps,
 ): Promise<{ readonly project: Project; readonly diagnostics: readonly Diagnostic[] }> {
   const realRoot = await files.realPath(root);
   const shownRoot = cache.label(root);

@@ -18,7 +18,7 @@ export interface StreamPlace {
 
 export const newPlace = (): StreamPlace => ({ lastId: undefined, retryMs: undefined, events: 0 });
 
-export interface StreamEdges {
+export interface StreamDeps {
   readonly clock: Clock;
   readonly maxMessageBytes: number;
   /** Takes the data of an event; true if it is what the stream was opened for. Throws to give the stream up. */
@@ -36,7 +36,7 @@ const LINGER_MS = 1_000;
 export async function readStream(
   answer: StreamedAnswer,
   place: StreamPlace,
-  { clock, maxMessageBytes, take, tooLarge }: StreamEdges,
+  { clock, maxMessageBytes, take, tooLarge }: StreamDeps,
 ): Promise<boolean> {
   let isDone = false;
   let stopLingering = () => {};

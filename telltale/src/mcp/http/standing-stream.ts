@@ -8,7 +8,7 @@ export interface StandingStream {
   wake(): void;
 }
 
-export interface StandingEdges {
+export interface StandingDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Listens until the stream ends. `none`: the server has no such stream. */
@@ -22,7 +22,7 @@ const MAX_IN_VAIN = 5;
 /** One that was open for so long was a good one, though nothing came. */
 const GOOD_MS = 10_000;
 
-export function createStandingStream({ clock, signal, listen }: StandingEdges): StandingStream {
+export function createStandingStream({ clock, signal, listen }: StandingDeps): StandingStream {
   let isOpen = false;
   let isOffered = true;
   const place = newPlace();

@@ -5,7 +5,7 @@ import type { Runtime, Session, SessionResult } from '../../session/runtime-type
 import type { Progress, ServedTool, ToolCall } from './served-tool.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
-export interface AgentToolEdges {
+export interface AgentToolDeps {
   readonly runtime: Pick<Runtime, 'start'>;
   readonly agents: readonly LoadedAgent<unknown>[];
   /** Stands before the agent's name in the tool's. */
@@ -13,7 +13,7 @@ export interface AgentToolEdges {
 }
 
 /** Each agent as a tool: a call is a session of its own, with its whole log in the store. */
-export const agentTools = ({ runtime, agents, prefix }: AgentToolEdges): readonly ServedTool[] =>
+export const agentTools = ({ runtime, agents, prefix }: AgentToolDeps): readonly ServedTool[] =>
   agents.map((agent) => ({
     definition: {
       name: `${prefix}${agent.manifest.name}`,

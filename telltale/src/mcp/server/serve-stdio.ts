@@ -5,7 +5,7 @@ import type { McpServer } from './create-mcp-server.ts';
 import { INVALID_REQUEST, type MessageRefusal, readMessage, refusal } from './read-message.ts';
 import { createRequestLines } from './request-lines.ts';
 
-export interface StdioEdges {
+export interface StdioDeps {
   readonly input: AsyncIterable<Uint8Array>;
   /** Where messages go, and nothing else. Once its reader has gone away, writes are dropped. */
   readonly output: { write(text: string): Promise<void>; readonly closed: boolean };
@@ -25,8 +25,8 @@ const MAX_UNREAD_CHARS = 16 * 1024 * 1024;
 const LAST_ANSWERS_MS = 5_000;
 
 /** Serves one client over a pair of pipes, until it closes its side or the signal is aborted. */
-export async function serveStdio(server: McpServer, edges: StdioEdges): Promise<void> {
-  const { input, output, clock, signal, identity, onError } = edges;
+export async function serveStdio(server: McpServer, deps: StdioDeps): Promise<void> {
+  const { input, output, clock, signal, identity, onError } = deps;
   const types = await import('@modelcontextprotocol/sdk/types.js');
   /** Ids of requests without an answer. */
   const asked = new Set<string | number>();

@@ -4,17 +4,17 @@ import type { ClientView } from '../../session/runs/client-types.ts';
 import { signToken, type TokenKeys } from './continue-token.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
-export interface AnswerEdges {
+export interface AnswerDeps {
   readonly keys: TokenKeys;
   readonly clock: Pick<Clock, 'now'>;
   readonly tokenTtlMs: number;
 }
 
 /** What a client is told of its run. The same for the same state of the run's log, its token included. */
-export function workflowAnswer(run: string, view: ClientView, edges: AnswerEdges): ToolAnswer {
+export function workflowAnswer(run: string, view: ClientView, deps: AnswerDeps): ToolAnswer {
   switch (view.kind) {
     case 'task':
-      return { structured: { run, isComplete: false, ...inHand(view, edges) } };
+      return { structured: { run, isComplete: false, ...inHand(view, deps) } };
     case 'waiting':
     case 'busy':
       return { structured: { run, isComplete: false, waitingFor: waitingFor(run, view) } };
@@ -32,7 +32,7 @@ export function workflowAnswer(run: string, view: ClientView, edges: AnswerEdges
 /** The token is as old as the question: who asks again within its time gets the same one. */
 function inHand(
   { run, task }: Extract<ClientView, { readonly kind: 'task' }>,
-  { keys, clock, tokenTtlMs }: AnswerEdges,
+  { keys, clock, tokenTtlMs }: AnswerDeps,
 ): JsonObject {
   const { step, attempt, nth, prompt, requires, accepts, again, at } = task;
   const now = clock.now();

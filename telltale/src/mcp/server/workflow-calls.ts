@@ -12,7 +12,7 @@ import type { KeyRing } from './token-keys.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 import { workflowAnswer } from './workflow-answer.ts';
 
-export interface WorkflowCallEdges {
+export interface WorkflowCallDeps {
   readonly catalog: ServeCatalog;
   readonly runs: ClientRuns;
   readonly keyRing: KeyRing;
@@ -53,8 +53,8 @@ export interface WorkflowCalls {
   resume(run: string | undefined, call: ClientCall): Promise<ToolAnswer>;
 }
 
-export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
-  const { catalog, runs, keyRing, clock, waitMs } = edges;
+export function createWorkflowCalls(deps: WorkflowCallDeps): WorkflowCalls {
+  const { catalog, runs, keyRing, clock, waitMs } = deps;
 
   const answer = async (run: string, { identity, signal, onMoved }: ClientCall, sent?: TokenClaims) => {
     const view = await runs.settle(run, {
@@ -64,7 +64,7 @@ export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
       sent,
       ...(onMoved === undefined ? {} : { onMoved }),
     });
-    return workflowAnswer(run, view, { ...edges, keys: await keyRing.keys() });
+    return workflowAnswer(run, view, { ...deps, keys: await keyRing.keys() });
   };
 
   return {

@@ -10,7 +10,7 @@ import { EMPTY_CONTEXT, type ResolveContext } from './resolve/resolve-context.ts
 import { resolveAgain } from './resolve-again.ts';
 import { type RunReport, runIndex } from './run-index.ts';
 
-export interface IndexEdges {
+export interface IndexDeps {
   readonly store: GraphStore;
   /** Beside the graph: how it was read. */
   readonly tables: Pick<Tables, 'get' | 'set'>;
@@ -40,7 +40,7 @@ export interface IndexOnce {
   endThread(): Promise<void>;
 }
 
-export function createIndexOnce(edges: IndexEdges): IndexOnce {
+export function createIndexOnce(edges: IndexDeps): IndexOnce {
   const { store, tables, graph, folder, clock } = edges;
   let thread: IndexThread | undefined;
   let known: Map<string, GraphFile> | undefined;

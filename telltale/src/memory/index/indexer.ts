@@ -1,7 +1,7 @@
 import type { GraphFile } from '../../store/graph.ts';
 import type { IndexOptions, IndexProgress, IndexReport } from '../memory.ts';
 import { memoryClosed } from '../memory-errors.ts';
-import { createIndexOnce, type IndexEdges } from './index-once.ts';
+import { createIndexOnce, type IndexDeps } from './index-once.ts';
 
 /** Keeps a graph like its folder: one pass at a time, at most one that waits behind it for all who ask meanwhile. */
 export interface Indexer {
@@ -35,7 +35,7 @@ interface Promised {
 /** A thread that is told to stop and does not is ended. */
 const STOP_MS = 1_000;
 
-export function createIndexer(edges: IndexEdges): Indexer {
+export function createIndexer(edges: IndexDeps): Indexer {
   const { folder, clock } = edges;
   const once = createIndexOnce(edges);
   const waiting: Promised[] = [];

@@ -10,7 +10,7 @@ import { resolveImport } from './resolve/resolve-import.ts';
 import { pythonImports } from './resolve/resolve-module.ts';
 import { createResolveView, type ResolveView } from './resolve/resolve-view.ts';
 
-export interface RunEdges {
+export interface RunDeps {
   readonly store: GraphStore;
   readonly graph: string;
   readonly folder: string;
@@ -42,7 +42,7 @@ export interface RunReport extends Omit<IndexReport, 'files' | 'notes' | 'ms'> {
 const CHUNK = 1_000;
 
 /** One pass: what the thread finds is written as it comes, so that whatever ends it, the next goes on from there. */
-export async function runIndex(plan: Plan, edges: RunEdges): Promise<RunReport> {
+export async function runIndex(plan: Plan, edges: RunDeps): Promise<RunReport> {
   const { store, graph } = edges;
   const { known } = plan;
   const avoid: string[] = [];

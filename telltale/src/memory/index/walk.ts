@@ -13,7 +13,7 @@ export interface WalkedFile {
   readonly mtimeMs: number;
 }
 
-export interface WalkEdges {
+export interface WalkDeps {
   /** Files that the graph takes. */
   wanted(path: string): boolean;
   found(file: WalkedFile): void;
@@ -45,7 +45,7 @@ const isLeftOut = (folder: string): boolean =>
  * Goes through a folder, or through what `below` names of it, in the order of names, with synchronous calls: several
  * times as fast as others, and it has a thread of its own. Links are not followed, so there is no way round in a circle.
  */
-export function walk(root: string, below: readonly string[], edges: WalkEdges): Walked {
+export function walk(root: string, below: readonly string[], edges: WalkDeps): Walked {
   const unreadable: string[] = [];
   const manifests: string[] = [];
   let files = 0;

@@ -1,7 +1,7 @@
 import type { LoadTokenizer } from '../../kernel/tokenizer.ts';
 import type { MemoryView } from '../memory.ts';
 
-export interface QueryEdges {
+export interface QueryDeps {
   /** Absent: all may be seen. */
   readonly view?: MemoryView | undefined;
   /** Asked for only where an answer may be too long. */

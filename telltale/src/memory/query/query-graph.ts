@@ -13,7 +13,7 @@ import {
   gatherSessions,
   type Reach,
 } from './gather.ts';
-import type { QueryEdges } from './query-edges.ts';
+import type { QueryDeps } from './query-edges.ts';
 import { queryMalformed } from './query-errors.ts';
 import { addSnippets } from './snippets.ts';
 
@@ -40,7 +40,7 @@ export async function queryGraph(
   graph: string,
   folder: string,
   query: MemoryQuery,
-  edges: QueryEdges,
+  edges: QueryDeps,
 ): Promise<MemoryAnswer> {
   const { limit, depth, maxTokens } = boundsOf(query);
   const view: GraphView = { store, graph };

@@ -1,7 +1,7 @@
 import type { Fact, Found, FoundSymbol, GraphStore } from '../../store/graph.ts';
 import type { MemoryView } from '../memory.ts';
 import { factFiles } from './answer-files.ts';
-import type { QueryEdges } from './query-edges.ts';
+import type { QueryDeps } from './query-edges.ts';
 import { dayOf, inline, staleness } from './render-answer.ts';
 
 const FOUND = 40;
@@ -46,7 +46,7 @@ export async function relevantPart(
   graph: string,
   text: string,
   maxTokens: number,
-  edges: Pick<QueryEdges, 'tokenizer' | 'view'>,
+  edges: Pick<QueryDeps, 'tokenizer' | 'view'>,
 ): Promise<RelevantPart> {
   if (!(maxTokens > 0)) return { part: '', files: [] };
   const { symbols, facts, sessions, files } = await gather(

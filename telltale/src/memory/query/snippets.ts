@@ -1,5 +1,5 @@
 import type { DraftNode } from './draft.ts';
-import type { QueryEdges } from './query-edges.ts';
+import type { QueryDeps } from './query-edges.ts';
 
 /** Lines of a definition that are shown, and characters of a line. */
 const LINES = 12;
@@ -11,7 +11,7 @@ const CALLS = 30;
 /** Adds lines of the files: the beginning of what was asked for, the line of a call of what is around it. */
 export async function addSnippets(
   nodes: readonly DraftNode[],
-  readLines: QueryEdges['readLines'],
+  readLines: QueryDeps['readLines'],
 ): Promise<readonly DraftNode[]> {
   let [definitions, calls] = [0, 0];
   return Promise.all(

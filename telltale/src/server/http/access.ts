@@ -29,7 +29,7 @@ export function checkRole({ role }: Pick<Caller, 'role'>, needed: Role): void {
   if (RANK[role] < RANK[needed]) throw roleNeeded(needed, role);
 }
 
-export interface AccessEdges {
+export interface AccessDeps {
   readonly tokens: Pick<Tokens, 'check'>;
   readonly clock: Pick<Clock, 'monotonic' | 'after'>;
   readonly limits: Pick<ServerLimits, 'perSecond' | 'burst' | 'failuresPerMinute'>;
@@ -47,7 +47,7 @@ const MAX_TOKEN_CHARS = 200;
  * Says who calls, or refuses: every request needs a token, from this machine, too, since agents and web pages can send
  * requests from there. Reading needs `read` and all else `run`; routes that need more say so by `needs`.
  */
-export function createAccess({ tokens, clock, limits }: AccessEdges): MiddlewareHandler<AppEnv> {
+export function createAccess({ tokens, clock, limits }: AccessDeps): MiddlewareHandler<AppEnv> {
   const requests = createRateLimiter(limits);
   const failing: Rate = { perSecond: limits.failuresPerMinute / 60, burst: limits.failuresPerMinute };
   const failures = createRateLimiter(failing);

@@ -1,10 +1,10 @@
-import type { ServerEdges } from '../server-edges.ts';
+import type { ServerDeps } from '../server-edges.ts';
 import type { App } from './create-app.ts';
 import { isReading } from './guard.ts';
 import { createReadiness } from './health.ts';
 import type { StaticFiles } from './static-files.ts';
 
-type HealthEdges = Pick<ServerEdges, 'clock' | 'runtime' | 'version'>;
+type HealthDeps = Pick<ServerDeps, 'clock' | 'runtime' | 'version'>;
 
 /** The console's files, to anybody. */
 export function serveFiles(app: App, files: StaticFiles): void {
@@ -17,8 +17,8 @@ export function serveFiles(app: App, files: StaticFiles): void {
 }
 
 /** For probes: whether it lives, and whether requests should come here. */
-export function serveHealth(app: App, edges: HealthEdges, reason: () => string | undefined): void {
-  const { clock, runtime, version } = edges;
+export function serveHealth(app: App, deps: HealthDeps, reason: () => string | undefined): void {
+  const { clock, runtime, version } = deps;
   const startedMs = clock.monotonic();
   const ready = createReadiness({ tables: runtime.store.tables, clock, reason });
   app.get('/healthz', (c) =>

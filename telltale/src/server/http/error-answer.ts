@@ -24,14 +24,14 @@ export const headersOf = (error: RuntimeError): Readonly<Record<string, string>>
 
 const RETRY_AFTER_S = '2';
 
-export interface ErrorEdges {
+export interface ErrorDeps {
   /** A name for what went wrong here, to find it by. */
   readonly newId: () => string;
   readonly onError: (thrown: unknown) => void;
 }
 
 /** What a client is told. Causes stay here: they name files and addresses that are no business of a client's. */
-export function errorAnswer(thrown: unknown, { newId, onError }: ErrorEdges): ErrorAnswer {
+export function errorAnswer(thrown: unknown, { newId, onError }: ErrorDeps): ErrorAnswer {
   const known = thrown instanceof RuntimeError && thrown.code !== 'internal' ? thrown : undefined;
   const error = known ?? mistake(thrown, newId(), onError);
   const { code, message, hint, retryable } = error;
@@ -53,7 +53,7 @@ export function errorAnswer(thrown: unknown, { newId, onError }: ErrorEdges): Er
   };
 }
 
-function mistake(thrown: unknown, id: string, onError: ErrorEdges['onError']): RuntimeError {
+function mistake(thrown: unknown, id: string, onError: ErrorDeps['onError']): RuntimeError {
   onError(new RuntimeError('internal', `A request failed (${id}).`, { cause: thrown }));
   return serverFailed(id);
 }

@@ -14,7 +14,7 @@ const ROOM_BYTES = 48 * 1024;
 /** Compressed it would need no room. */
 const ROOM = randomBytes(ROOM_BYTES).toString('base64');
 
-export interface ReadinessEdges {
+export interface ReadinessDeps {
   readonly tables: Pick<Tables, 'exchange'>;
   readonly clock: Pick<Clock, 'monotonic' | 'after'>;
   /** Why the server is not ready, of itself: it starts or closes. */
@@ -22,7 +22,7 @@ export interface ReadinessEdges {
 }
 
 /** Whether requests that do something should come here: not while the server starts or closes, or cannot write its store. */
-export function createReadiness({ tables, clock, reason }: ReadinessEdges): () => Promise<Readiness> {
+export function createReadiness({ tables, clock, reason }: ReadinessDeps): () => Promise<Readiness> {
   let looked: { readonly atMs: number; readonly failure: string | undefined } | undefined;
 
   let looking: Promise<string | undefined> | undefined;

@@ -48,7 +48,7 @@ interface Begun {
   readonly since: number;
 }
 
-export interface IdempotencyEdges {
+export interface IdempotencyDeps {
   readonly tables: Tables;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -61,8 +61,8 @@ export interface IdempotencyEdges {
  * kept: such a request may be made again. When the process dies in between, the key is free again a minute later; what
  * is made under `onceId` is found then, and not made again. Hooks have a guard of their own, and anybody can post to one.
  */
-export function createIdempotency(edges: IdempotencyEdges): MiddlewareHandler<AppEnv> {
-  const { tables, clock, newId, onError } = edges;
+export function createIdempotency(deps: IdempotencyDeps): MiddlewareHandler<AppEnv> {
+  const { tables, clock, newId, onError } = deps;
 
   /** Holds a claim until the returned function is called. */
   const renew = (key: string, row: Row): (() => void) => {

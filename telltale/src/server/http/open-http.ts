@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { cannotListen } from '../../kernel/cannot-listen.ts';
 import { registerListener } from '../../targets/access/own-addresses.ts';
-import { type ErrorEdges, errorAnswer } from './error-answer.ts';
+import { type ErrorDeps, errorAnswer } from './error-answer.ts';
 import { badRequest, headersTooLarge, requestTimeout } from './http-errors.ts';
 import type { ServerLimits } from './limits.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
-export interface HttpEdges extends ErrorEdges {
+export interface HttpDeps extends ErrorDeps {
   readonly host: string;
   /** 0 for a free one. */
   readonly port: number;
@@ -25,7 +25,7 @@ export interface OpenHttp {
 const BACKLOG = 4_096;
 
 /** Listens. Nobody can hold a connection without asking something in time, or flood the server with one request. */
-export async function openHttp({ host, port, limits, receive, ...edges }: HttpEdges): Promise<OpenHttp> {
+export async function openHttp({ host, port, limits, receive, ...deps }: HttpDeps): Promise<OpenHttp> {
   const http = createServer({
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersMs,
@@ -41,7 +41,7 @@ export async function openHttp({ host, port, limits, receive, ...edges }: HttpEd
   http.on('request', receive);
   // The client is told to go on once somebody wants the body: see `readBody`.
   http.on('checkContinue', receive);
-  http.on('clientError', (thrown: NodeJS.ErrnoException, socket) => refuseRaw(thrown, socket, limits, edges));
+  http.on('clientError', (thrown: NodeJS.ErrnoException, socket) => refuseRaw(thrown, socket, limits, deps));
   // Only those that leave an answer unread: what takes long to be answered has nothing to send yet.
   http.setTimeout(limits.stalledMs, (socket) => {
     if (socket.writableLength > 0) socket.destroy();
@@ -51,7 +51,7 @@ export async function openHttp({ host, port, limits, receive, ...edges }: HttpEd
     http.listen({ port, host, backlog: BACKLOG }, resolve);
   });
   http.removeAllListeners('error');
-  http.on('error', edges.onError);
+  http.on('error', deps.onError);
   const taken = (http.address() as AddressInfo).port;
   http.once('close', registerListener(host, taken));
   return { http, port: taken };
@@ -62,7 +62,7 @@ function refuseRaw(
   thrown: NodeJS.ErrnoException,
   socket: Duplex,
   limits: ServerLimits,
-  edges: ErrorEdges,
+  deps: ErrorDeps,
 ): void {
   if (thrown.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -74,7 +74,7 @@ function refuseRaw(
       : thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? requestTimeout()
         : badRequest('That is no request of HTTP/1.1.');
-  const { status, body } = errorAnswer(error, edges);
+  const { status, body } = errorAnswer(error, deps);
   const text = JSON.stringify(body);
   const headers = {
     ...SECURITY_HEADERS,

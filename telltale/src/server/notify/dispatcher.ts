@@ -5,7 +5,7 @@ import type { Delivered } from './delivery.ts';
 import type { Outbox } from './outbox.ts';
 import type { OutboxRow } from './outbox-row.ts';
 
-export interface DispatcherEdges {
+export interface DispatcherDeps {
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly random: () => number;
@@ -37,8 +37,8 @@ const AGAIN_MS = 2_000;
 /** What is for others to send is looked at again after that. */
 const OTHERS_MS = 60_000;
 
-export function createDispatcher(edges: DispatcherEdges): Dispatcher {
-  const { outbox, clock, random, isOurs, deliver, onError } = edges;
+export function createDispatcher(deps: DispatcherDeps): Dispatcher {
+  const { outbox, clock, random, isOurs, deliver, onError } = deps;
   /** Ids that wait, each with when it is to be looked at. */
   const due = new Map<string, number>();
   const sending = new Set<Promise<void>>();

@@ -12,7 +12,7 @@ export interface WebhookChannel {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface WebhookEdges {
+export interface WebhookDeps {
   readonly clock: Clock;
   readonly fetch: typeof globalThis.fetch;
 }
@@ -25,7 +25,7 @@ const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /** Posts it, signed as Standard Webhooks say. Any address that a manifest names is allowed, private ones too: who writes the manifest may as well run a command. */
 export async function sendWebhook(
-  { clock, fetch }: WebhookEdges,
+  { clock, fetch }: WebhookDeps,
   { url, secret, headers }: WebhookChannel,
   { row, url: page, signal }: Parcel,
 ): Promise<Delivered> {

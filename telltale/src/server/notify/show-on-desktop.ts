@@ -7,7 +7,7 @@ import { type Program, runProgram } from './run-channel-command.ts';
 /** Shows a notification to whoever sits in front of this machine. */
 export type Desktop = (parcel: Parcel) => Promise<Delivered>;
 
-export interface DesktopEdges {
+export interface DesktopDeps {
   /** `linux`, `darwin`, `win32`. */
   readonly platform: string;
   readonly env: Env;
@@ -55,7 +55,7 @@ const WINDOWS_TOAST = [
   '[Windows.UI.Notifications.ToastNotificationManager]::CreateToastNotifier($app).Show([Windows.UI.Notifications.ToastNotification]::new($toast))',
 ].join('; ');
 
-export function createDesktop({ platform, env, clock }: DesktopEdges): Desktop {
+export function createDesktop({ platform, env, clock }: DesktopDeps): Desktop {
   return async ({ row, signal }) => {
     const show = SHOWS[platform];
     if (show === undefined) return none(`Nothing is known of desktops on ${platform}.`);

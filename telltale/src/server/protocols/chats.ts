@@ -5,7 +5,7 @@ import { sessionQuarantined } from '../../session/runtime-errors.ts';
 import type { Session } from '../../session/runtime-types.ts';
 import { QUARANTINED } from '../../store/quarantine.ts';
 import { accepted, placeHere } from '../routes/admitted.ts';
-import type { ServerEdges } from '../server-edges.ts';
+import type { ServerDeps } from '../server-edges.ts';
 import { type Begun, createCurrentExchanges } from './current-exchanges.ts';
 import { createElsewhere } from './elsewhere.ts';
 import { createExchange, type Exchange } from './exchange/exchange.ts';
@@ -49,12 +49,12 @@ export interface Chats {
   ): Promise<{ readonly begun: Begun; readonly agent: string } | undefined>;
 }
 
-export function createChats(edges: ServerEdges): Chats {
-  const { runtime, clock, closing, onError } = edges;
+export function createChats(deps: ServerDeps): Chats {
+  const { runtime, clock, closing, onError } = deps;
   const table = createThreadTable(runtime.store.tables);
   const idle = createIdleChats({ runtime, clock, onError });
   const currents = createCurrentExchanges(clock);
-  const elsewhere = createElsewhere(edges);
+  const elsewhere = createElsewhere(deps);
   const isHere = (id: string) => runtime.session(id) !== undefined;
 
   const begin = async (asked: Asked): Promise<Begun> => {
@@ -88,7 +88,7 @@ export function createChats(edges: ServerEdges): Chats {
   };
 
   const start = async ({ agent, thread, user, replays }: Asked, input: string): Promise<Begun> => {
-    const { queued, place } = await accepted(edges, 'session');
+    const { queued, place } = await accepted(deps, 'session');
     let session: Session<unknown>;
     try {
       session = runtime.start(agent, {
@@ -148,7 +148,7 @@ export function createChats(edges: ServerEdges): Chats {
     const state = await runtime.state(id);
     if (info.status === QUARANTINED) throw sessionQuarantined(id);
     if (info.owner !== undefined) return runtime.session(id) ?? elsewhere.session(id, state.seq);
-    const place = await placeHere(edges, 'session', id);
+    const place = await placeHere(deps, 'session', id);
     try {
       return await runtime.resume(id, {
         agent,
@@ -206,9 +206,9 @@ export function createChats(edges: ServerEdges): Chats {
       for (const { begun, ...of } of currents.all())
         if (begun !== undefined && of.thread === thread && (agent ?? of.agent) === of.agent)
           return { begun, agent: of.agent };
-      for (const name of agent === undefined ? edges.catalog.list().map((each) => each.name) : [agent]) {
+      for (const name of agent === undefined ? deps.catalog.list().map((each) => each.name) : [agent]) {
         const id = await table.find(name, thread);
-        const found = id === undefined ? undefined : await findRunning(edges, elsewhere, id);
+        const found = id === undefined ? undefined : await findRunning(deps, elsewhere, id);
         if (found !== undefined) return { begun: found, agent: name };
       }
       return undefined;

@@ -1,6 +1,6 @@
 import { createDistantSession } from '../../session/distant/distant-session.ts';
 import type { Session } from '../../session/runtime-types.ts';
-import type { ServerEdges } from '../server-edges.ts';
+import type { ServerDeps } from '../server-edges.ts';
 
 /** Sessions that other processes work on. */
 export interface Elsewhere {
@@ -14,7 +14,7 @@ export function createElsewhere({
   runtime,
   clock,
   onError,
-}: Pick<ServerEdges, 'runtime' | 'clock' | 'onError'>): Elsewhere {
+}: Pick<ServerDeps, 'runtime' | 'clock' | 'onError'>): Elsewhere {
   const session = (id: string, after: number) =>
     createDistantSession({ runtime, clock }, id, { after, onError });
   return {

@@ -13,14 +13,14 @@ const LINGER_MS = 30 * 60_000;
 /** Beyond that the one that was idle for the longest time is let go of. */
 const MAX_IDLE = 1_000;
 
-export interface IdleChatsEdges {
+export interface IdleChatsDeps {
   readonly runtime: Pick<Runtime, 'state'>;
   readonly clock: Clock;
   readonly onError: (thrown: unknown) => void;
 }
 
 /** One that is let go of is on the log like any other, and is taken up again with its next message. */
-export function createIdleChats({ runtime, clock, onError }: IdleChatsEdges): IdleChats {
+export function createIdleChats({ runtime, clock, onError }: IdleChatsDeps): IdleChats {
   const idle = new Map<string, { readonly session: Session<unknown>; readonly disarm: () => void }>();
 
   const take = (id: string) => {

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { mountAgUi } from './ag-ui/ag-ui-routes.ts';
 import { createChats } from './chats.ts';
 import { mountOpenAi } from './openai/openai-routes.ts';
@@ -10,9 +10,9 @@ import { mountUiMessages } from './ui-messages/ui-message-routes.ts';
  * What they refuse before anything has begun is thrown as a `RuntimeError`, for the app to answer; `/v1` answers by itself,
  * in OpenAI's shape.
  */
-export function mountProtocols(app: Hono<AppEnv>, edges: ServerEdges): void {
-  const chats = createChats(edges);
-  mountAgUi(app, edges, chats);
-  mountUiMessages(app, edges, chats);
-  mountOpenAi(app, edges);
+export function mountProtocols(app: Hono<AppEnv>, deps: ServerDeps): void {
+  const chats = createChats(deps);
+  mountAgUi(app, deps, chats);
+  mountUiMessages(app, deps, chats);
+  mountOpenAi(app, deps);
 }

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../../events/event.ts';
 import { readEventPage } from '../../session/read-session.ts';
-import type { ServerEdges } from '../server-edges.ts';
+import type { ServerDeps } from '../server-edges.ts';
 import type { Begun } from './current-exchanges.ts';
 import type { Elsewhere } from './elsewhere.ts';
 import { createExchange } from './exchange/exchange.ts';
@@ -12,7 +12,7 @@ const PAGE = 1_000;
 
 /** The exchange that a session is in, begun through another server or before this one started; undefined where none is. */
 export async function findRunning(
-  { runtime, closing }: Pick<ServerEdges, 'runtime' | 'closing'>,
+  { runtime, closing }: Pick<ServerDeps, 'runtime' | 'closing'>,
   elsewhere: Elsewhere,
   id: string,
 ): Promise<Begun | undefined> {

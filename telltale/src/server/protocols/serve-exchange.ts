@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { ObservedEvent } from '../../events/event.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { ExchangeEnd } from './exchange/exchange-end.ts';
 import { createSseBody, SSE_HEADERS } from './sse-body.ts';
@@ -23,7 +23,7 @@ export interface ServeOptions {
 /** Answers with an exchange as server-sent events. Undefined where its beginning is not kept any more. */
 export function serveExchange(
   c: Context<AppEnv>,
-  { clock }: Pick<ServerEdges, 'clock'>,
+  { clock }: Pick<ServerDeps, 'clock'>,
   exchange: Exchange,
   fold: ExchangeFolder,
   { headers = {}, last, onGone }: ServeOptions,

@@ -25,7 +25,7 @@ export interface Recovered {
   readonly left: readonly { readonly stream: string; readonly why: string }[];
 }
 
-export interface CaretakerEdges {
+export interface CaretakerDeps {
   readonly runtime: Runtime;
   readonly catalog: Pick<AgentCatalog, 'list'>;
   readonly clock: Clock;
@@ -53,7 +53,7 @@ export function createCaretaker({
   guard,
   onLeft,
   onError = () => undefined,
-}: CaretakerEdges): Caretaker {
+}: CaretakerDeps): Caretaker {
   const { store } = runtime;
   /** Sessions that wait, and what ends watching them. */
   const attended = new Map<string, () => void>();

@@ -1,5 +1,5 @@
 import type { Fleet } from '../../session/fleet/fleet.ts';
-import type { Caretaker, CaretakerEdges } from './create-caretaker.ts';
+import type { Caretaker, CaretakerDeps } from './create-caretaker.ts';
 import { takeUp } from './take-up.ts';
 
 /**
@@ -8,14 +8,14 @@ import { takeUp } from './take-up.ts';
  * by others, and laid aside in the end.
  */
 export function createFleetCaretaker(
-  { runtime, catalog }: Pick<CaretakerEdges, 'runtime' | 'catalog'>,
+  { runtime, catalog }: Pick<CaretakerDeps, 'runtime' | 'catalog'>,
   fleet: Pick<Fleet, 'workOnSessions' | 'drain'>,
 ): Pick<Caretaker, 'recover' | 'close'> {
-  const edges = { runtime, catalog, onError: () => undefined }; // its log has what went wrong
+  const deps = { runtime, catalog, onError: () => undefined }; // its log has what went wrong
   return {
     async recover() {
       fleet.workOnSessions(async (session, _signal, taken) => {
-        await takeUp(edges, session);
+        await takeUp(deps, session);
         const live = runtime.session(session);
         if (live === undefined) return { kind: 'done' }; // another has it, or it has ended
         taken();

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 
-export interface RestIdleChatsEdges {
+export interface RestIdleChatsDeps {
   readonly runtime: Pick<Runtime, 'watch' | 'session'>;
   readonly clock: Pick<Clock, 'after'>;
 }
@@ -13,7 +13,7 @@ const IDLE_MS = 60_000;
  * Lets go of conversations in which nobody has said anything for a while: their places are for others of the fleet's
  * streams, and a message has them taken up by whoever has room. The returned function ends that.
  */
-export function restIdleChats({ runtime, clock }: RestIdleChatsEdges): () => void {
+export function restIdleChats({ runtime, clock }: RestIdleChatsDeps): () => void {
   /** By session, what takes its letting go back. */
   const idle = new Map<string, () => void>();
   const unwatch = runtime.watch((event) => {

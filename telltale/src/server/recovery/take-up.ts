@@ -5,10 +5,10 @@ import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { ResumeOptions, Session } from '../../session/runtime-types.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
-import type { ServerEdges } from '../server-edges.ts';
+import type { ServerDeps } from '../server-edges.ts';
 import { hearOfLoss } from './hear-of-loss.ts';
 
-type Edges = Pick<ServerEdges, 'runtime' | 'onError'> & {
+type Deps = Pick<ServerDeps, 'runtime' | 'onError'> & {
   readonly catalog: Pick<AgentCatalog, 'list'>;
 };
 
@@ -22,11 +22,11 @@ const MAX_ABOVE = 50;
  * all places of this process are taken; what came is in the inbox, for whoever has one first.
  */
 export async function takeUp(
-  edges: Edges,
+  deps: Deps,
   stream: string,
   first?: () => Promise<unknown>,
 ): Promise<'settled' | 'no room'> {
-  const { store, places } = edges.runtime;
+  const { store, places } = deps.runtime;
   const info = await whoGoesOn(store, stream);
   if (info === undefined || info.owner !== undefined || !GOES_ON.has(info.status)) {
     await first?.();
@@ -40,15 +40,15 @@ export async function takeUp(
     }
     try {
       await (first === undefined
-        ? unlessOwned(resumeSession(edges, info.stream), OVER)
-        : unlessOwned(resumeSession(edges, info.stream, { first })));
+        ? unlessOwned(resumeSession(deps, info.stream), OVER)
+        : unlessOwned(resumeSession(deps, info.stream, { first })));
     } finally {
       place?.release(); // it has its own by now
     }
     return 'settled';
   }
   await first?.();
-  const { workflows } = edges.runtime;
+  const { workflows } = deps.runtime;
   // Its log says nothing of what came for its agent.
   if (info.stream !== stream && (await store.info(stream))?.kind === 'session') workflows.goOn(info.stream);
   else await unlessOwned(workflows.resume(info.stream, { onWaiting: 'release' }), OVER);
@@ -73,7 +73,7 @@ const GOES_ON: ReadonlySet<string> = new Set(['running', 'waiting', 'interrupted
 
 /** Takes a session over, with the agent as the catalog has it; else its manifest is read again. `by`: the runtime itself. */
 export async function resumeSession(
-  { runtime, catalog, onError }: Edges,
+  { runtime, catalog, onError }: Deps,
   id: string,
   options: Omit<ResumeOptions<unknown>, 'agent' | 'onWaiting'> = {},
 ): Promise<Session<unknown>> {
@@ -93,7 +93,7 @@ export async function resumeSession(
  * has it elsewhere, word for word the same.
  */
 export async function agentOf(
-  { runtime, catalog }: Pick<Edges, 'runtime' | 'catalog'>,
+  { runtime, catalog }: Pick<Deps, 'runtime' | 'catalog'>,
   id: string,
 ): Promise<LoadedAgent<unknown> | undefined> {
   const [line] = await runtime.store.read(id, { limit: 1 });

@@ -5,7 +5,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import { workflowsOf } from '../../session/runs/workflow-catalog.ts';
 import type { CatalogEntry } from '../catalog/agent-catalog.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { agentFiles } from './agent-files.ts';
 import { modelChoices } from './chosen-model.ts';
 import { addOperation } from './operation.ts';
@@ -16,7 +16,7 @@ import { workflowInfo } from './workflow-info.ts';
 const tag = 'agents';
 
 /** The agents that the server knows, and their workflows. */
-export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog, env }: ServerEdges): void {
+export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog, env }: ServerDeps): void {
   const all = () => ({ items: catalog.list().map(infoOf) });
   addOperation(
     app,

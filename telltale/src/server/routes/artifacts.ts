@@ -3,7 +3,7 @@ import type { ArtifactInfo, ArtifactSource, ArtifactTestResult } from '../../cli
 import { artifactUnknown, versionUnknown } from '../../targets/artifacts/artifact-errors.ts';
 import type { Artifacts, ArtifactVersion, DecisionContext } from '../../targets/artifacts/artifacts.ts';
 import type { ArtifactTested } from '../../targets/artifacts/test-artifact.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation } from './operation.ts';
 import { pageOf, pageQuery, textPlace } from './paging.ts';
 import {
@@ -20,7 +20,7 @@ const tag = 'artifacts';
 const byName = z.object({ name: z.string() });
 
 /** Decisions as code: what there is, its versions, new ones, and a trial of each. */
-export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdges): void {
+export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerDeps): void {
   addOperation(
     app,
     {

@@ -4,13 +4,13 @@ import { tellToEnd } from '../../session/ending/tell-to-end.ts';
 import { sendToSession } from '../../session/send-to-session.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { OVER, resumeSession, unlessOwned } from '../recovery/take-up.ts';
-import type { ServerEdges } from '../server-edges.ts';
+import type { ServerDeps } from '../server-edges.ts';
 
 const DEFAULT_REASON = 'asked to';
 
 /** Ends a session: by whoever works on it, else at once. Nothing is done where it was cancelled before. */
 export async function cancelSession(
-  edges: ServerEdges,
+  edges: ServerDeps,
   { stream }: Pick<StreamInfo, 'stream'>,
   by: string,
   reason: string = DEFAULT_REASON,

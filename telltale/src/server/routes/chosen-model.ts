@@ -4,7 +4,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import { modelsWithKeys } from '../../session/models-with-keys.ts';
-import type { ServerEdges } from '../server-edges.ts';
+import type { ServerDeps } from '../server-edges.ts';
 
 type Agent = LoadedAgent<unknown> | undefined;
 
@@ -24,7 +24,7 @@ export function chosenModel(asked: string, agent: Agent): string {
 }
 
 /** What a person may choose from: what the manifest names, then what the providers have whose keys are set. */
-export function modelChoices(agent: Agent, env: ServerEdges['env'] = {}): readonly ModelChoice[] {
+export function modelChoices(agent: Agent, env: ServerDeps['env'] = {}): readonly ModelChoice[] {
   const own = Object.keys(agent?.manifest.models ?? {}).map(
     (name): ModelChoice => ({ model: name, from: 'agent' }),
   );

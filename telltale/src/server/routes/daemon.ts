@@ -1,7 +1,7 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { checkRole } from '../http/access.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation } from './operation.ts';
 import { numberPlace, pageOf, pageQuery, textPlace } from './paging.ts';
 import {
@@ -19,7 +19,7 @@ import { byId } from './schemas/wire.ts';
 const tag = 'daemon';
 
 /** The server itself: who one is, what it told people, who did what, and who may. */
-export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void {
+export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void {
   const { runtime, notifications, audit, tokens, version, dev } = edges;
   addOperation(
     app,

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { codeIn, type Fleet, type LaidAside } from '../../session/fleet/fleet.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation } from './operation.ts';
 import { fleetInfo } from './schemas/fleet.ts';
 import { byId } from './schemas/wire.ts';
@@ -9,7 +9,7 @@ import { byId } from './schemas/wire.ts';
 const tag = 'fleet';
 
 /** The processes that share the store. */
-export function mountFleet(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdges): void {
+export function mountFleet(app: OpenAPIHono<AppEnv>, { runtime }: ServerDeps): void {
   const mine = (): Fleet => {
     if (runtime.fleet === undefined) throw notShared(runtime.store.location);
     return runtime.fleet;

@@ -3,7 +3,7 @@ import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Memory } from '../../memory/memory.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation } from './operation.ts';
 import { memoryQuery } from './schemas/daemon.ts';
 import { jsonObject } from './schemas/wire.ts';
@@ -11,7 +11,7 @@ import { jsonObject } from './schemas/wire.ts';
 const tag = 'memory';
 
 /** The knowledge graphs of agents. */
-export function mountMemory(app: OpenAPIHono<AppEnv>, { runtime, catalog }: ServerEdges): void {
+export function mountMemory(app: OpenAPIHono<AppEnv>, { runtime, catalog }: ServerDeps): void {
   const open = async (name: string): Promise<Memory> => {
     const { manifest, folder } = catalog.find(name);
     const graph = manifest.memory?.graph;

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { mountAgents } from './agents.ts';
 import { mountArtifacts } from './artifacts.ts';
 import { mountDaemon } from './daemon.ts';
@@ -18,7 +18,7 @@ import { createSummaries } from './summaries.ts';
  * Puts all JSON routes and the document of them onto an app, whose frame has said who calls (`c.get('caller')`) and
  * answers what they throw: `RuntimeError`s, always.
  */
-export function mountRoutes(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void {
+export function mountRoutes(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void {
   const quarantines = new Quarantines(edges.runtime, edges.clock);
   const summaries = createSummaries(edges.runtime.store, quarantines);
   mountDaemon(app, edges);

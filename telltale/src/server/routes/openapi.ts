@@ -1,10 +1,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { answerJson } from './operation.ts';
 import { BESIDE } from './paths-beside.ts';
 
 /** `GET /openapi.json`: what the routes say of themselves, and what others serve beside them. */
-export function mountOpenApi(app: OpenAPIHono<AppEnv>, { version }: ServerEdges): void {
+export function mountOpenApi(app: OpenAPIHono<AppEnv>, { version }: ServerDeps): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
     type: 'http',
     scheme: 'bearer',

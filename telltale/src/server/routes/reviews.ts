@@ -5,7 +5,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ReviewReply } from '../../session/reviews/read-reply.ts';
 import type { ReviewDetails } from '../../session/reviews/read-review.ts';
 import { takeUp } from '../recovery/take-up.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation, answerJson } from './operation.ts';
 import { pageOf, pageQuery } from './paging.ts';
 import { answerReview, reviewDetails, reviewPage } from './schemas/reviews.ts';
@@ -15,7 +15,7 @@ const tag = 'reviews';
 const place = z.tuple([z.number(), z.string()]);
 
 /** What waits for a person, and the answers. */
-export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void {
+export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void {
   const { runtime } = edges;
   addOperation(
     app,
@@ -92,7 +92,7 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void
 }
 
 /** The answer counts, whatever becomes of its session: why that cannot go on here is not the answerer's mistake. */
-async function goOn(edges: ServerEdges, stream: string): Promise<void> {
+async function goOn(edges: ServerDeps, stream: string): Promise<void> {
   try {
     await takeUp(edges, stream);
   } catch (thrown) {

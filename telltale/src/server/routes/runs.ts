@@ -5,7 +5,7 @@ import { leadRun } from '../../session/guide/lead-run.ts';
 import { findWorkflow } from '../../session/runs/find-workflow.ts';
 import type { WorkflowRun } from '../../session/runs/run-types.ts';
 import { onceId } from '../http/idempotency.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { accepted, placeHere } from './admitted.ts';
 import { begun, begunOnce } from './begun.ts';
 import { cancelSession } from './cancel-session.ts';
@@ -27,7 +27,7 @@ const tag = 'runs';
 /** Workflow runs. */
 export function mountRuns(
   app: OpenAPIHono<AppEnv>,
-  edges: ServerEdges,
+  edges: ServerDeps,
   summaries: Summaries,
   quarantines: Quarantines,
 ): void {

@@ -2,7 +2,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import { createLineJson } from '../../events/line-json.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { answerJson } from './operation.ts';
 import { MAX_EVENTS } from './schemas/events.ts';
 
@@ -16,7 +16,7 @@ export interface EventsQuery {
 
 /** A page of events as JSON, or all of them as they come, where `text/event-stream` is asked for. */
 export async function serveEvents(
-  { runtime: { store }, streams, onError }: ServerEdges,
+  { runtime: { store }, streams, onError }: ServerDeps,
   c: Context<AppEnv>,
   info: StreamInfo,
   { after, limit = DEFAULT_EVENTS, live = '1' }: EventsQuery,
@@ -64,7 +64,7 @@ type Bare = AppEnv['Bindings'];
 /** Leaves the bare response to `serve`, until it is over. */
 export async function handOver(
   c: Context<AppEnv>,
-  onError: ServerEdges['onError'],
+  onError: ServerDeps['onError'],
   serve: (request: Bare['incoming'], response: Bare['outgoing']) => Promise<void>,
 ): Promise<Response> {
   const { incoming, outgoing } = c.env;

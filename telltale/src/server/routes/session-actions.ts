@@ -5,7 +5,7 @@ import { eventUnknown } from '../../session/log/event-unknown.ts';
 import { forkingBy, hearsNoMore, nobodyReads } from '../../session/steer-session.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { agentOf, resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { placeHere } from './admitted.ts';
 import { cancelSession } from './cancel-session.ts';
 import { chosenModel } from './chosen-model.ts';
@@ -18,11 +18,7 @@ import type { Summaries } from './summaries.ts';
 const tag = 'sessions';
 
 /** What people do with sessions. Who did it is on the session's own log. */
-export function mountSessionActions(
-  app: OpenAPIHono<AppEnv>,
-  edges: ServerEdges,
-  summaries: Summaries,
-): void {
+export function mountSessionActions(app: OpenAPIHono<AppEnv>, edges: ServerDeps, summaries: Summaries): void {
   const { runtime } = edges;
   const { store } = runtime;
   addOperation(
@@ -154,7 +150,7 @@ export function mountSessionActions(
 
 /** Only whoever is asked for it goes on with a session that has ended. Throws `fleet_full` where there is no place. */
 async function resumeHere(
-  edges: ServerEdges,
+  edges: ServerDeps,
   id: string,
   options: Parameters<typeof resumeSession>[2],
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { Session } from '../../session/runtime-types.ts';
 import { onceId } from '../http/idempotency.ts';
 import { hearOfLoss } from '../recovery/hear-of-loss.ts';
 import { agentOf } from '../recovery/take-up.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { accepted } from './admitted.ts';
 import { begunOnce } from './begun.ts';
 import { chosenModel } from './chosen-model.ts';
@@ -29,7 +29,7 @@ const tag = 'sessions';
 /** Sessions: what they are, and what is on their logs. */
 export function mountSessions(
   app: OpenAPIHono<AppEnv>,
-  edges: ServerEdges,
+  edges: ServerDeps,
   summaries: Summaries,
   quarantines: Quarantines,
 ): void {

@@ -3,7 +3,7 @@ import type { RunState } from '../../events/run-state.ts';
 import type { SessionState } from '../../events/state.ts';
 import { eventUnknown } from '../../session/log/event-unknown.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { findStream } from './find-stream.ts';
 import { addOperation, answerJson } from './operation.ts';
 import { eventQuery } from './schemas/events.ts';
@@ -32,7 +32,7 @@ const atSeq = z.object({
 /** One session or run: what lists show of it, its state and its events. */
 export function mountStreamReads<Summary>(
   app: OpenAPIHono<AppEnv>,
-  edges: ServerEdges,
+  edges: ServerDeps,
   { kind, title, summary, summaryOf, stateOf, eventPage, events, stream }: StreamReads<Summary>,
 ): void {
   const { store } = edges.runtime;

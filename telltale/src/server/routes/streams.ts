@@ -1,5 +1,5 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation } from './operation.ts';
 import { whyChain } from './schemas/events.ts';
 import { wholeNumber } from './schemas/wire.ts';
@@ -8,7 +8,7 @@ import { handOver } from './serve-events.ts';
 const tag = 'events';
 
 /** What is asked of any stream, and of all. */
-export function mountStreams(app: OpenAPIHono<AppEnv>, { runtime, streams, onError }: ServerEdges): void {
+export function mountStreams(app: OpenAPIHono<AppEnv>, { runtime, streams, onError }: ServerDeps): void {
   addOperation(
     app,
     {

@@ -19,7 +19,7 @@ export interface Place {
   isReading: boolean;
 }
 
-export interface CatchUpEdges {
+export interface CatchUpDeps {
   readonly store: Store;
   readonly page: ReadPage;
   readonly broadcast: Broadcast;
@@ -39,8 +39,8 @@ export interface CatchUp {
   close(): void;
 }
 
-export function createCatchUp(place: Place, edges: CatchUpEdges): CatchUp {
-  const { store, page, broadcast, frameOf, onFailure, onDone } = edges;
+export function createCatchUp(place: Place, deps: CatchUpDeps): CatchUp {
+  const { store, page, broadcast, frameOf, onFailure, onDone } = deps;
   const { kind, stream } = place;
   let mayHaveMoved = false;
   let isClosed = false;

@@ -15,7 +15,7 @@ import { nothingToFollow } from './stream-errors.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import { createStreamSource, type StreamRuntime } from './stream-source.ts';
 
-export interface ChannelEdges {
+export interface ChannelDeps {
   readonly runtime: StreamRuntime;
   readonly clock: Clock;
   readonly limits: StreamLimits;
@@ -45,8 +45,8 @@ export interface Channel {
   close(): void;
 }
 
-export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef): Channel {
-  const { runtime, clock, limits, pulse, turnstile, onError } = edges;
+export function createChannel(deps: ChannelDeps, { kind, stream }: StreamRef): Channel {
+  const { runtime, clock, limits, pulse, turnstile, onError } = deps;
   const { store } = runtime;
   const place: Place = { kind, stream, head: 0, known: 0, isOver: false, isReading: true };
   const json = createLineJson(kind, stream);

@@ -27,7 +27,7 @@ export interface Connection {
   readonly closed: Promise<void>;
 }
 
-export interface ConnectionEdges {
+export interface ConnectionDeps {
   readonly clock: Clock;
   readonly limits: StreamLimits;
   /** What waits in all sockets together. */
@@ -49,7 +49,7 @@ const HEAD = {
 export function openConnection(
   { socket }: IncomingMessage,
   response: ServerResponse,
-  { clock, limits, waiting }: ConnectionEdges,
+  { clock, limits, waiting }: ConnectionDeps,
 ): Connection {
   /** Bytes that its socket has not taken yet. */
   let own = 0;

@@ -13,7 +13,7 @@ import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 import type { StreamRuntime } from './stream-source.ts';
 import type { Streams } from './streams.ts';
 
-export interface StreamsEdges {
+export interface StreamsDeps {
   readonly runtime: StreamRuntime;
   readonly clock: Clock;
   readonly limits?: Partial<StreamLimits>;
@@ -29,7 +29,7 @@ interface KeptChannel {
   clients: number;
 }
 
-export function createStreams({ runtime, clock, limits: given, onError }: StreamsEdges): Streams {
+export function createStreams({ runtime, clock, limits: given, onError }: StreamsDeps): Streams {
   const limits: StreamLimits = { ...STREAM_LIMITS, ...given };
   const waiting = { bytes: 0 };
   const pulse = createPulse(clock, limits);

@@ -4,7 +4,7 @@ import type { Pulse } from './pulse.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import type { StreamRuntime } from './stream-source.ts';
 
-export interface HeadlinesEdges {
+export interface HeadlinesDeps {
   readonly runtime: StreamRuntime;
   readonly clock: Clock;
   readonly limits: StreamLimits;

@@ -4,7 +4,7 @@ import { isRunEvent, type StreamEvent, streamOf } from '../../session/log/stream
 import { createBroadcast } from './broadcast.ts';
 import type { Connection } from './connection.ts';
 import { noticeFrame, plainFrame } from './frames.ts';
-import type { HeadlinesEdges } from './headlines-edges.ts';
+import type { HeadlinesDeps } from './headlines-edges.ts';
 import { createNewsOfOthers } from './news-of-others.ts';
 
 /**
@@ -19,15 +19,15 @@ export interface Headlines {
   close(): void;
 }
 
-export function createHeadlines(edges: HeadlinesEdges): Headlines {
-  const { limits, pulse } = edges;
+export function createHeadlines(deps: HeadlinesDeps): Headlines {
+  const { limits, pulse } = deps;
   const broadcast = createBroadcast('', pulse, limits.maxClientBytes);
   const push = (event: StreamEvent) => {
     if (broadcast.size === 0) return;
     const types: ReadonlySet<string> = isRunEvent(event) ? RUN_SUMMARY_TYPES : SUMMARY_TYPES;
     if (types.has(event.type)) broadcast.push(plainFrame(JSON.stringify(event)), undefined);
   };
-  const others = createNewsOfOthers(edges, push);
+  const others = createNewsOfOthers(deps, push);
   let clients = 0;
 
   return {

@@ -9,7 +9,7 @@ export interface HeardHeadlines {
   close(): void;
 }
 
-export interface HeardHeadlinesEdges {
+export interface HeardHeadlinesDeps {
   readonly live: LiveWire;
   /** Reads the events of a headline, one stream at a time. */
   readonly read: (headline: Headline) => Promise<unknown>;
@@ -21,7 +21,7 @@ export interface HeardHeadlinesEdges {
 /** Streams that were heard of and are not read yet; with more, all are looked at instead. */
 const MAX_HEARD = 10_000;
 
-export function hearHeadlines({ live, read, missed, onError }: HeardHeadlinesEdges): HeardHeadlines {
+export function hearHeadlines({ live, read, missed, onError }: HeardHeadlinesDeps): HeardHeadlines {
   /** By stream, in the order in which they were heard of. */
   const heard = new Map<string, Headline>();
   let isReading = false;

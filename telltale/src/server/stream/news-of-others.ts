@@ -1,7 +1,7 @@
 import type { Headline } from '../../session/distant/headline-publication.ts';
 import { decodeLine, type StreamEvent, type StreamRef } from '../../session/log/stream-event.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import type { HeadlinesEdges } from './headlines-edges.ts';
+import type { HeadlinesDeps } from './headlines-edges.ts';
 import { type HeardHeadlines, hearHeadlines } from './heard-headlines.ts';
 
 /** The streams that are looked at: those that are alive, and those that were made last, which may have ended since. */
@@ -29,7 +29,7 @@ export interface NewsOfOthers {
 }
 
 export function createNewsOfOthers(
-  { runtime, clock, limits, turnstile, onError }: HeadlinesEdges,
+  { runtime, clock, limits, turnstile, onError }: HeadlinesDeps,
   tell: (event: StreamEvent) => void,
 ): NewsOfOthers {
   const { store } = runtime;

@@ -22,7 +22,7 @@ export interface StreamSource {
   close(): void;
 }
 
-export interface StreamSourceEdges {
+export interface StreamSourceDeps {
   readonly runtime: StreamRuntime;
   readonly clock: Clock;
   readonly kind: 'session' | 'run';
@@ -35,8 +35,8 @@ export interface StreamSourceEdges {
   readonly moved: () => void;
 }
 
-export function createStreamSource(edges: StreamSourceEdges): StreamSource {
-  const { runtime, clock, kind, stream, pages, told, spoken, moved } = edges;
+export function createStreamSource(deps: StreamSourceDeps): StreamSource {
+  const { runtime, clock, kind, stream, pages, told, spoken, moved } = deps;
   const { store } = runtime;
   const live = kind === 'session' ? store.shared?.live : undefined;
   let session: Session<unknown> | undefined;

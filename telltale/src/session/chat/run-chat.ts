@@ -12,7 +12,7 @@ import type { Left } from '../recover.ts';
 import { endTurnInHand } from '../turn/hearing-state.ts';
 import type { Talk } from './talk.ts';
 
-export interface ChatEdges {
+export interface ChatDeps {
   /** What the last turn before a restart left to do. */
   readonly left: Left | undefined;
   readonly inbox: Inbox;
@@ -28,7 +28,7 @@ export interface ChatEdges {
 export async function runChat(
   context: SessionContext,
   conversation: Conversation,
-  { left, inbox, talk, thread }: ChatEdges,
+  { left, inbox, talk, thread }: ChatDeps,
 ): Promise<LoopEnd> {
   const { state, stop } = context;
   // The exchange before a restart was over: nothing of it is left to do.
@@ -111,9 +111,9 @@ async function brokenOff(context: SessionContext, promptTokens: number): Promise
 }
 
 /** What the chat comes to: the answer of its last exchange. */
-function lastAnswer({ state, edges }: SessionContext): Json {
+function lastAnswer({ state, deps }: SessionContext): Json {
   if (isAway(state)) return state.thread?.answer ?? null;
   if (state.response?.final !== true) return null;
-  const output = edges.prepared.checkOutput(state.response.text);
+  const output = deps.prepared.checkOutput(state.response.text);
   return output.ok ? output.value : state.response.text;
 }

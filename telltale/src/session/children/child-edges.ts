@@ -9,7 +9,7 @@ import type { Lineage, Spawn } from './lineage.ts';
 import type { CalledAtRest } from './rest.ts';
 
 /** What sub-agents need of the session that calls them. */
-export interface ChildEdges {
+export interface ChildDeps {
   /** The agent that calls. */
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;

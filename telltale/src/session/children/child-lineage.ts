@@ -3,14 +3,14 @@ import { isSpeaker } from '../../events/fold-life.ts';
 import type { ParentRef } from '../../events/life-event.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { inheritedVariables, shownVariables } from '../variables/inherited-variables.ts';
-import type { ChildEdges } from './child-edges.ts';
+import type { ChildDeps } from './child-edges.ts';
 import { limitsBelow } from './limits-above.ts';
 import type { Lineage } from './lineage.ts';
 import { sharedFields, valuesOf } from './shared-metadata.ts';
 
 /** What a sub-agent gets of the session that calls it. Its own manifest says what it inherits. */
 export function childLineage(
-  { prepared, log, lineage: above }: Pick<ChildEdges, 'prepared' | 'log' | 'lineage'>,
+  { prepared, log, lineage: above }: Pick<ChildDeps, 'prepared' | 'log' | 'lineage'>,
   child: AgentManifest,
   parent: ParentRef,
   cause: Cause | undefined,

@@ -4,7 +4,7 @@ import type { PerformCall } from '../../scheduler/edges.ts';
 import { agentCall, takesVars } from '../../workflows/steps/agent-call.ts';
 import { readSession } from '../read-session.ts';
 import { isLetGo, type Stop, type StopReason } from '../stop.ts';
-import type { ChildEdges } from './child-edges.ts';
+import type { ChildDeps } from './child-edges.ts';
 import { DEPTH_LIMIT, idTaken, MAX_DEPTH, notInSession, tooDeep } from './child-errors.ts';
 import { childId } from './child-id.ts';
 import { childLineage } from './child-lineage.ts';
@@ -16,18 +16,18 @@ import type { Begin, Spawn } from './lineage.ts';
 export type RunChild = (call: PerformCall) => Promise<Json>;
 
 export const createChildRunner =
-  (edges: ChildEdges): RunChild =>
+  (deps: ChildDeps): RunChild =>
   async (call) => {
     try {
-      return await runChild(edges, call);
+      return await runChild(deps, call);
     } catch (thrown) {
-      if (thrown instanceof RuntimeError && thrown.code === DEPTH_LIMIT) endCircle(edges, call, thrown);
+      if (thrown instanceof RuntimeError && thrown.code === DEPTH_LIMIT) endCircle(deps, call, thrown);
       throw thrown;
     }
   };
 
-async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
-  const { prepared, log, store } = edges;
+async function runChild(deps: ChildDeps, call: PerformCall): Promise<Json> {
+  const { prepared, log, store } = deps;
   const { action, signal } = call;
   const { state } = log;
   const agent = prepared.agents.get(action.name);
@@ -40,14 +40,14 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
   signal.throwIfAborted();
   const { manifest } = agent;
   const parent = { session: state.id, action: action.id, agents };
-  const begin = { id: session, agent, lineage: childLineage(edges, manifest, parent, call.cause) };
+  const begin = { id: session, agent, lineage: childLineage(deps, manifest, parent, call.cause) };
   // One that names no model runs on that of its caller.
   const model = manifest.model === undefined ? { model: prepared.model } : {};
   const copy = createLogCopy(
-    { ...edges, parent: prepared.agent.manifest },
+    { ...deps, parent: prepared.agent.manifest },
     { child: manifest, session, action: action.id },
   );
-  const follow = (begun: Begin) => followChild(edges, begun, copy.take, call);
+  const follow = (begun: Begin) => followChild(deps, begun, copy.take, call);
   if (known === undefined || known.head === 0) {
     const target = prepared.targets.find('agent', action.name);
     const start = { ...agentCall(call.input, target !== undefined && takesVars(target)), ...model };
@@ -59,7 +59,7 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
     await copy.catchUp();
     return (await endedBefore(store, session)) ?? follow({ kind: 'resume', ...begin, resume: model });
   };
-  return resultOf(manifest.name, await whenFree(edges, goOn, signal));
+  return resultOf(manifest.name, await whenFree(deps, goOn, signal));
 }
 
 /** How long whoever has a sub-agent's log is waited for. */
@@ -68,7 +68,7 @@ const AGAIN_MS = 50;
 
 /** Whoever answers a question of the sub-agent, or ends it, has its log for a moment: nothing fails for that. */
 export async function whenFree<Given>(
-  { clock }: Pick<ChildEdges, 'clock'>,
+  { clock }: Pick<ChildDeps, 'clock'>,
   ask: () => Promise<Given>,
   signal: AbortSignal,
 ): Promise<Given> {
@@ -86,7 +86,7 @@ export async function whenFree<Given>(
 
 /** Resolves when it has ended, and not before: whoever cancels its caller waits for it. */
 async function followChild(
-  { spawn, stop, called }: ChildEdges,
+  { spawn, stop, called }: ChildDeps,
   begin: Begin,
   onEvent: Parameters<ReturnType<Spawn>['subscribe']>[0],
   { action, signal }: PerformCall,
@@ -119,7 +119,7 @@ export function stopOf(stop: Stop, why: unknown): StopReason {
  * circle, and ends: so does the one that called it, once it has asked again itself, and the circle comes to its end
  * after some dozens of sessions at the most.
  */
-function endCircle({ log, stop }: ChildEdges, { action }: PerformCall, error: RuntimeError): void {
+function endCircle({ log, stop }: ChildDeps, { action }: PerformCall, error: RuntimeError): void {
   const { actions } = log.state;
   const turn = actions.get(action.id)?.turn ?? 0;
   for (const other of actions.values())

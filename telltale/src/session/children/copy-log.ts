@@ -12,7 +12,7 @@ import type { SetVariable } from '../variables/variable-writer.ts';
 import { copyOf } from './copy-event.ts';
 import { sharedFields, updateFor } from './shared-metadata.ts';
 
-export interface CopyEdges {
+export interface CopyDeps {
   readonly log: SessionLog;
   readonly store: Store;
   readonly applyMetadata: ApplyMetadata;
@@ -29,7 +29,7 @@ export interface LogCopy {
 }
 
 export function createLogCopy(
-  { log, store, applyMetadata, setVariable, parent }: CopyEdges,
+  { log, store, applyMetadata, setVariable, parent }: CopyDeps,
   {
     child,
     session,

@@ -5,7 +5,7 @@ import { readSession } from '../read-session.ts';
 import type { OnWaiting, Session, SessionResult } from '../runtime-types.ts';
 import type { OpenSpeech } from '../speech.ts';
 import { notAChat, steerSession } from '../steer-session.ts';
-import { type FollowEdges, followSession } from './follow-session.ts';
+import { type FollowDeps, followSession } from './follow-session.ts';
 import { resultOnLog } from './result-on-log.ts';
 
 export interface DistantSessionOptions {
@@ -23,11 +23,11 @@ export interface DistantSessionOptions {
  * To interrupt it does nothing: it is not this process that would let go of it.
  */
 export function createDistantSession(
-  edges: FollowEdges,
+  deps: FollowDeps,
   id: string,
   { after = 0, onWaiting = 'hold', onError }: DistantSessionOptions,
 ): Session<unknown> {
-  const { store } = edges.runtime;
+  const { store } = deps.runtime;
   const listeners = new Set<(event: ObservedEvent) => void>();
   let head = after;
   /** Those who wait until listeners were told all up to the result. */
@@ -38,7 +38,7 @@ export function createDistantSession(
   const subscribe = (listener: (event: ObservedEvent) => void) => {
     const own = (event: ObservedEvent) => listener(event);
     listeners.add(own);
-    unfollow ??= followSession(edges, id, {
+    unfollow ??= followSession(deps, id, {
       after: head,
       told(event) {
         if ('seq' in event) head = event.seq;
@@ -87,11 +87,11 @@ export function createDistantSession(
     },
     subscribe,
     speech(told: (open: OpenSpeech | undefined, seq: number) => void) {
-      const here = edges.runtime.session(id);
+      const here = deps.runtime.session(id);
       if (here === undefined) told(undefined, head);
       else here.speech(told);
     },
-    steer: (text) => steerSession({ store, clock: edges.clock }, id, text),
+    steer: (text) => steerSession({ store, clock: deps.clock }, id, text),
     async say(text) {
       if ((await readSession(store, id)).chat !== true) throw notAChat(id);
       await store.send(id, { kind: 'message', from: 'user', body: text });
@@ -107,6 +107,6 @@ export function createDistantSession(
       await ended();
     },
     interrupt: () => Promise.resolve(),
-    prompt: (turn) => edges.runtime.prompt(id, turn),
+    prompt: (turn) => deps.runtime.prompt(id, turn),
   };
 }

@@ -20,7 +20,7 @@ export interface AfarFollower {
   readonly onFailure: (thrown: unknown) => void;
 }
 
-export interface AfarEdges {
+export interface AfarDeps {
   readonly store: Pick<Store, 'watch'>;
   /** Lines of the session's log from there on, one page; none where it ends before. */
   readonly page: (from: number) => Promise<readonly string[]>;
@@ -52,7 +52,7 @@ const BEGINNINGS: ReadonlySet<ObservedEvent['type']> = new Set([
 
 /** Follows the log, and the wire where there is one. */
 export function followAfar(
-  { store, page, live, clock }: AfarEdges,
+  { store, page, live, clock }: AfarDeps,
   session: string,
   after: number,
   { told, spoken, moved, onFailure }: AfarFollower,

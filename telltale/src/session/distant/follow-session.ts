@@ -6,7 +6,7 @@ import type { OpenSpeech } from '../speech.ts';
 import { followAfar } from './follow-afar.ts';
 import { createSpeechSoFar } from './speech-so-far.ts';
 
-export interface FollowEdges {
+export interface FollowDeps {
   readonly runtime: Pick<Runtime, 'store' | 'session' | 'prompt'>;
   readonly clock: Clock;
 }
@@ -30,7 +30,7 @@ const MAX_WAITING = 4_096;
  * deltas. The returned function ends it.
  */
 export function followSession(
-  { runtime, clock }: FollowEdges,
+  { runtime, clock }: FollowDeps,
   session: string,
   { after, told, onFailure }: FollowOptions,
 ): () => void {

@@ -35,7 +35,7 @@ export interface LiveOrder {
   onSpeech(told: (open: OpenSpeech | undefined) => void): void;
 }
 
-export interface LiveOrderEdges {
+export interface LiveOrderDeps {
   /** In order. */
   readonly tell: (event: ObservedEvent) => void;
   /** From here on a worker is heard: what is open stands for all deltas before it, whoever told them. */
@@ -48,7 +48,7 @@ const MAX_CHARS = 4_194_304;
 /** Those who wait to be told what is open. */
 const MAX_ASKERS = 8_192;
 
-export function createLiveOrder(after: number, { tell, begin }: LiveOrderEdges): LiveOrder {
+export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): LiveOrder {
   const events: SessionEvent[] = [];
   let items: LiveItem[] = [];
   let chars = 0;

@@ -6,7 +6,7 @@ import { publishHeadlines } from './headline-publication.ts';
 import { ASKS, HEADLINES, readAsk } from './live-names.ts';
 import { publishSession, type SessionPublication } from './session-publication.ts';
 
-export interface PublishLiveEdges {
+export interface PublishLiveDeps {
   readonly runtime: Pick<Runtime, 'session' | 'watch'>;
   readonly live: LiveWire;
   readonly clock: Clock;
@@ -17,7 +17,7 @@ export interface PublishLiveEdges {
  * for lists. Sessions that nobody asks for pay nothing, and those that were asked for pay as long as somebody listens.
  * Whoever follows asks anew where no answer comes and where a session goes on: an ask that is lost is no harm.
  */
-export function publishLive({ runtime, live, clock }: PublishLiveEdges): { close(): void } {
+export function publishLive({ runtime, live, clock }: PublishLiveDeps): { close(): void } {
   const ids = createIdSource({ clock });
   const sessions = new Map<string, SessionPublication>();
   const headlines = publishHeadlines({ runtime, live, clock });

@@ -13,7 +13,7 @@ export interface SessionPublication {
   close(): void;
 }
 
-export interface PublicationEdges {
+export interface PublicationDeps {
   readonly live: LiveWire;
   readonly clock: Clock;
   /** What it calls itself: like no other, of whichever process. */
@@ -29,7 +29,7 @@ const MAX_GATHERED = 262_144;
 
 export function publishSession(
   session: Session<unknown>,
-  { live, clock, by, onOver }: PublicationEdges,
+  { live, clock, by, onOver }: PublicationDeps,
 ): SessionPublication {
   const channel = channelOf(session.id);
   /** Undefined until the place of the first answer is known: what comes before is in it. */

@@ -5,7 +5,7 @@ import { decideEnabled, readEnabled } from '../../feeds/enabled.ts';
 import { isOwnFeed } from '../../feeds/feed.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 
-export interface BuiltinPartsEdges {
+export interface BuiltinPartsDeps {
   readonly state: Pick<SessionState, 'off' | 'metadataUpdates' | 'variableUpdates'>;
   readonly append: (body: EventBody) => unknown;
   readonly context: () => ExpressionContext;
@@ -17,7 +17,7 @@ export interface BuiltinPartsEdges {
  */
 export function createBuiltinParts(
   { context_feeds: feeds }: AgentManifest,
-  { state, append, context }: BuiltinPartsEdges,
+  { state, append, context }: BuiltinPartsDeps,
 ): (() => void) | undefined {
   const parts = feeds.flatMap((feed) => (isOwnFeed(feed) ? [] : [{ id: feed.id, ...readEnabled(feed) }]));
   if (parts.length === 0) return undefined;

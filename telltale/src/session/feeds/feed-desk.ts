@@ -14,7 +14,7 @@ export interface FeedDesk {
   read(id: string, refresh: boolean, signal: AbortSignal): Promise<Json>;
 }
 
-export interface FeedDeskEdges {
+export interface FeedDeskDeps {
   readonly keeper: FeedKeeper;
   /** Throws where it is no definition. */
   readonly read: (written: JsonObject) => Feed;
@@ -27,7 +27,7 @@ export interface FeedDeskEdges {
 /** Who adds feeds by actions. */
 export const MODEL = 'model';
 
-export function createFeedDesk({ keeper, read, mayAdd, isTaken }: FeedDeskEdges): FeedDesk {
+export function createFeedDesk({ keeper, read, mayAdd, isTaken }: FeedDeskDeps): FeedDesk {
   const checked = async (written: JsonObject): Promise<Feed> => {
     const feed = read(written);
     const refusal = await mayAdd(feed);

@@ -5,7 +5,7 @@ import type { SessionLog } from '../session-log.ts';
 import { createBuiltinParts } from './builtin-parts.ts';
 import type { SessionFeeds } from './session-feeds.ts';
 
-export interface FreshContextEdges {
+export interface FreshContextDeps {
   readonly manifest: AgentManifest;
   readonly log: SessionLog;
   readonly testContext: () => Readonly<Record<string, unknown>>;
@@ -15,8 +15,8 @@ export interface FreshContextEdges {
 }
 
 /** Brings what stays fresh in front of a turn, all of it side by side. */
-export function freshContext(edges: FreshContextEdges): () => Promise<void> | undefined {
-  const { manifest, log, testContext, feeds, memory, origin } = edges;
+export function freshContext(deps: FreshContextDeps): () => Promise<void> | undefined {
+  const { manifest, log, testContext, feeds, memory, origin } = deps;
   const parts = createBuiltinParts(manifest, {
     state: log.state,
     append: (body) => log.append(body, origin()),

@@ -5,7 +5,7 @@ import type { SessionFeeds } from './session-feeds.ts';
 
 /** Opens at the start of a session what it looks at before each turn: feeds of its manifest and of its log, memory. */
 export async function openFreshParts(works: SessionWorks): Promise<void> {
-  const { manifest } = works.edges.prepared.agent;
+  const { manifest } = works.deps.prepared.agent;
   if (needsFeeds(works)) await feedsOf(works);
   else if (manifest.context_feeds.length > 0 || works.memory !== undefined) await openFreshOf(works);
 }
@@ -17,8 +17,8 @@ export function feedsOf(works: SessionWorks): Promise<SessionFeeds> {
 }
 
 /** Feeds that the model added in an earlier process are on the log. */
-function needsFeeds({ state, edges }: SessionWorks): boolean {
-  const { manifest } = edges.prepared.agent;
+function needsFeeds({ state, deps }: SessionWorks): boolean {
+  const { manifest } = deps.prepared.agent;
   if (hasFeeds(manifest)) return true;
   return (
     manifest.internal_actions.enabled &&
@@ -27,7 +27,7 @@ function needsFeeds({ state, edges }: SessionWorks): boolean {
 }
 
 async function open(works: SessionWorks): Promise<SessionFeeds> {
-  const feeds = await openFeeds(works.edges, {
+  const feeds = await openFeeds(works.deps, {
     view: () => works.view(),
     testContext: () => works.context(),
     lookup: (name) => lookupOwn(works, name),
@@ -41,13 +41,13 @@ async function open(works: SessionWorks): Promise<SessionFeeds> {
 }
 
 async function openFreshOf(works: SessionWorks): Promise<void> {
-  const { edges, log, feeds, memory } = works;
+  const { deps, log, feeds, memory } = works;
   works.fresh = await openFresh({
     log,
     feeds,
     memory,
-    manifest: edges.prepared.agent.manifest,
+    manifest: deps.prepared.agent.manifest,
     testContext: () => works.context(),
-    origin: () => edges.origin,
+    origin: () => deps.origin,
   });
 }

@@ -9,7 +9,7 @@ import type { FeedKeeper } from '../../feeds/keeper.ts';
 import { shownTokens } from '../../feeds/limits.ts';
 import { createLoadSource } from '../../feeds/sources/load-source.ts';
 import { mayAdd } from '../../feeds/sources/may-add.ts';
-import type { SourceEdges } from '../../feeds/sources/source-edges.ts';
+import type { SourceDeps } from '../../feeds/sources/source-edges.ts';
 import { prepareValue } from '../../feeds/values/prepare-value.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -18,8 +18,8 @@ import { contextWindowOf } from '../context-window.ts';
 import { costWith } from '../cost.ts';
 import { hasFeeds } from '../internal/feeds/has-feeds.ts';
 import { spentLimit } from '../limits.ts';
-import type { RuntimeEdges } from '../runtime-edges.ts';
-import type { SessionEdges } from '../session-edges.ts';
+import type { RuntimeDeps } from '../runtime-edges.ts';
+import type { SessionDeps } from '../session-edges.ts';
 import { agentMetadata } from './agent-metadata.ts';
 import { createFeedDesk, type FeedDesk, MODEL } from './feed-desk.ts';
 import { readDefinition, writtenFeed } from './read-definition.ts';
@@ -31,9 +31,9 @@ export interface SessionFeeds {
   readonly desk: FeedDesk;
 }
 
-export interface SessionFeedsEdges
-  extends Pick<SessionEdges, 'prepared' | 'group'>,
-    Pick<RuntimeEdges, 'store' | 'clock' | 'random' | 'tokenizer' | 'slots'> {
+export interface SessionFeedsDeps
+  extends Pick<SessionDeps, 'prepared' | 'group'>,
+    Pick<RuntimeDeps, 'store' | 'clock' | 'random' | 'tokenizer' | 'slots'> {
   readonly state: SessionState;
   /** Folds into the state before it returns. */
   readonly append: (body: EventBody) => unknown;
@@ -42,31 +42,31 @@ export interface SessionFeedsEdges
   /** What a `$name` that is no feed stands for. */
   readonly lookup: (name: string) => Json | undefined;
   /** Runs a workflow for a feed, and gives its output. */
-  readonly runWorkflow: SourceEdges['runWorkflow'];
+  readonly runWorkflow: SourceDeps['runWorkflow'];
   /** Whether hooks are asked about each action: of the agent, or of a workflow that leads it. */
   readonly isGuarded: () => boolean;
   /** What the session spent in each of its states. */
-  readonly metrics: NonNullable<SourceEdges['stateMetrics']>;
+  readonly metrics: NonNullable<SourceDeps['stateMetrics']>;
 }
 
-export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
-  const { prepared, state, append, store, clock, random, tokenizer, testContext } = edges;
+export function createSessionFeeds(deps: SessionFeedsDeps): SessionFeeds {
+  const { prepared, state, append, store, clock, random, tokenizer, testContext } = deps;
   const { agent, targets } = prepared;
   const { manifest } = agent;
   const context = () => testContext() as JsonObject;
   const declared = manifest.context_feeds.filter(isOwnFeed);
   const byId = new Map(declared.map((feed) => [feed.id, feed]));
   const read = (written: JsonObject) => readDefinition(written, byId.get(String(written.id)));
-  const sources: SourceEdges = {
+  const sources: SourceDeps = {
     agent: manifest,
     targets,
     state,
     tokenizer,
-    agentView: edges.view,
-    runWorkflow: edges.runWorkflow,
-    takeSlot: takeSlotFor(edges.slots, edges.group),
+    agentView: deps.view,
+    runWorkflow: deps.runWorkflow,
+    takeSlot: takeSlotFor(deps.slots, deps.group),
     agentMetadata: (name, onlyCalled) => agentMetadata(store, state, name, onlyCalled),
-    stateMetrics: edges.metrics,
+    stateMetrics: deps.metrics,
     isModels: (feed) => modelHasPart(feed, state, byId),
     charge(feed, usage, model) {
       const data = { feed, model: model.id, ...usage, cost_usd: costWith(model, usage) };
@@ -91,7 +91,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     clock,
     random,
     context,
-    lookup: edges.lookup,
+    lookup: deps.lookup,
     cache: createSharedCache(store, manifest.name),
     deadlineMs: manifest.limits.feed_deadline.ms,
     shownTokens: shownTokens(contextWindowOf({ model: prepared.model, state })),
@@ -101,7 +101,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     keeper,
     read,
     mayAdd: async (feed) =>
-      pastHooks(feed, edges.isGuarded()) ?? pastTools(feed, prepared) ?? (await mayAdd(feed, sources)),
+      pastHooks(feed, deps.isGuarded()) ?? pastTools(feed, prepared) ?? (await mayAdd(feed, sources)),
     isTaken: (name) =>
       state.variables.has(name)
         ? 'a variable'
@@ -138,7 +138,7 @@ function pastHooks({ source }: Feed, isGuarded: boolean): RuntimeError | undefin
 /** Any agent may add feeds, and folders are open by default: one that no tool lets read files gets none by a feed either. */
 function pastTools(
   { source: { type } }: Feed,
-  { agent: { manifest }, targets }: SessionFeedsEdges['prepared'],
+  { agent: { manifest }, targets }: SessionFeedsDeps['prepared'],
 ): RuntimeError | undefined {
   if (type !== 'file' && type !== 'repo') return undefined;
   if (hasFeeds(manifest) || manifest.internal_actions.allowed_actions !== undefined) return undefined;

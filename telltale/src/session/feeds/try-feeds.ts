@@ -7,18 +7,18 @@ import { firstEvent } from '../first-event.ts';
 import { NOTHING_SAID } from '../last-said.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { workflowUnknown } from '../runs/find-workflow.ts';
-import type { RuntimeEdges } from '../runtime-edges.ts';
+import type { RuntimeDeps } from '../runtime-edges.ts';
 import type { FeedTrial, FeedTrialOptions } from '../runtime-types.ts';
 import { createTestContext } from '../test-context.ts';
 import { createSessionFeeds } from './session-feeds.ts';
 
 /** Feeds see a session that has just begun. It is on no log: nothing is kept of it. */
 export async function tryFeeds(
-  edges: RuntimeEdges,
+  deps: RuntimeDeps,
   agent: LoadedAgent<unknown>,
   { vars, model }: FeedTrialOptions,
 ): Promise<FeedTrial> {
-  const { shelf, clock, env, runs } = edges;
+  const { shelf, clock, env, runs } = deps;
   const prepared = await shelf.prepare(agent, model);
   const state = emptyState();
   const id = 'feeds';
@@ -27,14 +27,14 @@ export async function tryFeeds(
     reduce(state, { ...body, seq: state.seq + 1, at: clock.now(), session: id, turn: 0, cause });
   };
   const start = { input: '', ...(vars === undefined ? {} : { vars }) };
-  const { started, given } = await firstEvent(edges, { kind: 'start', id, agent, start }, prepared);
+  const { started, given } = await firstEvent(deps, { kind: 'start', id, agent, start }, prepared);
   append(started);
   for (const [name, value] of Object.entries(given))
     append({ type: 'variable.changed', name, class: 'runtime', from: null, to: value, by: 'user' });
   const view = () => agentView({ state, prepared, env, said: NOTHING_SAID, parent: undefined });
   const tests = createTestContext(state, view);
   const { keeper } = createSessionFeeds({
-    ...edges,
+    ...deps,
     prepared,
     state,
     append,

@@ -12,7 +12,7 @@ import type { Lead, LeadEnd, Standing, Used } from './lead.ts';
 import { whyStuck } from './why-stuck.ts';
 import { workOf } from './work-of.ts';
 
-export interface GuideEdges {
+export interface GuideDeps {
   readonly lead: Lead;
   readonly log: SessionLog;
   readonly stop: Stop;
@@ -21,7 +21,7 @@ export interface GuideEdges {
   readonly resultOf: (output: Json) => Json;
 }
 
-export function createGuide({ lead, log, stop, resumed, resultOf }: GuideEdges): Guide {
+export function createGuide({ lead, log, stop, resumed, resultOf }: GuideDeps): Guide {
   const { state } = log;
   /** A task that the run may have taken back since: nothing is done for it before the run says so. */
   let unsure = resumed ? state.task?.given.task : undefined;
@@ -144,7 +144,7 @@ function overWith(log: SessionLog): void {
   if (task !== undefined) log.append({ type: 'task.over', task: task.given.task });
 }
 
-function endOf(end: LeadEnd, stop: Stop, resultOf: GuideEdges['resultOf']): LedEnd {
+function endOf(end: LeadEnd, stop: Stop, resultOf: GuideDeps['resultOf']): LedEnd {
   switch (end.kind) {
     case 'completed':
       return { kind: 'completed', result: resultOf(end.output), cause: end.cause };

@@ -12,7 +12,7 @@ import { isLetGo, type Stop } from '../stop.ts';
 import { createLead, type Lead } from './lead.ts';
 import { forSession, leadRun } from './lead-run.ts';
 
-export interface OwnLeadEdges {
+export interface OwnLeadDeps {
   readonly runs: Runs;
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
@@ -29,8 +29,8 @@ export interface OwnLead {
   close(end: LoopEnd): Promise<void>;
 }
 
-export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<OwnLead> {
-  const { runs, prepared, log, stop } = edges;
+export async function openOwnLead(deps: OwnLeadDeps, name: string): Promise<OwnLead> {
+  const { runs, prepared, log, stop } = deps;
   const { state } = log;
   const { agent } = prepared;
   const workflow = prepared.workflows.get(name);
@@ -57,7 +57,7 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
       id: run,
       workflow,
       signal: over.signal,
-      cause: edges.origin,
+      cause: deps.origin,
       ground: { agent, model, ofSession: true },
       input: inputOf(workflow, state.input),
       balance: state.balance,
@@ -71,7 +71,7 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
       onWaiting({ for: what }) {
         // It was at work before this session was here, and did not find it.
         if (what.includes(forSession(state.id))) runs.takeUp(run);
-        else if (!edges.hold && stop.reason === undefined) lead.park(what);
+        else if (!deps.hold && stop.reason === undefined) lead.park(what);
         return lead.unpark;
       },
     })

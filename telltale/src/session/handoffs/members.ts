@@ -2,7 +2,7 @@ import type { Cause } from '../../events/event.ts';
 import { SPEAKER } from '../../events/fold-life.ts';
 import type { SessionState } from '../../events/state.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { ChildEdges } from '../children/child-edges.ts';
+import type { ChildDeps } from '../children/child-edges.ts';
 import { idTaken, MAX_DEPTH, tooDeep } from '../children/child-errors.ts';
 import { speakerId } from '../children/child-id.ts';
 import { childLineage } from '../children/child-lineage.ts';
@@ -42,14 +42,14 @@ export class Member {
   private end: { readonly ended: ChildEnd } | { readonly error: RuntimeError } | undefined;
   private readonly listeners = new Set<() => void>();
 
-  private readonly edges: ChildEdges;
+  private readonly deps: ChildDeps;
   private readonly id: string;
   readonly agent: LoadedAgent<unknown>;
   readonly session: ChildSession;
 
-  constructor(edges: ChildEdges, agent: LoadedAgent<unknown>, { session, id, told, take }: Opened) {
+  constructor(deps: ChildDeps, agent: LoadedAgent<unknown>, { session, id, told, take }: Opened) {
     this.sent = told;
-    this.edges = edges;
+    this.deps = deps;
     this.agent = agent;
     this.session = session;
     this.id = id;
@@ -102,9 +102,9 @@ export class Member {
   async tell(message: Pick<Told, 'from' | 'text' | 'seq' | 'depth'>): Promise<void> {
     if (message.seq <= this.sent) return;
     this.sent = message.seq;
-    const values = sharedValues(this.edges, this.agent);
+    const values = sharedValues(this.deps, this.agent);
     const body = { ...message, ...values };
-    await this.edges.store.send(this.id, { kind: TOLD, from: 'parent', body });
+    await this.deps.store.send(this.id, { kind: TOLD, from: 'parent', body });
   }
 
   /** Throws what it failed with. */
@@ -125,7 +125,7 @@ export class Member {
 
   /** Ends its session as the conversation's own ends. */
   async stop(why: string): Promise<void> {
-    this.session.stop(stopOf(this.edges.stop, new Error(why)));
+    this.session.stop(stopOf(this.deps.stop, new Error(why)));
     await this.session.result.catch(() => undefined); // how it ended is on its log
   }
 
@@ -136,7 +136,7 @@ export class Member {
 }
 
 /** What of the conversation's variables and metadata the agent has, too. */
-function sharedValues({ prepared, log }: ChildEdges, { manifest }: LoadedAgent<unknown>): SharedValues {
+function sharedValues({ prepared, log }: ChildDeps, { manifest }: LoadedAgent<unknown>): SharedValues {
   const parent = prepared.agent.manifest;
   const own = new Set(
     settableVariables(manifest)
@@ -152,11 +152,11 @@ function sharedValues({ prepared, log }: ChildEdges, { manifest }: LoadedAgent<u
 
 /** Starts the session of an agent, or takes it up where its log ends. */
 export async function openMember(
-  edges: ChildEdges,
+  deps: ChildDeps,
   agent: LoadedAgent<unknown>,
   beginning: Beginning,
 ): Promise<Member> {
-  const { prepared, log, store, spawn } = edges;
+  const { prepared, log, store, spawn } = deps;
   const { manifest } = agent;
   const { state } = log;
   const agents = [...(state.parent?.agents ?? []), state.agent];
@@ -167,15 +167,15 @@ export async function openMember(
   const [known] = await Promise.all([store.info(id), log.flushed()]);
   const parent = { session: state.id, action, agents };
   const cause = { stream: state.id, seq: beginning.seq, depth: beginning.depth };
-  const begin = { id, agent, lineage: childLineage(edges, manifest, parent, cause) };
+  const begin = { id, agent, lineage: childLineage(deps, manifest, parent, cause) };
   // One that names no model runs on that of the first agent.
   const model = manifest.model === undefined ? { model: prepared.model } : {};
   const copy = createLogCopy(
-    { ...edges, parent: prepared.agent.manifest },
+    { ...deps, parent: prepared.agent.manifest },
     { child: manifest, session: id, action },
   );
   const follow = (begun: Begin, told: number) =>
-    new Member(edges, agent, { session: spawn(begun), id, told, take: copy.take });
+    new Member(deps, agent, { session: spawn(begun), id, told, take: copy.take });
   if (known === undefined || known.head === 0)
     return follow(
       { kind: 'start', ...begin, start: { input: beginning.text, chat: true, ...model } },
@@ -185,7 +185,7 @@ export async function openMember(
   if (works?.session !== state.id || works.action !== action) throw idTaken(manifest.name, id);
   const { signal } = new AbortController();
   return whenFree(
-    edges,
+    deps,
     async () => {
       await copy.catchUp();
       return follow({ kind: 'resume', ...begin, resume: { chat: true, ...model } }, toldSeq);

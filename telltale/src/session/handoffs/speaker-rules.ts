@@ -77,7 +77,7 @@ export async function decideByGroup(
   speaker: Speaker,
   last: string | undefined,
 ): Promise<Decision | undefined> {
-  const { manifest, state, edges } = conversation;
+  const { manifest, state, deps } = conversation;
   const { group } = manifest;
   if (group === undefined) return undefined;
   const { agents, next_speaker: next } = group;
@@ -87,7 +87,7 @@ export async function decideByGroup(
   if (next === 'round_robin') return decided(agents[agents.indexOf(name) + 1] ?? 'user');
   if (next === 'random') {
     const left = agents.filter((each) => each !== name && !spoken.includes(each));
-    return decided(left[Math.floor(edges.runtime.random() * left.length)] ?? 'user');
+    return decided(left[Math.floor(deps.runtime.random() * left.length)] ?? 'user');
   }
   const allowed = [...agents, ...NOT_AGENTS];
   const said = {
@@ -165,7 +165,7 @@ function testContextOf({ state, works, manifest }: SessionContext, speaker: Spea
 }
 
 async function ask(
-  { edges, log, state, stop }: SessionContext,
+  { deps, log, state, stop }: SessionContext,
   invocation: Invocation<unknown>,
   where: string,
   wanted: Wanted,
@@ -174,7 +174,7 @@ async function ask(
   const abort = new AbortController();
   const forget = stop.onStop(() => abort.abort());
   try {
-    const record = await invokeOf(edges)({
+    const record = await invokeOf(deps)({
       where,
       invocation: invocation as Invocation,
       wanted,

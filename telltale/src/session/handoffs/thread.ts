@@ -245,13 +245,13 @@ export class Thread {
   /** In a fork an agent begins anew: it is told all that was said. */
   private async beginning(): Promise<Beginning> {
     const { thread, forkedAt = 0, seq } = this.state;
-    const { log, edges } = this.wired.context;
+    const { log, deps } = this.wired.context;
     if (thread !== undefined && thread.seq > forkedAt) {
       const { text, seq: at, depth } = thread;
       return { text, seq: at, depth };
     }
     await log.flushed();
-    const events = await readEvents(edges.runtime.store, this.state.id);
+    const events = await readEvents(deps.runtime.store, this.state.id);
     const lines = linesOf(events, this.state.agent);
     const depth = (events.at(-1)?.cause.depth ?? 0) + 1;
     return { text: `What was said so far:\n${shownLines(lines)}`, seq, depth };
@@ -259,12 +259,12 @@ export class Thread {
 
   private async handOver(within: SessionContext, from: string, decision: Decision): Promise<void> {
     const { context } = this.wired;
-    const { state, log, edges } = context;
+    const { state, log, deps } = context;
     const { to, by, reason } = decision;
     if (to !== state.agent) this.agentNamed(to);
     await log.flushed();
     const since = unheardFrom(state, to);
-    const lines = linesOf(await readEvents(edges.runtime.store, state.id, since), state.agent);
+    const lines = linesOf(await readEvents(deps.runtime.store, state.id, since), state.agent);
     const asked = decision.carry ?? context.manifest.group?.carry ?? 'messages';
     const summary =
       asked !== 'summary'
@@ -288,7 +288,7 @@ export class Thread {
       cause,
     );
     await log.flushed();
-    edges.runtime.crashPoint?.(`handoff:${to}`);
+    deps.runtime.crashPoint?.(`handoff:${to}`);
   }
 
   /** An agent of the conversation: one that the first agent, or one that it leads to, names. */
@@ -303,7 +303,7 @@ export class Thread {
   }
 
   private reachable(): ReadonlyMap<string, LoadedAgent<unknown>> {
-    const { prepared, runtime } = this.wired.context.edges;
+    const { prepared, runtime } = this.wired.context.deps;
     const known = new Map<string, LoadedAgent<unknown>>([[prepared.agent.manifest.name, prepared.agent]]);
     // A Map is walked in the order of insertion, with what is added on the way.
     for (const agent of known.values()) {

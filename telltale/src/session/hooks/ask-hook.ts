@@ -9,7 +9,7 @@ import type { RunCommand } from '../../targets/process/command-request.ts';
 import { commandFailed } from '../../targets/process/process-errors.ts';
 import type { Hook, HookKind } from './hook-types.ts';
 
-export interface AskEdges {
+export interface AskDeps {
   readonly command: RunCommand;
   /** Without it every invocation comes to its fallback. */
   readonly invoke?: Invoke | undefined;
@@ -54,14 +54,14 @@ function programOf([program = '', first]: readonly string[]): string {
 }
 
 /** Asks one hook. Rejects with the signal's reason, and with nothing else. */
-export async function askHook(hook: Hook, question: HookQuestion, edges: AskEdges): Promise<HookReply> {
+export async function askHook(hook: Hook, question: HookQuestion, deps: AskDeps): Promise<HookReply> {
   const { signal } = question;
   signal.throwIfAborted();
-  const began = edges.clock.monotonic();
-  const since = () => Math.round(edges.clock.monotonic() - began);
-  if ('invoke' in hook) return askArtifact(hook, question, edges, since);
+  const began = deps.clock.monotonic();
+  const since = () => Math.round(deps.clock.monotonic() - began);
+  if ('invoke' in hook) return askArtifact(hook, question, deps, since);
   try {
-    const answer = await askCommand(hook, question, edges);
+    const answer = await askCommand(hook, question, deps);
     return { ...answer, ms: since() };
   } catch (thrown) {
     signal.throwIfAborted();
@@ -72,7 +72,7 @@ export async function askHook(hook: Hook, question: HookQuestion, edges: AskEdge
 async function askArtifact(
   hook: Extract<Hook, { readonly invoke: string }>,
   { kind, payload, signal }: HookQuestion,
-  { invoke, context }: AskEdges,
+  { invoke, context }: AskDeps,
   since: () => number,
 ): Promise<HookReply> {
   if (invoke === undefined)
@@ -87,10 +87,10 @@ async function askArtifact(
 async function askCommand(
   { command, cwd, env, timeout, fallback }: Extract<Hook, { readonly command: unknown }>,
   { kind, payload, key, signal }: HookQuestion,
-  edges: AskEdges,
+  deps: AskDeps,
 ): Promise<Pick<HookReply, 'answer' | 'fallback'>> {
   const what = `the ${kind} hook "${programOf(command)}"`;
-  const ended = await edges.command(
+  const ended = await deps.command(
     {
       what,
       command,
@@ -101,7 +101,7 @@ async function askCommand(
       maxBytes: MAX_ANSWER_BYTES,
       timeoutMs: timeout?.ms ?? DEFAULT_TIMEOUT_MS,
     },
-    edges.note === undefined ? {} : { note: edges.note },
+    deps.note === undefined ? {} : { note: deps.note },
   );
   if (ended.exitCode !== 0) return { answer: fallback, fallback: commandFailed(what, ended).message };
   if (ended.stdout.dropped > 0) return { answer: fallback, fallback: 'it printed more than 1 MiB' };

@@ -4,7 +4,7 @@ import type { HookRecord } from '../../events/hook-record.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { createTurnstile, type Turnstile } from '../../kernel/turnstile.ts';
 import type { RunCommand } from '../../targets/process/command-request.ts';
-import { type AskEdges, askHook, type HookReply, nameOf } from './ask-hook.ts';
+import { type AskDeps, askHook, type HookReply, nameOf } from './ask-hook.ts';
 import { hookRefused } from './hook-errors.ts';
 import type {
   CheckParameters,
@@ -31,7 +31,7 @@ export interface HookSources {
     | undefined;
 }
 
-export interface HookEdges extends AskEdges {
+export interface HookDeps extends AskDeps {
   /** The stream that all of this stands on: part of the keys that commands get. */
   readonly stream: string;
   /** Hooks that were asked before about what has not begun or not been told: they are not asked again. */
@@ -69,11 +69,7 @@ const OF_AGENT = 'agent';
 const MAX_SIDE_BY_SIDE = 8;
 
 /** Undefined where nobody has hooks: then nothing has to be asked, and nothing is paid. */
-export function createHooks(
-  sources: HookSources,
-  edges: HookEdges,
-  turnstile?: Turnstile,
-): Hooks | undefined {
+export function createHooks(sources: HookSources, deps: HookDeps, turnstile?: Turnstile): Hooks | undefined {
   const { agent, workflow, step, led } = sources;
   if (![agent, workflow, step?.hooks, ...(led?.all ?? [])].some(hasHooks)) return undefined;
   const inTurn = turnstile ?? createTurnstile(MAX_SIDE_BY_SIDE);
@@ -92,15 +88,15 @@ export function createHooks(
   const listOf = (kind: HookKind) => (led === undefined ? lists[kind] : placed(kind, led.now()));
 
   const ask = (kind: HookKind, { hook, of, index }: PlacedHook, matter: HookMatter, signal: AbortSignal) => {
-    const surroundings = edges.surroundings();
+    const surroundings = deps.surroundings();
     const about = matter.action?.id ?? `turn ${matter.turn ?? surroundings.turn ?? 0}`;
-    const key = `${edges.stream}:${about}:${kind}:${of}#${index}`;
+    const key = `${deps.stream}:${about}:${kind}:${of}#${index}`;
     const payload = payloadOf(kind, surroundings, matter);
-    const asking = led === undefined || of === OF_AGENT ? edges : { ...edges, command: led.command };
+    const asking = led === undefined || of === OF_AGENT ? deps : { ...deps, command: led.command };
     return inTurn(() => askHook(hook, { kind, payload, key, signal }, asking));
   };
   const markOf = (kind: HookKind, { of, index }: PlacedHook, action: string | undefined) =>
-    edges
+    deps
       .marks()
       .find((mark) => mark.hook === kind && mark.of === of && mark.index === index && mark.action === action);
 
@@ -124,8 +120,8 @@ export function createHooks(
         const isNew = parameters !== logged && verdict.outcome !== 'refused';
         logged = parameters;
         const record = recordOf(kind, each, { reply, verdict, fallback, action: call.id });
-        for (const body of bodiesOf(reply, { ...record, ...(isNew ? { input: parameters } : {}) }, edges))
-          edges.append(body, call.cause);
+        for (const body of bodiesOf(reply, { ...record, ...(isNew ? { input: parameters } : {}) }, deps))
+          deps.append(body, call.cause);
         if (verdict.outcome === 'refused') throw hookRefused(call, nameOf(each.hook), verdict.reason);
       }
       return parameters;
@@ -140,9 +136,9 @@ export function createHooks(
         if (verdict.outcome === 'changed') output = verdict.to;
         const record = recordOf(kind, each, { reply, verdict, fallback, action: call.id });
         // What was asked is paid at once: whatever the next one costs is taken from what is left.
-        for (const body of bodiesOf(reply, record, edges))
+        for (const body of bodiesOf(reply, record, deps))
           if (body.type === 'hook.ran') records.push(body);
-          else edges.append(body, call.cause);
+          else deps.append(body, call.cause);
       }
       return { output, records };
     },
@@ -152,7 +148,7 @@ export function createHooks(
         const reply = await ask(kind, each, matter, signal);
         const action = matter.action?.id;
         const record = recordOf(kind, each, { reply, verdict: PASSED, fallback: reply.fallback, action });
-        for (const body of bodiesOf(reply, record, edges)) edges.append(body, cause);
+        for (const body of bodiesOf(reply, record, deps)) deps.append(body, cause);
       }
     },
   };
@@ -226,7 +222,7 @@ function recordOf(
 }
 
 /** What an artifact was asked, and what it cost, stands before what the hook came to. */
-function bodiesOf({ invoked }: HookReply, record: HookRecord, { balance }: HookEdges): readonly HookEvent[] {
+function bodiesOf({ invoked }: HookReply, record: HookRecord, { balance }: HookDeps): readonly HookEvent[] {
   const ran: HookEvent = { type: 'hook.ran', ...record };
   if (invoked === undefined) return [ran];
   const left = balance();

@@ -2,7 +2,7 @@ import type { SessionEvent } from '../../events/event.ts';
 import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../events/fold-turns.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { stopWith } from '../../kernel/stop-with.ts';
-import type { SchedulerEdges, TargetTraits } from '../../scheduler/edges.ts';
+import type { SchedulerDeps, TargetTraits } from '../../scheduler/edges.ts';
 import type { Invoke } from '../../targets/artifacts/invoker.ts';
 import type { RunCommand } from '../../targets/process/command-request.ts';
 import { sessionContext, variableValues } from '../decision-context.ts';
@@ -16,8 +16,8 @@ import type { LedHooks } from './led-hooks.ts';
 /** The hooks of an agent, in one of its sessions, and those of a workflow that leads it. */
 export interface SessionHooks {
   /** For the scheduler. Undefined where there is none of that kind. */
-  readonly before: SchedulerEdges['before'];
-  readonly after: SchedulerEdges['after'];
+  readonly before: SchedulerDeps['before'];
+  readonly after: SchedulerDeps['after'];
   /** Also waits for all that was told of failures: a turn begins when they know. */
   beforeTurn(stop: Stop): Promise<void>;
   afterTurn(stop: Stop): Promise<void>;
@@ -29,7 +29,7 @@ export interface SessionHooks {
   settled(): Promise<void>;
 }
 
-export interface SessionHookEdges {
+export interface SessionHookDeps {
   readonly hooks: HookLists;
   /** Of the workflow that leads the session, and of the step in hand. */
   readonly led?: LedHooks | undefined;
@@ -38,21 +38,21 @@ export interface SessionHookEdges {
   readonly clock: Clock;
   readonly command: RunCommand;
   readonly invoke?: Invoke | undefined;
-  readonly traits: (action: Parameters<SchedulerEdges['traits']>[0]) => TargetTraits | undefined;
+  readonly traits: (action: Parameters<SchedulerDeps['traits']>[0]) => TargetTraits | undefined;
 }
 
-export function createSessionHooks(edges: SessionHookEdges): SessionHooks | undefined {
-  const { log, stop, traits, led } = edges;
+export function createSessionHooks(deps: SessionHookDeps): SessionHooks | undefined {
+  const { log, stop, traits, led } = deps;
   const { state } = log;
   const now = () => (state.task === undefined ? {} : (led?.during(state.task.given.task) ?? {}));
   const noted = new Set<string>();
   const hooks = createHooks(
-    { agent: edges.hooks, led: led && { all: led.all, command: led.command, now } },
+    { agent: deps.hooks, led: led && { all: led.all, command: led.command, now } },
     {
       stream: state.id,
-      clock: edges.clock,
-      command: edges.command,
-      invoke: edges.invoke,
+      clock: deps.clock,
+      command: deps.command,
+      invoke: deps.invoke,
       marks: () => state.hooks,
       balance: () => state.balance,
       append: (body, cause) => log.append(body, cause),

@@ -9,7 +9,7 @@ import type { HooksOf } from '../../workflows/step-hooks.ts';
 import { createHooks } from './create-hooks.ts';
 import type { HookLists } from './hook-types.ts';
 
-export interface StepHookEdges {
+export interface StepHookDeps {
   readonly agent: { readonly name: string; readonly hooks: HookLists };
   readonly workflow: { readonly hooks: HookLists };
   readonly journal: RunJournal;
@@ -27,17 +27,17 @@ export interface StepHookEdges {
 const MAX_SIDE_BY_SIDE = 8;
 
 /** The hooks around the calls of a run's steps. */
-export function createStepHooks(edges: StepHookEdges): HooksOf {
-  const { agent, workflow, journal, metadata } = edges;
+export function createStepHooks(deps: StepHookDeps): HooksOf {
+  const { agent, workflow, journal, metadata } = deps;
   const { state } = journal;
   const turnstile = createTurnstile(MAX_SIDE_BY_SIDE);
   return (step) => {
     const hooks = createHooks(
       { agent: agent.hooks, workflow: workflow.hooks, step: { name: step.name, hooks: step.hooks } },
       {
-        ...edges,
+        ...deps,
         stream: state.id,
-        context: () => edges.context(step.name),
+        context: () => deps.context(step.name),
         marks: () => state.hooks,
         balance: () => state.balance,
         append: journal.append,

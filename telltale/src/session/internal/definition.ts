@@ -15,7 +15,7 @@ import type { CompleteStep } from '../guide/complete-step.ts';
 import type { SetVariable } from '../variables/variable-writer.ts';
 
 /** What internal actions have of their session. */
-export interface InternalEdges {
+export interface InternalDeps {
   readonly state: SessionState;
   readonly manifest: AgentManifest;
   readonly append: (body: EventBody) => unknown;
@@ -52,7 +52,7 @@ export interface Definition {
   /** The same, where it depends on the agent. */
   shownTo?(manifest: AgentManifest): JsonObject;
   /** `own` is the id of the action that calls it; `signal` is aborted when it is to stop. */
-  run(input: JsonObject, edges: InternalEdges, own: string, signal: AbortSignal): Promise<Json>;
+  run(input: JsonObject, deps: InternalDeps, own: string, signal: AbortSignal): Promise<Json>;
 }
 
 const SUGGESTED = 20;

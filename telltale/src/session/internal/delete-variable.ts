@@ -14,10 +14,10 @@ export const deleteVariable: Definition = {
     additionalProperties: false,
   },
   useless: noneToWrite,
-  run: async (input, edges) => {
+  run: async (input, deps) => {
     const { name } = input as { name: string };
-    const byDefault = (settableBy(edges.manifest, name, 'model').default ?? null) as Json;
-    const { from, to } = edges.setVariable(name, byDefault, 'model', { resets: true });
+    const byDefault = (settableBy(deps.manifest, name, 'model').default ?? null) as Json;
+    const { from, to } = deps.setVariable(name, byDefault, 'model', { resets: true });
     return { name, from, to };
   },
 };

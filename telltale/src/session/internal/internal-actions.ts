@@ -5,7 +5,7 @@ import { compileCheck } from '../../targets/check-parameters.ts';
 import type { Target } from '../../targets/target.ts';
 import { cancelAction } from './cancel-action.ts';
 import { completeStep } from './complete-step.ts';
-import type { Definition, InternalEdges } from './definition.ts';
+import type { Definition, InternalDeps } from './definition.ts';
 import { deleteVariable } from './delete-variable.ts';
 import { addContextFeed } from './feeds/add-context-feed.ts';
 import { listContextFeeds } from './feeds/list-context-feeds.ts';
@@ -53,7 +53,7 @@ export interface InternalAction
   isTaught(targets: readonly Pick<Target, 'kind' | 'name'>[]): boolean;
   check(input: JsonObject): RuntimeError | undefined;
   /** The same as something a session's scheduler can call. */
-  bind(edges: InternalEdges): Target;
+  bind(deps: InternalDeps): Target;
 }
 
 /** The actions on the agent's own environment that its manifest allows and that it has a use for. */
@@ -120,14 +120,14 @@ function prepared(
     ...definition,
     isTaught,
     check,
-    bind: (edges) => ({
+    bind: (deps) => ({
       ...definition,
       kind: 'internal',
       start: 'on_close',
       check,
       run: ({ input: given, id, signal }) => {
         const input = underOurNames(given);
-        return input instanceof RuntimeError ? Promise.reject(input) : run(input, edges, id, signal);
+        return input instanceof RuntimeError ? Promise.reject(input) : run(input, deps, id, signal);
       },
     }),
   };

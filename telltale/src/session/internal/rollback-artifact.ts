@@ -15,10 +15,10 @@ export const rollbackArtifact: Definition = {
     additionalProperties: false,
   },
   useless: writesNone,
-  run: async (input, edges) => {
+  run: async (input, deps) => {
     const { name, to } = input as { name: string; to: number };
-    await mustBeAllowedToWrite(name, edges);
-    const { artifacts } = await edges.desk();
-    return written(edges, await artifacts.rollback(name, to, authorOf(edges.manifest)));
+    await mustBeAllowedToWrite(name, deps);
+    const { artifacts } = await deps.desk();
+    return written(deps, await artifacts.rollback(name, to, authorOf(deps.manifest)));
   },
 };

@@ -16,9 +16,9 @@ export const setVariable: Definition = {
     additionalProperties: false,
   },
   useless: noneToWrite,
-  run: async (input, edges) => {
+  run: async (input, deps) => {
     const { name, value } = input as { name: string; value: Json };
-    const { from, to } = edges.setVariable(name, value, 'model');
+    const { from, to } = deps.setVariable(name, value, 'model');
     return { name, from, to };
   },
 };

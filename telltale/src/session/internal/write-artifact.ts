@@ -22,11 +22,11 @@ export const writeArtifact: Definition = {
     additionalProperties: false,
   },
   useless: writesNone,
-  run: async (input, edges) => {
+  run: async (input, deps) => {
     const given = input as { name: string; source: string; methods?: string[]; description?: string };
     const { name, source } = given;
-    await mustBeAllowedToWrite(name, edges);
-    const { artifacts } = await edges.desk();
+    await mustBeAllowedToWrite(name, deps);
+    const { artifacts } = await deps.desk();
     const before = await artifacts.read(name);
     const description = given.description ?? before?.description;
     const draft = {
@@ -35,6 +35,6 @@ export const writeArtifact: Definition = {
       methods: given.methods ?? before?.methods ?? [],
       ...(description === undefined ? {} : { description }),
     };
-    return written(edges, await artifacts.write(draft, authorOf(edges.manifest)));
+    return written(deps, await artifacts.write(draft, authorOf(deps.manifest)));
   },
 };

@@ -10,13 +10,13 @@ export interface Memories {
   close(): Promise<void>;
 }
 
-export interface MemoriesEdges {
+export interface MemoriesDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly tokenizer: LoadTokenizer;
 }
 
-export function createMemories(edges: MemoriesEdges): Memories {
+export function createMemories(deps: MemoriesDeps): Memories {
   const opened = new Map<string, Promise<Memory>>();
   return {
     open(given) {
@@ -24,7 +24,7 @@ export function createMemories(edges: MemoriesEdges): Memories {
       const known = opened.get(folder);
       if (known !== undefined) return known;
       const opening = import('../../memory/open-memory.ts').then(({ openMemory }) =>
-        openMemory({ ...edges, folder }),
+        openMemory({ ...deps, folder }),
       );
       opened.set(folder, opening);
       opening.catch(() => opened.delete(folder)); // whoever asks again tries again

@@ -8,7 +8,7 @@ import { within } from '../../kernel/within.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { PermittedPaths } from '../../targets/access/permitted-paths.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
-import type { SessionEdges } from '../session-edges.ts';
+import type { SessionDeps } from '../session-edges.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Memories } from './memories.ts';
 import { withPermissions } from './permitted-view.ts';
@@ -25,7 +25,7 @@ export interface SessionMemory {
   note(): Promise<void>;
 }
 
-export interface SessionMemoryEdges {
+export interface SessionMemoryDeps {
   readonly memories: Memories;
   readonly agent: LoadedAgent<unknown>;
   readonly log: SessionLog;
@@ -37,13 +37,13 @@ export interface SessionMemoryEdges {
 }
 
 /** Of an agent that has one. */
-export function openMemory(edges: SessionEdges): SessionMemory | undefined {
-  const { prepared, origin, runtime } = edges;
+export function openMemory(deps: SessionDeps): SessionMemory | undefined {
+  const { prepared, origin, runtime } = deps;
   const { graph } = prepared.agent.manifest.memory ?? {};
   if (graph === undefined) return undefined;
   const { agent, targets } = prepared;
-  const { paths } = targets.edges.permissions;
-  return createSessionMemory({ ...runtime, ...edges, agent, paths, origin: () => origin }, graph);
+  const { paths } = targets.deps.permissions;
+  return createSessionMemory({ ...runtime, ...deps, agent, paths, origin: () => origin }, graph);
 }
 
 const MEMORY_FEED = 'builtin:memory';
@@ -51,17 +51,17 @@ const MEMORY_FEED = 'builtin:memory';
 /** What a session's end waits for the graph at the most. */
 const NOTE_MS = 5_000;
 
-function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionMemory {
-  const { memories, agent, log, clock } = edges;
+function createSessionMemory(deps: SessionMemoryDeps, graph: string): SessionMemory {
+  const { memories, agent, log, clock } = deps;
   const { state } = log;
   const { manifest, folder } = agent;
   const inject = manifest.memory?.inject ?? 0;
   const graphFolder = resolve(folder, graph);
-  const open = async () => withPermissions(await memories.open(graphFolder), edges.paths);
+  const open = async () => withPermissions(await memories.open(graphFolder), deps.paths);
   /** What cannot be had is no reason to end a session: the log says why. */
   const tell = (what: string) => (thrown: unknown) => {
     const { code, message } = toRuntimeError(thrown);
-    log.append({ type: 'audit', who: 'runtime', what: `${what} (${code}): ${message}` }, edges.origin());
+    log.append({ type: 'audit', who: 'runtime', what: `${what} (${code}): ${message}` }, deps.origin());
   };
   let found: Promise<string> | undefined;
   let isLate = false;
@@ -73,16 +73,16 @@ function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionM
     const asked = await within(clock, isLate ? 0 : manifest.limits.feed_deadline.ms, found);
     if (asked.kind === 'failed') throw asked.error;
     if (asked.kind === 'late') {
-      if (!isLate) log.append(late, edges.origin());
+      if (!isLate) log.append(late, deps.origin());
       isLate = true;
       return false;
     }
     const part = asked.value;
     if (part === '') return true;
-    const tokens = (await edges.tokenizer()).count(part);
+    const tokens = (await deps.tokenizer()).count(part);
     log.append(
       { type: 'feed.updated', id: MEMORY_FEED, value: part, tokens, loaded_at: clock.now(), told: true },
-      edges.origin(),
+      deps.origin(),
     );
     return true;
   };

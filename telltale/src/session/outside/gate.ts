@@ -24,7 +24,7 @@ export interface Entrant {
   over(thrown?: unknown): void;
 }
 
-export interface GateEdges {
+export interface GateDeps {
   readonly clock: Clock;
   readonly tables: Tables;
   readonly info: Store['info'];
@@ -57,9 +57,9 @@ const REPLACED = 'Its trigger came again, and says when_busy: replace.';
  * what another left does not start it twice, and one that takes long to begin is still counted. So there are never more
  * than `max`, and what waits is lost with no process.
  */
-export function createGate(edges: GateEdges, name: string, limit: GateLimit): Gate {
-  const { clock, onError, crashPoint } = edges;
-  const table = createGateTable(edges.tables, name);
+export function createGate(deps: GateDeps, name: string, limit: GateLimit): Gate {
+  const { clock, onError, crashPoint } = deps;
+  const table = createGateTable(deps.tables, name);
   /** Being started here. */
   const held = new Set<string>();
   /** Runs that were asked to end for another. */
@@ -68,7 +68,7 @@ export function createGate(edges: GateEdges, name: string, limit: GateLimit): Ga
   let disarm: () => void = () => undefined;
 
   const standingOf = async (run: string): Promise<Standing> => {
-    const info = await edges.info(run);
+    const info = await deps.info(run);
     if (info === undefined || info.head === 0) return 'missing';
     return hasEnded(info.status) ? 'over' : 'there';
   };
@@ -93,7 +93,7 @@ export function createGate(edges: GateEdges, name: string, limit: GateLimit): Ga
   ) => {
     held.add(run);
     crashPoint?.('gate:let-in');
-    const { run: live, made } = edges.start(run, seen);
+    const { run: live, made } = deps.start(run, seen);
     const ended = () => attempt(look);
     live.result.then(ended, ended);
     const there = (refused?: unknown) => {
@@ -153,7 +153,7 @@ export function createGate(edges: GateEdges, name: string, limit: GateLimit): Ga
     if (limit.when_busy !== 'replace' || queue.length === 0 || under.length < limit.max) return;
     if (oldest === undefined || asked.has(oldest)) return;
     asked.add(oldest);
-    edges.cancel(oldest, REPLACED).catch(() => asked.delete(oldest)); // it is not there yet: the next look asks again
+    deps.cancel(oldest, REPLACED).catch(() => asked.delete(oldest)); // it is not there yet: the next look asks again
   };
 
   /** Notes ends, lets in who waits, and starts what another let in and did not start. */

@@ -19,7 +19,7 @@ import {
 } from './schedule-row.ts';
 import { createScheduleTable } from './schedule-table.ts';
 
-export interface KeepEdges {
+export interface KeepDeps {
   readonly engine: Pick<Engine, 'schedule'>;
   readonly tables: Tables;
   readonly clock: Clock;
@@ -43,8 +43,8 @@ const RETRY_MS = 10_000;
  * claimed in the store first, and a claim that nobody makes good is another's after a while. The run's id follows from
  * the time, so that the log refuses a second one. Returns what ends it.
  */
-export function keepSchedule(edges: KeepEdges, kept: KeptSchedule): () => void {
-  const { engine, tables, clock, crashPoint, onError } = edges;
+export function keepSchedule(deps: KeepDeps, kept: KeptSchedule): () => void {
+  const { engine, tables, clock, crashPoint, onError } = deps;
   const { name, trigger, fire, onDue } = kept;
   const { debounceMs = 0, delayMs = 0 } = trigger.pacing;
   const claimMs = CLAIM_MS + debounceMs + delayMs;

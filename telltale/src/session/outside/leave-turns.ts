@@ -18,7 +18,7 @@ export async function leaveTurns(store: Store, clock: Pick<Clock, 'now'>, run: s
   const wake = wakeForTurn(store);
   for (const name of await tables.keys(GATES, { prefix: 'by hand ', limit: MAX_ROWS })) {
     const { max } = readGate(await tables.get(GATES, name));
-    const edges = { clock, info, wake, onError: () => undefined }; // those that wait look themselves
-    if (max !== undefined && (await leaveTable(edges, createGateTable(tables, name), run, max))) return;
+    const deps = { clock, info, wake, onError: () => undefined }; // those that wait look themselves
+    if (max !== undefined && (await leaveTable(deps, createGateTable(tables, name), run, max))) return;
   }
 }

@@ -16,7 +16,7 @@ import { keepSchedule } from './keep-schedule.ts';
 import { receiveHook, type Webhook } from './receive-hook.ts';
 import { createTurnstile } from './turnstile.ts';
 
-export interface OutsideEdges {
+export interface OutsideDeps {
   readonly engine: Pick<Engine, 'schedule'>;
   readonly clock: Clock;
   readonly tables: Tables;
@@ -28,11 +28,11 @@ export interface OutsideEdges {
 }
 
 export function listen(
-  edges: OutsideEdges,
+  deps: OutsideDeps,
   agent: LoadedAgent<unknown>,
-  { onDue, onError = edges.onError }: ListenOptions = {},
+  { onDue, onError = deps.onError }: ListenOptions = {},
 ): Listening {
-  const { clock, tables, crashPoint } = edges;
+  const { clock, tables, crashPoint } = deps;
   const agentName = agent.manifest.name;
   const workflows = workflowsOf(agent);
   const triggers = outsideTriggers([...workflows.values()]);
@@ -40,8 +40,8 @@ export function listen(
   const nameOf = ({ id }: OutsideTrigger) => `${agentName}:${id}`;
   const stileOf = (trigger: OutsideTrigger) => {
     const workflow = workflows.get(trigger.workflow) as WorkflowManifest; // it is where the trigger stands
-    const start = (run: string, seen: JsonObject) => edges.start(workflow, trigger.id, seen, run);
-    return createTurnstile({ ...edges, onError, start }, nameOf(trigger), trigger.pacing);
+    const start = (run: string, seen: JsonObject) => deps.start(workflow, trigger.id, seen, run);
+    return createTurnstile({ ...deps, onError, start }, nameOf(trigger), trigger.pacing);
   };
   const stiles = new Map(
     triggers.flatMap((trigger) => (trigger.type === 'manual' ? [] : [[trigger.id, stileOf(trigger)]])),
@@ -64,7 +64,7 @@ export function listen(
     const digestOf = (due: number) => createHash('sha256').update(`${name} ${due}`).digest();
     return [
       keepSchedule(
-        { clock, tables, crashPoint, onError, engine: edges.engine },
+        { clock, tables, crashPoint, onError, engine: deps.engine },
         {
           name,
           trigger,

@@ -13,7 +13,7 @@ export const MAX_HOOK_BYTES = 1024 * 1024;
 
 export type Webhook = Extract<OutsideTrigger, { readonly type: 'webhook' }>;
 
-export interface ReceiveEdges {
+export interface ReceiveDeps {
   readonly guard: HookGuard;
   readonly now: () => number;
   readonly crashPoint?: ((name: string) => void) | undefined;
@@ -22,7 +22,7 @@ export interface ReceiveEdges {
 }
 
 export async function receiveHook(
-  { guard, now, crashPoint, enter }: ReceiveEdges,
+  { guard, now, crashPoint, enter }: ReceiveDeps,
   trigger: Webhook,
   body: string | Uint8Array,
   headers: HookHeaders,

@@ -9,7 +9,7 @@ import { createGateTable, type GateTable } from './gate-table.ts';
 import type { HandGate } from './hand-gate.ts';
 import { askFor, isIn, leaveRow, passOn, takeTurn } from './hand-row.ts';
 
-export interface TurnEdges {
+export interface TurnDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly tables: Tables;
   readonly info: Store['info'];
@@ -53,14 +53,14 @@ const LOOKS = 32;
 
 export const REPLACED = 'It was started again by hand, and its trigger says when_busy: replace.';
 
-export function createTurns(edges: TurnEdges): Turns {
-  const { clock, info, onError } = edges;
+export function createTurns(deps: TurnDeps): Turns {
+  const { clock, info, onError } = deps;
   const standingsOf = lookForEnds(info);
   /** Changes of this process to one row are made one after the other. */
   const tables = new Map<string, { readonly table: GateTable; users: number }>();
 
   const within = async <T>(name: string, work: (table: GateTable) => Promise<T>): Promise<T> => {
-    const used = tables.get(name) ?? { table: createGateTable(edges.tables, name), users: 0 };
+    const used = tables.get(name) ?? { table: createGateTable(deps.tables, name), users: 0 };
     tables.set(name, used);
     used.users++;
     try {
@@ -83,7 +83,7 @@ export function createTurns(edges: TurnEdges): Turns {
       const row = await decide(passed.row);
       return row === found ? undefined : { row: { ...row, max: limit.max } };
     });
-    for (const each of next) if (each !== run) edges.wake(each).catch(onError);
+    for (const each of next) if (each !== run) deps.wake(each).catch(onError);
   };
   const stillThere = async (runs: readonly string[]): Promise<readonly string[]> => {
     const standings = await standingsOf(runs);
@@ -135,22 +135,22 @@ export function createTurns(edges: TurnEdges): Turns {
           return dropped.length === (turn.row.dropped ?? []).length ? turn.row : { ...turn.row, dropped };
         };
         await change(table, gate, decide, run);
-        for (const each of ending) edges.cancel(each, REPLACED).catch(onError);
+        for (const each of ending) deps.cancel(each, REPLACED).catch(onError);
         if (above === undefined || under.length === 0 || gate.limit.when_busy !== 'queue') return taken;
         // Where a log cannot be read, it waits, and looks again.
-        const circle = await edges.circle(run, under).catch((thrown: unknown) => void onError(thrown));
+        const circle = await deps.circle(run, under).catch((thrown: unknown) => void onError(thrown));
         return circle === undefined
           ? taken
           : { kind: 'stuck', error: waitsInACircle(gate, run, under, circle) };
       }),
     leave: (gate, run) =>
-      within(gate.name, (table) => leaveTable(edges, table, run, gate.limit.max).then(() => undefined)),
+      within(gate.name, (table) => leaveTable(deps, table, run, gate.limit.max).then(() => undefined)),
   };
 }
 
 /** Takes a run out of a row, and tells those whose turn has come. False where the row does not know it. */
 export async function leaveTable(
-  { clock, info, wake, onError }: Omit<TurnEdges, 'tables' | 'cancel' | 'circle'>,
+  { clock, info, wake, onError }: Omit<TurnDeps, 'tables' | 'cancel' | 'circle'>,
   table: GateTable,
   run: string,
   max: number,

@@ -1,6 +1,6 @@
 import type { OutsideTrigger } from '../../triggers/outside-triggers.ts';
 import type { OutsideOutcome } from '../runs/run-types.ts';
-import { createGate, type Entrant, type GateEdges } from './gate.ts';
+import { createGate, type Entrant, type GateDeps } from './gate.ts';
 
 /**
  * The pace of one trigger that no session watches over. What waits for a time (`debounce`, `delay`) is in this process
@@ -18,10 +18,10 @@ const COOLDOWNS = 'cooldowns';
 const WAITING: OutsideOutcome = { kind: 'waiting' };
 
 /** `name`: of the trigger, in the store. */
-export function createTurnstile(edges: GateEdges, name: string, pacing: OutsideTrigger['pacing']): Turnstile {
-  const { clock, tables } = edges;
+export function createTurnstile(deps: GateDeps, name: string, pacing: OutsideTrigger['pacing']): Turnstile {
+  const { clock, tables } = deps;
   const { debounceMs, cooldownMs, delayMs, concurrency } = pacing;
-  const gate = concurrency === undefined ? undefined : createGate(edges, name, concurrency);
+  const gate = concurrency === undefined ? undefined : createGate(deps, name, concurrency);
   const timers = new Set<() => void>();
   let quiet: { readonly end: () => void; readonly entrant: Entrant } | undefined;
 
@@ -37,7 +37,7 @@ export function createTurnstile(edges: GateEdges, name: string, pacing: OutsideT
     };
   };
   const start = ({ run, seen, over }: Entrant): OutsideOutcome => {
-    edges.start(run, seen).made.then(() => over(), over);
+    deps.start(run, seen).made.then(() => over(), over);
     return { kind: 'started', run };
   };
   const pass = async (entrant: Entrant): Promise<OutsideOutcome> =>

@@ -20,7 +20,7 @@ export interface Origin {
 /** Why an artifact is asked: an update, a restart (its last answer may be lost), or values taken over from others. */
 export type Asking = 'update' | 'restart' | 'taken over';
 
-export interface ArtifactTestEdges {
+export interface ArtifactTestDeps {
   readonly log: Pick<SessionLog, 'state' | 'append'>;
   readonly questions: Questions;
   readonly chains: Chains;
@@ -41,7 +41,7 @@ export function createArtifactTests({
   chains,
   firings,
   setOff,
-}: ArtifactTestEdges): ArtifactTests {
+}: ArtifactTestDeps): ArtifactTests {
   const { state } = log;
   const held = ({ id }: SessionTrigger) =>
     state.triggers.find(({ trigger }) => trigger === id)?.held === true;

@@ -35,7 +35,7 @@ export interface FieldMirror {
   seen(trigger: SessionTrigger, at: number): JsonObject;
 }
 
-export interface FieldMirrorEdges {
+export interface FieldMirrorDeps {
   readonly side: TriggerSide;
   /** The values: the mirror's own to change. */
   readonly now: Record<string, Json>;
@@ -46,7 +46,7 @@ export interface FieldMirrorEdges {
   readonly onProblem: NonNullable<FieldUpdate['onProblem']>;
 }
 
-export function createFieldMirror({ side, now, begun, beyond, onProblem }: FieldMirrorEdges): FieldMirror {
+export function createFieldMirror({ side, now, begun, beyond, onProblem }: FieldMirrorDeps): FieldMirror {
   /** Follows `now` behind each update, so that one costs what it changes. */
   const before: Record<string, Json> = { ...now };
   const stand = restoreTriggerStand(side.index, { current: now, begun, beyond, onProblem });

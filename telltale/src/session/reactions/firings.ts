@@ -47,7 +47,7 @@ export interface Firings {
 
 type Suppressed = Extract<EventBody, { readonly type: 'trigger.suppressed' }>;
 
-export interface FiringEdges {
+export interface FiringDeps {
   readonly triggers: CompiledTriggers;
   readonly log: Pick<SessionLog, 'state' | 'append'>;
   readonly clock: Clock;
@@ -58,8 +58,8 @@ export interface FiringEdges {
   readonly cancelRun: (run: string, reason: string) => void;
 }
 
-export function createFirings(edges: FiringEdges): Firings {
-  const { triggers, log, clock, ids, chains, holds } = edges;
+export function createFirings(deps: FiringDeps): Firings {
+  const { triggers, log, clock, ids, chains, holds } = deps;
   const { state } = log;
   const cancelled = new Set<string>();
   let isEnding = false;
@@ -121,7 +121,7 @@ export function createFirings(edges: FiringEdges): Firings {
     } as const;
     append(body, attempt);
     const started = state.runs.find((each) => each.run === run);
-    if (started !== undefined) edges.startRun(started); // else the log is sealed: another process goes on
+    if (started !== undefined) deps.startRun(started); // else the log is sealed: another process goes on
   };
 
   const suppress = (
@@ -176,7 +176,7 @@ export function createFirings(edges: FiringEdges): Firings {
 
   const cancel = (run: string, reason: string) => {
     cancelled.add(run);
-    edges.cancelRun(run, reason);
+    deps.cancelRun(run, reason);
   };
 
   const queued = (): readonly { readonly id: string; readonly trigger: SessionTrigger }[] =>
@@ -227,7 +227,7 @@ export function createFirings(edges: FiringEdges): Firings {
     suppress: (trigger, reason, message, { cause, chain }) =>
       suppress({ trigger, chain: [...chain, trigger.workflow], cause }, reason, message),
     begin() {
-      for (const run of state.runs) edges.startRun(run);
+      for (const run of state.runs) deps.startRun(run);
       for (const timer of state.timers) if (readWaiting(timer) !== undefined) timers.arm(timer.id);
       for (const { trigger } of queued()) {
         const run =

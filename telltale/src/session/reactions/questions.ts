@@ -14,7 +14,7 @@ export interface Questions {
   close(): void;
 }
 
-export interface QuestionEdges {
+export interface QuestionDeps {
   readonly invoke: Invoke | undefined;
   readonly context: () => DecisionContext;
 }
@@ -24,7 +24,7 @@ interface Open {
   record: InvokeRecord | undefined;
 }
 
-export function createQuestions({ invoke, context }: QuestionEdges): Questions {
+export function createQuestions({ invoke, context }: QuestionDeps): Questions {
   const open: Open[] = [];
   const closing = new AbortController();
   const settle = () => {

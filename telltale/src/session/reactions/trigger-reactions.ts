@@ -25,7 +25,7 @@ export interface TriggerReactions {
   close(): void;
 }
 
-export interface TriggerReactionEdges {
+export interface TriggerReactionDeps {
   readonly triggers: CompiledTriggers;
   readonly log: Pick<SessionLog, 'state' | 'append' | 'committed' | 'react' | 'here'>;
   readonly clock: Clock;
@@ -45,8 +45,8 @@ export interface TriggerReactionEdges {
 }
 
 /** Only for an agent that has triggers: others pay nothing. */
-export function createTriggerReactions(edges: TriggerReactionEdges): TriggerReactions {
-  const { triggers, log, clock } = edges;
+export function createTriggerReactions(deps: TriggerReactionDeps): TriggerReactions {
+  const { triggers, log, clock } = deps;
   const { state } = log;
   const chains = createChains(state.runs);
   const problems = new Map<string, string>();
@@ -84,8 +84,8 @@ export function createTriggerReactions(edges: TriggerReactionEdges): TriggerReac
     if (trigger.fire === undefined) return true;
     return trigger.question === undefined ? mirrorOf(trigger).holds(trigger) : tests.held(trigger);
   };
-  const firings = createFirings({ ...edges, chains, holds });
-  const questions = createQuestions({ invoke: edges.invoke, context: edges.decisionContext });
+  const firings = createFirings({ ...deps, chains, holds });
+  const questions = createQuestions({ invoke: deps.invoke, context: deps.decisionContext });
 
   const setOff = ({ trigger, as, seen }: Found, { cause, chain, isEcho }: Origin) => {
     if (as === 'exit' && trigger.cancelsOnExit) firings.cancelRuns(trigger);
@@ -132,7 +132,7 @@ export function createTriggerReactions(edges: TriggerReactionEdges): TriggerReac
 
   const events = (event: SessionEvent): readonly Found[] =>
     (triggers.byEvent.get(event.type) ?? []).flatMap((trigger) => {
-      const values = { ...now, context: edges.testContext };
+      const values = { ...now, context: deps.testContext };
       const { held, problem } = matchEvent(trigger, event, values);
       onProblem(trigger.id, problem);
       return held ? [{ trigger, as: null, seen: seenOfEvent(trigger, event) }] : [];

@@ -10,13 +10,13 @@ export interface WaitTimers {
   close(): void;
 }
 
-export interface WaitTimerEdges {
+export interface WaitTimerDeps {
   readonly state: Pick<SessionState, 'timers'>;
   readonly clock: Clock;
   readonly onDue: (id: string) => void;
 }
 
-export function createWaitTimers({ state, clock, onDue }: WaitTimerEdges): WaitTimers {
+export function createWaitTimers({ state, clock, onDue }: WaitTimerDeps): WaitTimers {
   const armed = new Map<string, () => void>();
   const disarm = (id: string) => {
     armed.get(id)?.();

@@ -8,11 +8,11 @@ import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClearCall } from '../../scheduler/edges.ts';
 import { type BoundCall, boundCall, changesOf } from '../../targets/access/bound-call.ts';
 import type { Approve, Need } from '../../targets/target.ts';
-import type { AskedCall, Asking, AskingEdges, Decided } from './asking.ts';
+import type { AskedCall, Asking, AskingDeps, Decided } from './asking.ts';
 import { approvalVoid, refusedBy, withdrawnReview } from './review-errors.ts';
 import { closeRow, rowOfSession } from './review-table.ts';
 
-export function createAsking({ log, clock, agent, approve, changed }: AskingEdges): Asking {
+export function createAsking({ log, clock, agent, approve, changed }: AskingDeps): Asking {
   const { state } = log;
   const ids = createIdSource({ clock });
   /** Who waits for which review. */

@@ -38,7 +38,7 @@ export interface Asking {
   isBusy(): boolean;
 }
 
-export interface AskingEdges {
+export interface AskingDeps {
   readonly log: SessionLog;
   readonly clock: Clock;
   readonly agent: () => JsonObject;

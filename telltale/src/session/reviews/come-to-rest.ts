@@ -6,7 +6,7 @@ import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
 import type { Asking } from './asking.ts';
 
-export interface RestEdges {
+export interface RestDeps {
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly scheduler: Pick<Scheduler, 'atRest' | 'tracked'>;
@@ -19,7 +19,7 @@ export interface RestEdges {
 
 /** Notices that nothing is left to do in a session but to wait for people: then it says so, and is let go of. */
 export interface ComingToRest {
-  readonly edges: RestEdges;
+  readonly deps: RestDeps;
   /** Questions to people, once there was one. */
   asking: Asking | undefined;
   /** Whether the loop has nothing to do until an action ends. */
@@ -33,10 +33,10 @@ export interface ComingToRest {
   waitsNow(): readonly Review[] | undefined;
 }
 
-export function createComingToRest(edges: RestEdges): ComingToRest {
+export function createComingToRest(deps: RestDeps): ComingToRest {
   const coming: ComingToRest = {
     // A copy: docs/decisions/copies.md
-    edges,
+    deps,
     asking: undefined,
     idle: false,
     spokenTo: undefined,
@@ -44,13 +44,13 @@ export function createComingToRest(edges: RestEdges): ComingToRest {
     watch: undefined,
     waitsNow,
   };
-  edges.rest.resting = coming;
+  deps.rest.resting = coming;
   return coming;
 }
 
 function waitsNow(this: ComingToRest): readonly Review[] | undefined {
-  const { edges, asking, idle } = this;
-  const { log, stop, called } = edges;
+  const { deps, asking, idle } = this;
+  const { log, stop, called } = deps;
   // While a question is being worked out, or asked in this process, something will come of it.
   if (!idle || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
   if (this.spokenTo !== undefined && hasWord(this)) return undefined;
@@ -59,9 +59,9 @@ function waitsNow(this: ComingToRest): readonly Review[] | undefined {
   const speaker = called.speaker();
   const isAtRest =
     speaker === undefined
-      ? edges.scheduler.atRest()
+      ? deps.scheduler.atRest()
       : speaker.rest.reviews() !== undefined &&
-        (edges.scheduler.atRest() || edges.scheduler.tracked().length === 0);
+        (deps.scheduler.atRest() || deps.scheduler.tracked().length === 0);
   return isAtRest ? [...open, ...called.reviews()] : undefined;
 }
 
@@ -79,7 +79,7 @@ export function lookIfWaiting(coming: ComingToRest): void {
 }
 
 /** Whether there may be something to wait for. */
-const mayWait = ({ edges: { log, called } }: ComingToRest): boolean =>
+const mayWait = ({ deps: { log, called } }: ComingToRest): boolean =>
   log.state.reviews.length > 0 || !called.isEmpty();
 
 /** A question was decided: whoever was told that there is nothing to do, or watches, hears that there is. */
@@ -88,19 +88,19 @@ export function answered(coming: ComingToRest): void {
 }
 
 /** Whether there is a message for the agent, and nothing will move by itself before a person answers. */
-export const hasWord = ({ edges: { log, scheduler } }: ComingToRest): boolean =>
+export const hasWord = ({ deps: { log, scheduler } }: ComingToRest): boolean =>
   log.state.news.messages.length > 0 && scheduler.atRest();
 
 function look(coming: ComingToRest): void {
-  const { edges } = coming;
+  const { deps } = coming;
   coming.watch?.();
   if (coming.spokenTo !== undefined && hasWord(coming)) coming.spokenTo();
   const all = coming.waitsNow();
-  if (all !== undefined) settle(edges, openReviews(edges.log.state), all);
-  if (edges.atRest === 'tell') tellAbove(coming, all !== undefined);
+  if (all !== undefined) settle(deps, openReviews(deps.log.state), all);
+  if (deps.atRest === 'tell') tellAbove(coming, all !== undefined);
 }
 
-function settle({ log, stop, atRest }: RestEdges, own: readonly Review[], all: readonly Review[]): void {
+function settle({ log, stop, atRest }: RestDeps, own: readonly Review[], all: readonly Review[]): void {
   const { state } = log;
   // One that is held for what it called would go on without a word on its log.
   const isSaid = atRest === 'release' || own.length === all.length;
@@ -116,7 +116,7 @@ function settle({ log, stop, atRest }: RestEdges, own: readonly Review[], all: r
  * looked at by the one above while there was something to do.
  */
 function tellAbove(coming: ComingToRest, isAtRest: boolean): void {
-  const { log, rest } = coming.edges;
+  const { log, rest } = coming.deps;
   if (!isAtRest && !coming.toldRest) return;
   coming.toldRest = isAtRest;
   if (isAtRest) log.flushed().then(() => rest.moved(), unwritten);

@@ -15,7 +15,7 @@ import {
   hasWord,
   lookIfWaiting,
   lookSoon,
-  type RestEdges,
+  type RestDeps,
   setIdle,
 } from './come-to-rest.ts';
 import { refusedBy } from './review-errors.ts';
@@ -51,7 +51,7 @@ export interface Reviews {
   tidy(): void;
 }
 
-export interface ReviewEdges extends RestEdges {
+export interface ReviewDeps extends RestDeps {
   readonly clock: Clock;
   traits(action: ClearCall['action']): Target | undefined;
   view(): JsonObject;
@@ -59,14 +59,14 @@ export interface ReviewEdges extends RestEdges {
 }
 
 interface OwnReviews extends Reviews {
-  readonly edges: ReviewEdges;
+  readonly deps: ReviewDeps;
   readonly rest: ComingToRest;
   /** What ends its waits. */
   readonly stop: Stop;
 }
 
-export const createReviews = (edges: ReviewEdges): Reviews =>
-  reviewsUntil(edges, createComingToRest(edges), edges.stop);
+export const createReviews = (deps: ReviewDeps): Reviews =>
+  reviewsUntil(deps, createComingToRest(deps), deps.stop);
 
 const METHODS = {
   clear,
@@ -81,19 +81,19 @@ const METHODS = {
   tidy,
 };
 
-const reviewsUntil = (edges: ReviewEdges, rest: ComingToRest, stop: Stop): OwnReviews =>
+const reviewsUntil = (deps: ReviewDeps, rest: ComingToRest, stop: Stop): OwnReviews =>
   withMethods<OwnReviews, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
-    edges,
+    deps,
     rest,
     stop,
-    goesOnElsewhere: edges.atRest !== 'hold',
+    goesOnElsewhere: deps.atRest !== 'hold',
   });
 
 /** Most sessions ask nobody. */
-function askingOf({ edges, rest }: OwnReviews): Asking {
-  const { log, clock, approve } = edges;
-  const agent = () => edges.view();
+function askingOf({ deps, rest }: OwnReviews): Asking {
+  const { log, clock, approve } = deps;
+  const agent = () => deps.view();
   rest.asking ??= createAsking({ log, clock, agent, approve, changed: () => lookSoon(rest) });
   return rest.asking;
 }
@@ -103,14 +103,14 @@ function moved(this: OwnReviews): void {
 }
 
 function clear(this: OwnReviews, call: ClearCall): Promise<RuntimeError | undefined> | undefined {
-  const { edges } = this;
-  const known = reviewOf(edges.log.state, call.action.id);
+  const { deps } = this;
+  const known = reviewOf(deps.log.state, call.action.id);
   if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
-  const target = edges.traits(call.action);
+  const target = deps.traits(call.action);
   if (target === undefined) return undefined;
   if (known !== undefined) return askingOf(this).askAgain(known, { ...call, target });
   try {
-    const need = target.needs?.(call.input, { agent: () => edges.view() });
+    const need = target.needs?.(call.input, { agent: () => deps.view() });
     return need === undefined ? undefined : askingOf(this).ask({ ...call, target }, need);
   } catch (thrown) {
     return Promise.resolve(toRuntimeError(thrown));
@@ -121,18 +121,18 @@ function granted(
   this: OwnReviews,
   { action, input }: Pick<PerformCall, 'action' | 'input'>,
 ): Promise<readonly string[]> | undefined {
-  const { edges } = this;
-  const { state } = edges.log;
+  const { deps } = this;
+  const { state } = deps.log;
   if (state.reviews.length === 0) return undefined;
   const review = reviewOf(state, action.id);
-  const target = review?.answer === 'approved' ? edges.traits(action) : undefined;
+  const target = review?.answer === 'approved' ? deps.traits(action) : undefined;
   return review === undefined || target === undefined
     ? undefined
     : askingOf(this).confirm(review, { action, input, target });
 }
 
 function decide(this: OwnReviews, ...decision: Parameters<Asking['decide']>): boolean {
-  const ends = this.edges.stop.reason?.kind;
+  const ends = this.deps.stop.reason?.kind;
   if (ends === 'cancel' || ends === 'fail') return false;
   const isDecided = askingOf(this).decide(...decision);
   answered(this.rest);
@@ -182,15 +182,15 @@ function isSpokenTo(this: OwnReviews): boolean {
 }
 
 function within(this: OwnReviews, exchange: Stop): Reviews {
-  return reviewsUntil(this.edges, this.rest, exchange);
+  return reviewsUntil(this.deps, this.rest, exchange);
 }
 
 function tidy(this: OwnReviews): void {
-  const { edges } = this;
-  const { state } = edges.log;
+  const { deps } = this;
+  const { state } = deps.log;
   for (const { review, action } of openReviews(state)) {
     const known = state.actions.get(action);
-    const needs = known === undefined ? undefined : edges.traits(known.action)?.needs;
+    const needs = known === undefined ? undefined : deps.traits(known.action)?.needs;
     if (needs === undefined) askingOf(this).decide(review, { answer: 'withdrawn', by: 'runtime' });
   }
 }

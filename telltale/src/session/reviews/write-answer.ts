@@ -12,7 +12,7 @@ import { reviewOver } from './review-errors.ts';
 import { closeRow } from './review-table.ts';
 import { type AnswerMessage, readAnswerMessage } from './take-answer.ts';
 
-interface Edges {
+interface Deps {
   readonly store: Store;
   readonly clock: Clock;
 }
@@ -29,13 +29,13 @@ interface Given {
  * first: another answer, or that it is to be cancelled. Throws where it is not ours that counts.
  */
 export async function writeAnswer(
-  edges: Edges,
+  deps: Deps,
   writer: StreamWriter,
   review: OpenReview,
   said: AnswerMessage,
   { by, sent }: { readonly by: string; readonly sent: number | undefined },
 ): Promise<void> {
-  const { store } = edges;
+  const { store } = deps;
   const { session } = review;
   const inbox = await writer.inbox();
   const isEarlier = ({ id }: InboxMessage) => sent === undefined || id < sent;
@@ -51,22 +51,22 @@ export async function writeAnswer(
     earlier === undefined || first === undefined
       ? { said, by, consumed }
       : { said: first, by: earlier.from, consumed: [earlier.id, ...consumed] };
-  const status = await (review.of === 'run' ? onRun : onSession)(edges, writer, given);
+  const status = await (review.of === 'run' ? onRun : onSession)(deps, writer, given);
   if (status !== undefined) throw reviewOver(review.review, session, `has ended as ${status}`);
   await mustBeOurs(store, review, said.key);
 }
 
 /** Gives how it has ended, where it has: then nothing is written. Nothing is where the review is not open, either. */
-async function onRun(edges: Edges, writer: StreamWriter, given: Given): Promise<string | undefined> {
-  const state = await readRun(edges.store, writer.stream);
+async function onRun(deps: Deps, writer: StreamWriter, given: Given): Promise<string | undefined> {
+  const state = await readRun(deps.store, writer.stream);
   if (state.status !== 'running' && state.status !== 'waiting') return state.status;
   if (state.cancelling !== undefined) return 'cancelled';
-  await writeRunAnswer(edges, writer, state, given);
+  await writeRunAnswer(deps, writer, state, given);
   return undefined;
 }
 
 async function onSession(
-  { store, clock }: Edges,
+  { store, clock }: Deps,
   writer: StreamWriter,
   { said, by, consumed }: Given,
 ): Promise<string | undefined> {

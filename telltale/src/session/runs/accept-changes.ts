@@ -16,7 +16,7 @@ import {
 import { runsOf } from '../ending/runs-of.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { acquireRun, runPin } from './open-run.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { isOver } from './run-end.ts';
 import { workflowGone } from './run-errors.ts';
 import { workflowsOf } from './workflow-catalog.ts';
@@ -31,7 +31,7 @@ interface PlannedRun {
 
 /** Compares a run, and the runs that its steps have called, with an agent as it is now. Writes nothing. */
 export async function planRunChanges(
-  { store }: Pick<RunsEdges, 'store'>,
+  { store }: Pick<RunsDeps, 'store'>,
   state: RunState,
   agent: LoadedAgent<unknown>,
   accept: AcceptChanges = true,
@@ -73,18 +73,18 @@ export async function planRunChanges(
  * in doubt that nobody has decided about, and while another process works on one of the runs.
  */
 export async function acceptRunChanges(
-  edges: RunsEdges,
+  deps: RunsDeps,
   state: RunState,
   agent: LoadedAgent<unknown>,
   accept: AcceptChanges,
   by: string,
 ): Promise<void> {
-  const { changes, runs } = await planRunChanges(edges, state, agent, accept);
+  const { changes, runs } = await planRunChanges(deps, state, agent, accept);
   if (changes.undecided.length > 0) throw undecided(changes);
   const { runNew } = toDecisions(accept);
   // Called runs first: a process that is killed in between asks again about all that is not accepted yet.
   for (const { state: of, prefix, ...planned } of runs.toReversed()) {
-    const held = await acquireRun(edges, of.id);
+    const held = await acquireRun(deps, of.id);
     try {
       // Somebody else may have accepted, resumed or ended it since it was compared.
       if (held.journal.state.seq !== of.seq) throw hasGoneOn(of.id);

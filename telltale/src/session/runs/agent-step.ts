@@ -11,7 +11,7 @@ import type { Begin, Lineage } from '../children/lineage.ts';
 import { readSession } from '../read-session.ts';
 import { leaving, parkWithAgent } from './park-with-agent.ts';
 import type { Realm } from './realm.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 
 export interface AgentStepCall {
   readonly agent: string;
@@ -64,8 +64,8 @@ const UNBOUNDED: Lineage['limits'] = {
 };
 
 /** Runs the agent that a step calls, from its start or from where its log ends, and gives its result. */
-export async function runAgentStep(edges: RunsEdges, realm: Realm, call: AgentStepCall): Promise<Json> {
-  const { store, spawn } = edges;
+export async function runAgentStep(deps: RunsDeps, realm: Realm, call: AgentStepCall): Promise<Json> {
+  const { store, spawn } = deps;
   const { prepared } = realm;
   const { session, signal } = call;
   const agent = prepared.agents.get(call.agent) ?? ownAgent(realm, call.agent);

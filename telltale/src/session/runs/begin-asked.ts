@@ -13,17 +13,17 @@ import { makeInTurn } from './make-in-turn.ts';
 import type { NewRun } from './new-run.ts';
 import { beginRun } from './open-run.ts';
 import type { RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import type { LoadedWorkflow, RunOptions } from './run-types.ts';
 
 /** Begins a run that somebody asked for, or a trigger that belongs to no session: a hook, a schedule. */
 export function beginAsked(
-  edges: RunsEdges & { readonly board: RunBoard; readonly turns: Turns },
+  deps: RunsDeps & { readonly board: RunBoard; readonly turns: Turns },
   { manifest, agent }: LoadedWorkflow<unknown>,
   { input = {}, vars, id: asked, signal, onWaiting, queued = false }: RunOptions<unknown> = {},
   of: Pick<RunOrigin, 'trigger'> = {},
 ): BegunRun {
-  const { board, engine, ids } = edges;
+  const { board, engine, ids } = deps;
   const id = asked ?? ids.next('run');
   const make = async () => {
     if (vars !== undefined) checkVars(manifest, agent.manifest, vars);
@@ -38,7 +38,7 @@ export function beginAsked(
     };
     const gate = handGate(manifest, agent.manifest.name, run.origin);
     const isOurs = asked === undefined && !queued && gate === undefined && keptVariables(run).length === 0;
-    const held = isOurs ? beginRun(edges, run) : await makeInTurn(edges, gate, run);
+    const held = isOurs ? beginRun(deps, run) : await makeInTurn(deps, gate, run);
     if (queued) return handOver(held);
     const entry = board.entry(id);
     entry.ground = { agent };
@@ -47,7 +47,7 @@ export function beginAsked(
     await held.made;
   };
   const made = make();
-  const run = createLiveRun(edges, id, made, { onWaiting, signal });
+  const run = createLiveRun(deps, id, made, { onWaiting, signal });
   if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
   return { run, made };
 }

@@ -7,7 +7,7 @@ import { leaveToOthers } from './hand-over.ts';
 import { createRun } from './open-run.ts';
 import type { Ground } from './realm.ts';
 import type { RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { isOver } from './run-end.ts';
 import type { EndMessage } from './run-messages.ts';
 import { endMessage } from './tell-end.ts';
@@ -26,17 +26,17 @@ export interface TriggeredRun {
 
 /** Makes the run of a `trigger.fired` that is committed, or goes on with it. Gives its end where it has ended. */
 export async function beginTriggered(
-  edges: RunsEdges & { readonly board: RunBoard },
+  deps: RunsDeps & { readonly board: RunBoard },
   { session, group, ground, started, balance, agents }: TriggeredRun,
 ): Promise<EndMessage | undefined> {
-  const { store, engine, board } = edges;
+  const { store, engine, board } = deps;
   const { run, trigger, seen, chain, seq, depth } = started;
   const known = await store.info(run);
   if (known === undefined || known.head === 0) {
     const workflow = workflowsOf(ground.agent).get(started.workflow);
     if (workflow === undefined) return gone(started, session);
     const cause: Cause = { stream: session, seq, depth };
-    const held = await createRun(edges, {
+    const held = await createRun(deps, {
       id: run,
       workflow,
       ground,

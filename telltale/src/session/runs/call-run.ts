@@ -9,7 +9,7 @@ import { makeInTurn } from './make-in-turn.ts';
 import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import type { BoardListener, RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { isOver, resultOf } from './run-end.ts';
 import { chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
 import { RUN_CANCEL } from './run-messages.ts';
@@ -37,10 +37,10 @@ export interface CalledRun {
 
 /** Calls a workflow and waits for its end: from its start, or from where its log ends. */
 export async function callRun(
-  edges: RunsEdges & { readonly board: RunBoard; readonly turns: Turns },
+  deps: RunsDeps & { readonly board: RunBoard; readonly turns: Turns },
   call: CalledRun,
 ): Promise<Json> {
-  const { board, store, engine } = edges;
+  const { board, store, engine } = deps;
   const { id, workflow, origin, signal, ground } = call;
   if (origin.chain.length > MAX_CHAIN) throw chainTooLong(origin.chain);
   const input = readInput(ground.agent, workflow, call.input);
@@ -48,7 +48,7 @@ export async function callRun(
   const known = await store.info(id);
   if (known === undefined || known.head === 0) {
     const gate = handGate(workflow, ground.agent.manifest.name, origin);
-    const held = await makeInTurn(edges, gate, { ...call, input });
+    const held = await makeInTurn(deps, gate, { ...call, input });
     const entry = board.entry(id);
     entry.ground = ground;
     entry.fresh = held;
@@ -64,7 +64,7 @@ export async function callRun(
   }
   call.onMade?.();
   const end = () => {
-    if (!call.isLetGo()) cancelRun(edges, id, reasonOf(signal), 'caller').catch(edges.onError);
+    if (!call.isLetGo()) cancelRun(deps, id, reasonOf(signal), 'caller').catch(deps.onError);
   };
   const place = () => {
     const ended = listen(board, call);
@@ -98,7 +98,7 @@ const isTaken = ({ status, error }: RunResult): boolean =>
 
 /** Ends a run that this or another process works on, or will. */
 export async function cancelRun(
-  { board, engine }: Pick<RunsEdges, 'engine'> & { readonly board: RunBoard },
+  { board, engine }: Pick<RunsDeps, 'engine'> & { readonly board: RunBoard },
   run: string,
   reason: string,
   by: string,

@@ -2,9 +2,9 @@ import type { RunState } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { cancelUnownedRun } from '../ending/cancel-unowned.ts';
 import { wayToEnd } from '../ending/way-to-end.ts';
-import { type GroundEdges, readGround } from './realm.ts';
+import { type GroundDeps, readGround } from './realm.ts';
 import type { RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { workflowsOf } from './workflow-catalog.ts';
 
 /** What says that the definition of a run is another by now: nobody with this one can ever go on with it. */
@@ -16,16 +16,16 @@ const CHANGED: ReadonlySet<string> = new Set(['manifest_changed', 'no_workflow']
  * how is not there.
  */
 export async function cancelStranded(
-  edges: Pick<RunsEdges, 'store' | 'clock'> & GroundEdges & { readonly board: RunBoard },
+  deps: Pick<RunsDeps, 'store' | 'clock'> & GroundDeps & { readonly board: RunBoard },
   state: RunState,
   reason: string,
   by: string,
 ): Promise<boolean> {
-  const { store, clock, board } = edges;
+  const { store, clock, board } = deps;
   const info = await store.info(state.id);
   if (info === undefined || info.owner !== undefined || board.find(state.id)?.ground !== undefined)
     return false;
-  const missing = await missingOf(edges, state);
+  const missing = await missingOf(deps, state);
   if (missing === undefined) return false;
   const way = await wayToEnd(store, info);
   if (way === 'at once') return (await cancelUnownedRun(store, state.id, { reason, by, clock })) !== 'owned';
@@ -33,9 +33,9 @@ export async function cancelStranded(
   return false;
 }
 
-async function missingOf(edges: GroundEdges, state: RunState): Promise<RuntimeError | undefined> {
+async function missingOf(deps: GroundDeps, state: RunState): Promise<RuntimeError | undefined> {
   try {
-    const { agent } = await readGround(state, edges);
+    const { agent } = await readGround(state, deps);
     if (workflowsOf(agent).has(state.workflow)) return undefined;
     return new RuntimeError('no_workflow', `There is no workflow "${state.workflow}" any more.`);
   } catch (thrown) {

@@ -17,7 +17,7 @@ import { makeInTurn } from './make-in-turn.ts';
 import { readInput } from './read-input.ts';
 import { readGround } from './realm.ts';
 import type { RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { RUN_CLAIM } from './run-messages.ts';
 import { workflowsOf } from './workflow-catalog.ts';
 
@@ -27,10 +27,10 @@ const MAX_LISTED = 500;
 const MAX_ABOVE = 100;
 
 export function createClientRuns(
-  edges: RunsEdges & { readonly board: RunBoard; readonly turns: Turns },
+  deps: RunsDeps & { readonly board: RunBoard; readonly turns: Turns },
   { agents = [], acceptChanges = false }: ClientRunsOptions = {},
 ): ClientRuns {
-  const { store, board, engine, ids } = edges;
+  const { store, board, engine, ids } = deps;
 
   /** Makes sure that this process can go on with a run, before anything is written. */
   const enter = async (state: RunState): Promise<void> => {
@@ -41,9 +41,9 @@ export function createClientRuns(
     );
     entry.lingers = true;
     if (known !== undefined) entry.ground ??= { agent: known, model: state.model };
-    entry.ground ??= await readGround(state, edges, acceptChanges ? 'any' : 'pinned');
+    entry.ground ??= await readGround(state, deps, acceptChanges ? 'any' : 'pinned');
     if (acceptChanges && entry.ground.agent.hash !== hash)
-      await acceptRunChanges(edges, state, entry.ground.agent, true, 'mcp');
+      await acceptRunChanges(deps, state, entry.ground.agent, true, 'mcp');
   };
 
   return {
@@ -51,7 +51,7 @@ export function createClientRuns(
       const refusal = clientRefusal(manifest, workflowsOf(agent));
       if (refusal !== undefined) throw refusal;
       const id = ids.next('run');
-      const held = await makeInTurn(edges, handGate(manifest, agent.manifest.name), {
+      const held = await makeInTurn(deps, handGate(manifest, agent.manifest.name), {
         id,
         workflow: manifest,
         ground: { agent },
@@ -67,12 +67,12 @@ export function createClientRuns(
       return id;
     },
     async standing(ref, identity) {
-      const state = await committedRun(edges, ref.run);
+      const state = await committedRun(deps, ref.run);
       let { id: root, origin } = state;
       for (let above = 0; origin.parent !== undefined && above < MAX_ABOVE; above++)
-        ({ id: root, origin } = await committedRun(edges, origin.parent.run));
+        ({ id: root, origin } = await committedRun(deps, origin.parent.run));
       if (isOfOther(origin, identity)) throw runUnknown(ref.run, store.location);
-      return { root, standing: await standingOf(edges, root, state, ref) };
+      return { root, standing: await standingOf(deps, root, state, ref) };
     },
     async claim(run, by, claim) {
       const live = board.find(run)?.live;
@@ -82,27 +82,27 @@ export function createClientRuns(
         live.take(message);
         return isOpen ? 'counts' : 'sent';
       }
-      await enter(await committedRun(edges, run));
+      await enter(await committedRun(deps, run));
       await engine.signal('run', run, message);
       return 'sent';
     },
-    claimed: async (ref) => questionOf(await committedRun(edges, ref.run), ref)?.claim,
+    claimed: async (ref) => questionOf(await committedRun(deps, ref.run), ref)?.claim,
     async settle(run, options) {
-      const state = await committedRun(edges, run);
+      const state = await committedRun(deps, run);
       if (state.origin.client === undefined) throw notForClients(run);
       if (isOfOther(state.origin, options.identity)) throw runUnknown(run, store.location);
-      if (OVER.has(state.status)) return viewOf(edges, run, () => undefined);
+      if (OVER.has(state.status)) return viewOf(deps, run, () => undefined);
       if (board.find(run)?.live === undefined) await enter(state);
       const { sent } = options;
       // What was sent to a run that nobody had in hand is on its way: until it is on the log, the task looks open.
       let taken = sent === undefined;
       const isTaken = async () => {
         if (taken || sent === undefined) return true;
-        const now = await committedRun(edges, sent.run);
+        const now = await committedRun(deps, sent.run);
         taken = OVER.has(now.status) || questionOf(now, sent)?.claim !== undefined;
         return taken;
       };
-      return settleRun(edges, run, isTaken, options);
+      return settleRun(deps, run, isTaken, options);
     },
     async open(client, identity) {
       const alive = await store.list({ kind: 'run', status: ['running', 'waiting'], limit: MAX_LISTED });

@@ -1,7 +1,7 @@
 import type { ClientView, SettleOptions } from './client-types.ts';
 import { viewOf } from './client-view.ts';
 import type { BoardListener, RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import type { RunResult } from './run-types.ts';
 
 /**
@@ -9,12 +9,12 @@ import type { RunResult } from './run-types.ts';
  * time is over. Rejects where this process cannot go on with it.
  */
 export async function settleRun(
-  edges: RunsEdges & { readonly board: RunBoard },
+  deps: RunsDeps & { readonly board: RunBoard },
   run: string,
   isTaken: () => Promise<boolean>,
   { waitMs, signal, onMoved }: Pick<SettleOptions, 'waitMs' | 'signal' | 'onMoved'>,
 ): Promise<ClientView> {
-  const { store, engine, board, clock } = edges;
+  const { store, engine, board, clock } = deps;
   const deadline = clock.now() + waitMs;
   const watched = new Map<string, () => void>();
   let placed = false;
@@ -59,7 +59,7 @@ export async function settleRun(
     for (;;) {
       moved = false;
       watch(run);
-      const view = ended ?? ((await isTaken()) ? await viewOf(edges, run, watch) : BUSY);
+      const view = ended ?? ((await isTaken()) ? await viewOf(deps, run, watch) : BUSY);
       if (failure !== undefined) throw failure.thrown;
       signal?.throwIfAborted();
       const isLate = clock.now() >= deadline;

@@ -8,13 +8,13 @@ import { childKey } from '../../workflows/steps/child-key.ts';
 import type { ClientView } from './client-types.ts';
 import type { RunBoard } from './run-board.ts';
 
-export interface ViewEdges {
+export interface ViewDeps {
   readonly store: Store;
   readonly board: Pick<RunBoard, 'find'>;
 }
 
 /** What is committed of a run: as this process has it, where it works on it, else read from the log. */
-export async function committedRun({ store, board }: ViewEdges, run: string): Promise<RunState> {
+export async function committedRun({ store, board }: ViewDeps, run: string): Promise<RunState> {
   const journal = board.find(run)?.live?.journal;
   if (journal === undefined) return readRun(store, run);
   const isWritten = await journal.flushed().then(
@@ -25,13 +25,9 @@ export async function committedRun({ store, board }: ViewEdges, run: string): Pr
 }
 
 /** `seen` is told of each run that was looked at, those that it called included. */
-export async function viewOf(
-  edges: ViewEdges,
-  run: string,
-  seen: (run: string) => void,
-): Promise<ClientView> {
+export async function viewOf(deps: ViewDeps, run: string, seen: (run: string) => void): Promise<ClientView> {
   seen(run);
-  const state = await committedRun(edges, run);
+  const state = await committedRun(deps, run);
   switch (state.status) {
     case 'completed':
       return { kind: 'completed', output: state.output ?? null };
@@ -42,20 +38,20 @@ export async function viewOf(
     case 'running':
     case 'waiting': {
       const [task] = openQuestions(state);
-      return task === undefined ? below(edges, state, seen) : { kind: 'task', run, task: { ...task } };
+      return task === undefined ? below(deps, state, seen) : { kind: 'task', run, task: { ...task } };
     }
   }
 }
 
 /** No task of its own is open: those of runs that it called may be. */
-async function below(edges: ViewEdges, state: RunState, seen: (run: string) => void): Promise<ClientView> {
+async function below(deps: ViewDeps, state: RunState, seen: (run: string) => void): Promise<ClientView> {
   const reviews = state.reviews.filter(({ answer }) => answer === undefined).map(asked);
   for (const { step, status } of state.steps.values()) {
     if (status !== 'running') continue;
     const called = childKey(state, step, 'run');
-    const info = await edges.store.info(called);
+    const info = await deps.store.info(called);
     if (info?.kind !== 'run') continue;
-    const view = await viewOf(edges, called, seen);
+    const view = await viewOf(deps, called, seen);
     if (view.kind === 'task') return view;
     if (view.kind === 'waiting') reviews.push(...view.reviews);
     else return busy(state); // where that one has ended, this one is about to go on

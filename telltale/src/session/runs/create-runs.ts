@@ -23,7 +23,7 @@ import { watchWaiting } from './parked-runs.ts';
 import { readInput } from './read-input.ts';
 import { type Ground, readGround } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { isOver } from './run-end.ts';
 import { runChangedInCode, runEnded, runLeads, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
@@ -53,11 +53,11 @@ export interface Runs extends Workflows {
 }
 
 export type MakeDrive = (
-  edges: RunsEdges & { readonly board: RunBoard; readonly leads: ReadonlyMap<string, Lead> },
+  deps: RunsDeps & { readonly board: RunBoard; readonly leads: ReadonlyMap<string, Lead> },
   call: Runs['call'],
 ) => DriveRun;
 
-export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
+export function createRuns(given: RunsDeps, makeDrive: MakeDrive): Runs {
   const { store, engine, clock } = given;
   const board = createRunBoard();
   const turns = createTurns({
@@ -69,17 +69,17 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     wake: wakeForTurn(store),
     circle: (run, under) => findCircle(store, run, under),
   });
-  const edges = { ...given, board, turns, leads: new Map<string, Lead>() };
+  const deps = { ...given, board, turns, leads: new Map<string, Lead>() };
   /** Also where this process could not go on with it: the manifest may be another by now. */
   const cancelForOther = async (run: string, reason: string): Promise<void> => {
     const state = await readRun(store, run);
-    if (isOver(state.status) || (await cancelStranded(edges, state, reason, 'trigger'))) return;
-    await cancelRun(edges, run, reason, 'trigger');
+    if (isOver(state.status) || (await cancelStranded(deps, state, reason, 'trigger'))) return;
+    await cancelRun(deps, run, reason, 'trigger');
   };
-  const call: Runs['call'] = (called) => callRun(edges, called);
+  const call: Runs['call'] = (called) => callRun(deps, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
-  const drive = makeDrive(edges, call);
+  const drive = makeDrive(deps, call);
   const isLeftToOthers = (agent: Ground['agent']) => engine.isFull() && !isInCode(agent);
   const ask = (run: string) => {
     const entry = board.entry(run);
@@ -88,7 +88,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   };
   const beginnings = createBeginnings(engine);
   const listenings = new Set<Listening>();
-  engine.onWork('run', (run, signal, taken) => workOnRun({ ...edges, drive }, run, signal, taken));
+  engine.onWork('run', (run, signal, taken) => workOnRun({ ...deps, drive }, run, signal, taken));
 
   return {
     call,
@@ -97,7 +97,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       for (const listening of listenings) listening.close();
       return board.close();
     },
-    end: (run, reason, by) => cancelRun(edges, run, reason, by),
+    end: (run, reason, by) => cancelRun(deps, run, reason, by),
     takeUp(run) {
       ask(run);
       board.entry(run).isReleased = true;
@@ -108,21 +108,21 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       for (const { run, live, letGo } of board.live())
         if (live !== undefined && !isKept(run, groupOfRun(live.journal.state))) letGo?.();
     },
-    leads: edges.leads,
-    begin: beginnings.watch((triggered: TriggeredRun) => beginTriggered(edges, triggered)),
+    leads: deps.leads,
+    begin: beginnings.watch((triggered: TriggeredRun) => beginTriggered(deps, triggered)),
     listen(agent, options) {
       const listening = listen(
         {
           engine,
           clock,
           tables: store.tables,
-          crashPoint: edges.crashPoint,
-          onError: edges.onError,
+          crashPoint: deps.crashPoint,
+          onError: deps.onError,
           info: store.info,
           cancel: cancelForOther,
           start: (manifest, trigger, seen, id) =>
             beginAsked(
-              edges,
+              deps,
               { manifest, agent },
               { id, onWaiting: 'hold', queued: isLeftToOthers(agent) },
               { trigger: { id: trigger, seen } },
@@ -142,13 +142,13 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       options?.signal?.throwIfAborted();
       const { manifest, agent } = workflow;
       const input = readInput(agent, manifest, (options?.input ?? {}) as JsonObject);
-      return beginAsked(edges, workflow, { ...options, input }).run;
+      return beginAsked(deps, workflow, { ...options, input }).run;
     },
     async changes(run, { workflow, acceptChanges, signal } = {}) {
       const state = await readRun(store, run, undefined, signal);
       if (isOver(state.status)) throw runEnded(run, state.status);
-      const agent = workflow?.agent ?? (await readGround(state, edges, 'any')).agent;
-      return (await planRunChanges(edges, state, agent, acceptChanges)).changes;
+      const agent = workflow?.agent ?? (await readGround(state, deps, 'any')).agent;
+      return (await planRunChanges(deps, state, agent, acceptChanges)).changes;
     },
     async resume(run, { workflow, acceptChanges = false, by, onWaiting, signal } = {}) {
       signal?.throwIfAborted();
@@ -162,19 +162,19 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         workflow !== undefined
           ? { agent: workflow.agent, model: state.model }
           : accepts
-            ? await readGround(state, edges, 'any')
+            ? await readGround(state, deps, 'any')
             : undefined;
       if (ground !== undefined && ground.agent.hash !== state.manifest.hash && !accepts)
         throw runChangedInCode(run, state.manifest.path);
       if (ground !== undefined && accepts)
-        await acceptRunChanges(edges, state, ground.agent, acceptChanges, by ?? 'program');
+        await acceptRunChanges(deps, state, ground.agent, acceptChanges, by ?? 'program');
       const entry = board.entry(run);
       board.unpark(entry); // it may have been parked for what its log does not say: an agent that it called
       if (ground !== undefined) entry.ground = ground;
       if (by !== undefined) entry.resumedBy = by;
       entry.isReleased = true;
       const place = async () => void engine.place('run', run, 'here');
-      return createLiveRun(edges, run, place(), { onWaiting, signal });
+      return createLiveRun(deps, run, place(), { onWaiting, signal });
     },
     goOn(run) {
       ask(run);
@@ -182,7 +182,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     async cancel(run, reason = 'asked to', from = 'user') {
       const state = await readRun(store, run);
-      if (!isOver(state.status) && (await cancelStranded(edges, state, reason, from))) return;
+      if (!isOver(state.status) && (await cancelStranded(deps, state, reason, from))) return;
       board.entry(run).isReleased = true; // it goes on to its end
       await engine.signal('run', run, { kind: RUN_CANCEL, from, body: reason });
     },
@@ -192,8 +192,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => stateAt(store, run, seq, readRun(store, run, seq, signal)),
-    forClients: (options) => createClientRuns(edges, options),
-    recover: (except) => recoverRuns(engine, store, clock.now(), (info) => watchWaiting(edges, info), except),
+    forClients: (options) => createClientRuns(deps, options),
+    recover: (except) => recoverRuns(engine, store, clock.now(), (info) => watchWaiting(deps, info), except),
     idle: beginnings.idle,
     under: beginnings.under,
   };

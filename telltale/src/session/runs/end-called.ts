@@ -4,7 +4,7 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
 import { openActions } from '../../workflows/guided/plan/open-actions.ts';
 import { childKey } from '../../workflows/steps/child-key.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { RUN_CANCEL } from './run-messages.ts';
 
 const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting']);
@@ -14,7 +14,7 @@ const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting']);
  * only waits is taken up to be cancelled, and its steps are not begun again for it.
  */
 export async function endCalled(
-  { store, engine }: RunsEdges,
+  { store, engine }: RunsDeps,
   state: RunState,
   workflow: WorkflowManifest,
 ): Promise<void> {
@@ -39,7 +39,7 @@ const PREFIXES = ['run', 'ses'] as const;
 
 /** Ends a run or a session that is there and that nobody works on. */
 export async function endIfLeft(
-  { store, engine }: Pick<RunsEdges, 'store' | 'engine'>,
+  { store, engine }: Pick<RunsDeps, 'store' | 'engine'>,
   called: string,
   by: string,
   reason: string,

@@ -36,7 +36,7 @@ export interface FeedRuns {
   end(close: () => Promise<void>): Promise<void>;
 }
 
-export interface FeedRunsEdges {
+export interface FeedRunsDeps {
   readonly state: SessionState;
   readonly store: Pick<Store, 'list'>;
   readonly call: (call: FeedCall, signal: AbortSignal) => Promise<Json>;
@@ -50,7 +50,7 @@ export interface FeedRunsEdges {
  * A run that has ended is never asked for its output again: a feed is of this moment. So each time that a session is
  * taken up its runs have names of their own.
  */
-export function createFeedRuns({ state, store, call, payLate, end }: FeedRunsEdges): FeedRuns {
+export function createFeedRuns({ state, store, call, payLate, end }: FeedRunsDeps): FeedRuns {
   const prefix = `${state.id}.feed:`;
   const takenUpAt = state.seq;
   let begun = 0;

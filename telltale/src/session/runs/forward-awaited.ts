@@ -12,7 +12,7 @@ export interface ForwardedTo {
   readonly workflow: string;
 }
 
-export interface ForwardEdges {
+export interface ForwardDeps {
   readonly workflows: ReadonlyMap<string, WorkflowManifest>;
   readonly log: Pick<SessionLog, 'state' | 'react' | 'committed'>;
   readonly runs: Pick<Runs, 'pass'>;
@@ -26,7 +26,7 @@ export interface ForwardEdges {
 const ALIVE = ['running', 'waiting'];
 
 /** Passes on events of the session that steps of its runs wait for, and steps of those that they call. */
-export function forwardAwaited({ workflows, log, runs, store, open, whenThere }: ForwardEdges): void {
+export function forwardAwaited({ workflows, log, runs, store, open, whenThere }: ForwardDeps): void {
   const own = new Map<string, ReadonlySet<string>>();
   const all = new Map<string, ReadonlySet<string>>();
   for (const [name, workflow] of workflows) {

@@ -13,7 +13,7 @@ import { tableOf } from '../variables/variable-keeper.ts';
 import { scopeOf, type VariableKeys } from '../variables/variable-scope.ts';
 import type { KeptByRun, NewRun } from './new-run.ts';
 import type { Realm } from './realm.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 
 type Begun = Pick<NewRun, 'id' | 'workflow' | 'ground' | 'origin'>;
 
@@ -34,16 +34,16 @@ export function keptVariables({ workflow, ground, origin }: Omit<Begun, 'id'>): 
 }
 
 /** Reads what is kept, as a run begins; undefined where it keeps nothing. */
-export async function readKeptByRun(edges: RunsEdges, run: Begun): Promise<KeptByRun | undefined> {
+export async function readKeptByRun(deps: RunsDeps, run: Begun): Promise<KeptByRun | undefined> {
   const variables = keptVariables(run);
   if (variables.length === 0) return undefined;
-  const keys = await keysOf(edges, run, variables);
+  const keys = await keysOf(deps, run, variables);
   const scopes: Record<string, string> = {};
   const values: Record<string, Json> = {};
   for (const variable of variables) {
     const { name, default: byDefault } = variable;
     const scope = scopeOf(variable, keys);
-    const found = scope === undefined ? undefined : await edges.store.tables.get(tableOf(scope), name);
+    const found = scope === undefined ? undefined : await deps.store.tables.get(tableOf(scope), name);
     const value = found === undefined || valueProblem(variable, found) !== undefined ? byDefault : found;
     if (scope !== undefined) scopes[name] = scope;
     if (value !== undefined) values[name] = value as Json;
@@ -53,7 +53,7 @@ export async function readKeptByRun(edges: RunsEdges, run: Begun): Promise<KeptB
 
 /** Of a run's session only what is asked for is read: that folds its log. */
 async function keysOf(
-  { store, user }: RunsEdges,
+  { store, user }: RunsDeps,
   { id, ground, origin }: Begun,
   variables: readonly DefinedVariable[],
 ): Promise<VariableKeys> {

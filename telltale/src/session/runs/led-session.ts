@@ -13,10 +13,10 @@ import type { RunWalkEnd } from './drive-run.ts';
 import { groupOfRun } from './group-of-run.ts';
 import { leaving, parkWithAgent } from './park-with-agent.ts';
 import type { Realm } from './realm.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 
-export interface LedSessionEdges {
-  readonly runs: RunsEdges;
+export interface LedSessionDeps {
+  readonly runs: RunsDeps;
   readonly realm: Realm;
   readonly state: RunState;
   readonly isLetGo: () => boolean;
@@ -46,8 +46,8 @@ type Found =
 /** Sessions of one agent in one run, each but the last of which has failed. */
 const MAX_SESSIONS = 100;
 
-export function createLedSession(edges: LedSessionEdges, name: string): LedSession {
-  const { runs, realm, state } = edges;
+export function createLedSession(deps: LedSessionDeps, name: string): LedSession {
+  const { runs, realm, state } = deps;
   const { store, spawn } = runs;
   let live: Live | undefined;
 
@@ -94,7 +94,7 @@ export function createLedSession(edges: LedSessionEdges, name: string): LedSessi
     if (agents.length > MAX_DEPTH) throw tooDeep([...agents, name]);
     const found = await find(task);
     if ('error' in found) return found;
-    const shown = agent.manifest.metadata.inherit === 'none' ? undefined : await edges.metadata();
+    const shown = agent.manifest.metadata.inherit === 'none' ? undefined : await deps.metadata();
     signal.throwIfAborted();
     const parent = { session: state.id, action: step, agents };
     live = begin(agent, found.id, found.isNew, lineageOf(parent, groupOfRun(state), cause, shown));

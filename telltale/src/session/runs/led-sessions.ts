@@ -7,9 +7,9 @@ import type { Task, TaskReport, TaskWorkers, WorkerCall } from '../../workflows/
 import type { Lead, Standing } from '../guide/lead.ts';
 import { forSession } from '../guide/lead-run.ts';
 import type { RunWalkEnd } from './drive-run.ts';
-import { createLedSession, type LedSession, type LedSessionEdges } from './led-session.ts';
+import { createLedSession, type LedSession, type LedSessionDeps } from './led-session.ts';
 
-export interface LedSessionsEdges extends LedSessionEdges {
+export interface LedSessionsDeps extends LedSessionDeps {
   readonly journal: RunJournal;
   /** The session that the run leads, where it leads one and this process works on it. */
   readonly bound: () => Lead | undefined;
@@ -21,8 +21,8 @@ export interface LedSessions extends TaskWorkers {
   end(end: RunWalkEnd): Promise<void>;
 }
 
-export function createLedSessions(edges: LedSessionsEdges): LedSessions {
-  const { journal, realm } = edges;
+export function createLedSessions(deps: LedSessionsDeps): LedSessions {
+  const { journal, realm } = deps;
   const { state } = journal;
   const own = realm.agent.manifest.name;
   const isBound = (agent: string | undefined) =>
@@ -32,7 +32,7 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
   const done = new Set<string>();
   const waiting = new Set<() => void>();
   const sessionOf = (agent: string): LedSession => {
-    const known = live.get(agent) ?? createLedSession(edges, agent);
+    const known = live.get(agent) ?? createLedSession(deps, agent);
     live.set(agent, known);
     return known;
   };
@@ -43,11 +43,11 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
     exchange: (lead: Lead) => Promise<TaskReport>,
   ): Promise<TaskReport> => {
     const session = isBound(call.agent) ? undefined : sessionOf(call.agent ?? own);
-    const lead = session === undefined ? await boundLead(edges, call) : await session.open(task, call);
+    const lead = session === undefined ? await boundLead(deps, call) : await session.open(task, call);
     if ('error' in lead) return { kind: 'failed', ...lead };
     const goOn = session?.parking(call);
     const withdraw = () => {
-      if (!edges.isLetGo()) lead.withdraw(task.key);
+      if (!deps.isLetGo()) lead.withdraw(task.key);
     };
     call.signal.addEventListener('abort', withdraw, { once: true });
     try {
@@ -135,7 +135,7 @@ function someDone(waiting: Set<() => void>, { park, signal }: WorkerCall): Promi
 }
 
 /** Nobody else can give it tasks: until its session is worked on here, the run waits. */
-async function boundLead({ bound, journal }: LedSessionsEdges, { park, signal }: WorkerCall): Promise<Lead> {
+async function boundLead({ bound, journal }: LedSessionsDeps, { park, signal }: WorkerCall): Promise<Lead> {
   const lead = bound();
   if (lead !== undefined) return lead;
   park(forSession(journal.state.origin.session?.id ?? ''));

@@ -1,18 +1,18 @@
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../workflows/steps/leaf-edges.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 
 export interface LentAgents {
-  readonly handsOf: LeafEdges['handsOf'];
+  readonly handsOf: LeafDeps['handsOf'];
   /** To be called once, when the walk is over. */
   giveBack(): void;
 }
 
 /** Agents that the one in whose name a run works may call, made ready for steps that act as one of them. */
 export function lendAgents(
-  { shelf, lateModel }: Pick<RunsEdges, 'shelf' | 'lateModel'>,
+  { shelf, lateModel }: Pick<RunsDeps, 'shelf' | 'lateModel'>,
   { agents, model }: Pick<PreparedAgent, 'agents' | 'model'>,
 ): LentAgents {
   const lent = new Map<string, Promise<PreparedAgent>>();

@@ -3,7 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { cancelRun } from './call-run.ts';
 import { followRun } from './follow-run.ts';
 import type { BoardListener, RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import type { RunResult, WorkflowRun } from './run-types.ts';
 
 export interface LiveRunOptions {
@@ -15,12 +15,12 @@ const STAY_MS = 3_600_000;
 
 /** A run that was placed, as its starter holds it. `ready` resolves once its stream is there. */
 export function createLiveRun(
-  edges: RunsEdges & { readonly board: RunBoard },
+  deps: RunsDeps & { readonly board: RunBoard },
   id: string,
   ready: Promise<void>,
   { onWaiting = 'release', signal }: LiveRunOptions,
 ): WorkflowRun {
-  const { board, store } = edges;
+  const { board, store } = deps;
   const entry = board.entry(id);
   let finish: (result: RunResult) => void = () => undefined;
   let refuse: (error: unknown) => void = () => undefined;
@@ -52,7 +52,7 @@ export function createLiveRun(
   let disarm: () => void = () => undefined;
   const stay = () => {
     disarm();
-    disarm = edges.clock.after(STAY_MS, stay);
+    disarm = deps.clock.after(STAY_MS, stay);
   };
   if (onWaiting === 'hold') stay();
   const leave = () => {
@@ -64,7 +64,7 @@ export function createLiveRun(
   ready.catch(refuse);
   const cancel = async (reason: string) => {
     await ready;
-    await cancelRun(edges, id, reason, 'user');
+    await cancelRun(deps, id, reason, 'user');
   };
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted === true) abort();
@@ -86,7 +86,7 @@ export function createLiveRun(
           listener(event);
         }
       };
-      read().catch(edges.onError);
+      read().catch(deps.onError);
       return () => {
         ended = true;
       };

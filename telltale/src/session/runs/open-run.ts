@@ -17,7 +17,7 @@ import type { LoadedAgent } from '../loaded-agent.ts';
 import { classOf } from '../variables/declared-variables.ts';
 import { givenWrites, readKeptByRun } from './kept-variables.ts';
 import type { NewRun } from './new-run.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 
 /** A run whose stream this process holds. */
 export interface HeldRun {
@@ -36,34 +36,34 @@ export interface HeldRun {
  * Makes the stream of a run with its first event, in one commit, and does not wait for it: what the walk writes before
  * it first waits comes with it. For ids that nobody else can have, since a refusal comes when the walk has begun.
  */
-export function beginRun(edges: RunsEdges, run: NewRun): HeldRun & { readonly made: Promise<void> } {
-  const { writer, made } = edges.store.begin(run.id, headOf(run));
+export function beginRun(deps: RunsDeps, run: NewRun): HeldRun & { readonly made: Promise<void> } {
+  const { writer, made } = deps.store.begin(run.id, headOf(run));
   let isNew = true;
   const settled = () => {
     isNew = false;
   };
   made.then(settled, settled);
-  return { ...startLog(edges, writer, run), made, isNew: () => isNew };
+  return { ...startLog(deps, writer, run), made, isNew: () => isNew };
 }
 
 /** The same, given once it is committed; and for workflows with variables that are kept, which have to be read first. */
-export async function createRun(edges: RunsEdges, asked: NewRun): Promise<HeldRun> {
-  const run = { ...asked, kept: await readKeptByRun(edges, asked) };
-  const held = beginRun(edges, run);
+export async function createRun(deps: RunsDeps, asked: NewRun): Promise<HeldRun> {
+  const run = { ...asked, kept: await readKeptByRun(deps, asked) };
+  const held = beginRun(deps, run);
   try {
     await held.made;
     return held;
   } catch (thrown) {
     await held.writer.release();
-    return startLog(edges, await takeEmptyStream(edges.store, run.id, thrown), run);
+    return startLog(deps, await takeEmptyStream(deps.store, run.id, thrown), run);
   }
 }
 
 /** The status with which a run's stream is made. */
 const AS_MADE = 'running';
 
-function startLog(edges: RunsEdges, writer: StreamWriter, run: NewRun): HeldRun {
-  const held = hold(edges, writer, [], AS_MADE);
+function startLog(deps: RunsDeps, writer: StreamWriter, run: NewRun): HeldRun {
+  const held = hold(deps, writer, [], AS_MADE);
   const writes = givenWrites(run);
   held.journal.append(firstEvent(run), run.cause, writes.length === 0 ? undefined : { writes });
   return held;
@@ -80,14 +80,14 @@ function headOf({ workflow, origin: { session, parent } }: NewRun): StreamHead {
 }
 
 /** Takes a run that is there. Refused while another process works on it. */
-export async function acquireRun(edges: RunsEdges, id: string): Promise<HeldRun> {
-  const writer = await edges.store.acquire(id);
+export async function acquireRun(deps: RunsDeps, id: string): Promise<HeldRun> {
+  const writer = await deps.store.acquire(id);
   try {
-    const held = hold(edges, writer, await readRunEvents(edges.store, id));
+    const held = hold(deps, writer, await readRunEvents(deps.store, id));
     const { steps } = held.journal.state;
     const { endOrphans, ofStream } = await import('../../targets/process/orphans.ts');
     await endOrphans(
-      edges.clock,
+      deps.clock,
       ofStream(id, (step) => steps.get(step)?.endedSeq !== undefined),
     );
     return held;
@@ -98,7 +98,7 @@ export async function acquireRun(edges: RunsEdges, id: string): Promise<HeldRun>
 }
 
 function hold(
-  { store, clock, crashPoint, watchers }: RunsEdges,
+  { store, clock, crashPoint, watchers }: RunsDeps,
   writer: StreamWriter,
   events: Parameters<typeof foldRun>[0],
   writtenStatus?: string,

@@ -3,7 +3,7 @@ import { readRunEvents } from '../../engine/read-run.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { HeldRun } from './open-run.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 
 /** Runs that wait and that others may answer: those beyond are taken up by whoever answers, or after a restart. */
 const MAX_WATCHED = 1_000;
@@ -18,7 +18,7 @@ const QUIET: ReadonlySet<string> = new Set(['workflow.resumed', 'workflow.waitin
  * While nobody has the stream, nobody else is told of it.
  */
 function watch(
-  { store, engine, board }: Pick<RunsEdges, 'store' | 'engine'> & { readonly board: RunBoard },
+  { store, engine, board }: Pick<RunsDeps, 'store' | 'engine'> & { readonly board: RunBoard },
   entry: BoardEntry,
 ): void {
   const { run, parked } = entry;
@@ -43,19 +43,19 @@ function watch(
  * can go on here only.
  */
 export function rest(
-  edges: Pick<RunsEdges, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard },
+  deps: Pick<RunsDeps, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard },
   entry: BoardEntry,
   { journal: { state } }: HeldRun,
   end: WorkEnd & { readonly kind: 'waiting' },
 ): WorkEnd {
-  const { engine, board } = edges;
+  const { engine, board } = deps;
   if (entry.listeners.size > 0) {
-    watch(edges, entry);
+    watch(deps, entry);
     return end;
   }
-  if (engine.remembers === 'fleet' && state.manifest.code !== true) return forgotten(edges, entry, end.due);
+  if (engine.remembers === 'fleet' && state.manifest.code !== true) return forgotten(deps, entry, end.due);
   if (board.parked() > MAX_WATCHED) board.unpark(entry);
-  else watch(edges, entry);
+  else watch(deps, entry);
   // It is read again when it goes on: ten thousand that were taken up would each keep an agent of their own.
   if (entry.isGroundRead === true) entry.ground = undefined;
   return end;
@@ -63,7 +63,7 @@ export function rest(
 
 /** A fleet finds it: only what is due in a moment is kept in mind here. */
 function forgotten(
-  { board, clock }: Pick<RunsEdges, 'clock'> & { readonly board: RunBoard },
+  { board, clock }: Pick<RunsDeps, 'clock'> & { readonly board: RunBoard },
   { run }: BoardEntry,
   due: number | undefined,
 ): WorkEnd {
@@ -73,13 +73,13 @@ function forgotten(
 
 /** Watches runs that were found waiting, as if they had been parked here. */
 export function watchWaiting(
-  edges: Pick<RunsEdges, 'store' | 'engine'> & { readonly board: RunBoard },
+  deps: Pick<RunsDeps, 'store' | 'engine'> & { readonly board: RunBoard },
   { stream, head }: Pick<StreamInfo, 'stream' | 'head'>,
 ): void {
-  if (edges.engine.remembers === 'fleet' || edges.board.parked() >= MAX_WATCHED) return;
-  const entry = edges.board.entry(stream);
-  if (entry.parked === undefined) edges.board.park(entry, { seq: head });
-  watch(edges, entry);
+  if (deps.engine.remembers === 'fleet' || deps.board.parked() >= MAX_WATCHED) return;
+  const entry = deps.board.entry(stream);
+  if (entry.parked === undefined) deps.board.park(entry, { seq: head });
+  watch(deps, entry);
 }
 
 /** What a run that waits for an agent is offered for may be in the inbox of that one. */
@@ -90,7 +90,7 @@ const WAITS_FOR_AGENT = /\bagent\b/;
  * since whoever let go of it said until when. Taking it up would write two events each time.
  */
 async function isEarly(
-  { store, engine }: Pick<RunsEdges, 'store' | 'engine'>,
+  { store, engine }: Pick<RunsDeps, 'store' | 'engine'>,
   { listeners }: BoardEntry,
   { journal: { state } }: HeldRun,
 ): Promise<boolean> {
@@ -103,11 +103,11 @@ async function isEarly(
 
 /** Until when it goes on waiting, where nothing has come since this process parked it, or since its owner let go of it. */
 export async function stillWaits(
-  edges: Pick<RunsEdges, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard },
+  deps: Pick<RunsDeps, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard },
   entry: BoardEntry,
   held: HeldRun,
 ): Promise<WorkEnd | undefined> {
-  const { store, clock, board } = edges;
+  const { store, clock, board } = deps;
   const {
     journal: { state },
     writer,
@@ -117,8 +117,7 @@ export async function stillWaits(
   entry.wasOwned = false;
   entry.isAsked = false;
   if (cancelling !== undefined) return undefined; // whoever asked for that came too late for the last walk
-  if (parked === undefined && !wasOwned && (isAsked || !(await isEarly(edges, entry, held))))
-    return undefined;
+  if (parked === undefined && !wasOwned && (isAsked || !(await isEarly(deps, entry, held)))) return undefined;
   if (status !== 'waiting' || (waiting?.due ?? Number.POSITIVE_INFINITY) <= clock.now()) return undefined;
   if ((await writer.inbox()).length > 0) return undefined;
   if (parked !== undefined) {
@@ -126,6 +125,6 @@ export async function stillWaits(
     if (!since.every(({ type }) => QUIET.has(type))) return undefined;
     board.park(entry, { ...parked, seq });
   } else if (entry.listeners.size > 0) return undefined;
-  else if (!wasOwned) return forgotten(edges, entry, waiting?.due);
+  else if (!wasOwned) return forgotten(deps, entry, waiting?.due);
   return { kind: 'waiting', ...(waiting?.due === undefined ? {} : { due: waiting.due }) };
 }

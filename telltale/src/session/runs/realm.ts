@@ -16,7 +16,7 @@ export interface Ground {
   readonly ofSession?: true;
 }
 
-export interface RealmEdges {
+export interface RealmDeps {
   readonly shelf: AgentShelf;
   /** The agent's own model, opened when somebody asks it: a workflow may do without, and without its key. */
   readonly lateModel: (agent: LoadedAgent<unknown>) => Model;
@@ -27,7 +27,7 @@ export interface Realm extends Ground {
   readonly workflow: WorkflowManifest;
 }
 
-export interface GroundEdges {
+export interface GroundDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Agents that this process has loaded, where it works for others. */
@@ -37,7 +37,7 @@ export interface GroundEdges {
 /** Reads it again. Refused where it is not what the run is pinned to, unless that is `any` definition of today. */
 export async function readGround(
   state: RunState,
-  { env, cwd, agents }: GroundEdges,
+  { env, cwd, agents }: GroundDeps,
   which: 'pinned' | 'any' = 'pinned',
 ): Promise<Ground> {
   const { id, manifest, model } = state;
@@ -53,12 +53,12 @@ export async function readGround(
 }
 
 /** To be given back to the shelf when the work is done. */
-export async function enterRealm(edges: RealmEdges, ground: Ground, workflow: string): Promise<Realm> {
+export async function enterRealm(deps: RealmDeps, ground: Ground, workflow: string): Promise<Realm> {
   const { agent } = ground;
-  const model = ground.model ?? (ground.ofSession === true ? undefined : edges.lateModel(agent));
-  const prepared = await edges.shelf.prepare(agent, model);
+  const model = ground.model ?? (ground.ofSession === true ? undefined : deps.lateModel(agent));
+  const prepared = await deps.shelf.prepare(agent, model);
   const manifest = prepared.workflows.get(workflow);
   if (manifest !== undefined) return { ...ground, workflow: manifest, prepared };
-  edges.shelf.release(prepared);
+  deps.shelf.release(prepared);
   throw workflowGone(workflow, agent);
 }

@@ -9,17 +9,17 @@ import type { AgentShelf } from '../agent-shelf.ts';
 import type { Spawn } from '../children/lineage.ts';
 import type { Watcher } from '../runtime-types.ts';
 import type { AgentSnapshots } from './agent-snapshot.ts';
-import type { GroundEdges, RealmEdges } from './realm.ts';
+import type { GroundDeps, RealmDeps } from './realm.ts';
 import type { AskRun } from './run-asking.ts';
 
 /** What runs have of the runtime. */
-export interface RunsEdges extends GroundEdges {
+export interface RunsDeps extends GroundDeps {
   readonly store: Store;
   readonly engine: Engine;
   readonly clock: Clock;
   readonly random: () => number;
   readonly shelf: AgentShelf;
-  readonly lateModel: RealmEdges['lateModel'];
+  readonly lateModel: RealmDeps['lateModel'];
   readonly spawn: Spawn;
   readonly snapshots: AgentSnapshots;
   readonly ids: IdSource;

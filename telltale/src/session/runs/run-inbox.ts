@@ -6,7 +6,7 @@ import { takeRunAnswer } from './answer-run.ts';
 import { takeClaim } from './client-claim.ts';
 import { RUN_CANCEL, RUN_CHILD, RUN_CLAIM, RUN_REVIEW, RUN_SIGNAL, RUN_TURN } from './run-messages.ts';
 
-export interface RunInboxEdges {
+export interface RunInboxDeps {
   readonly writer: StreamWriter;
   readonly journal: RunJournal;
   /** Somebody wants it ended. */
@@ -25,7 +25,7 @@ export interface RunInbox {
   take(message: Omit<InboxMessage, 'id' | 'at'>): void;
 }
 
-export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdges): RunInbox {
+export function createRunInbox({ writer, journal, cancel, onError }: RunInboxDeps): RunInbox {
   let news = 0;
   const receive = (message: Parameters<typeof takeMessage>[0]) => {
     takeMessage(message, journal, cancel);
@@ -56,7 +56,7 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
 export function takeMessage(
   { id, kind, from, body }: Omit<InboxMessage, 'id' | 'at'> & { readonly id?: number },
   journal: RunJournal,
-  cancel: RunInboxEdges['cancel'],
+  cancel: RunInboxDeps['cancel'],
 ): void {
   const consumed = id === undefined ? [] : [id];
   // A message comes from outside the log: it is a beginning of its own.

@@ -3,7 +3,7 @@ import type { Store } from '../../store/store.ts';
 import type { SessionLink } from '../../workflows/session-link.ts';
 import { type AskMessage, RUN_ASKS } from './run-messages.ts';
 
-export interface LinkEdges {
+export interface LinkDeps {
   readonly store: Store;
   readonly run: string;
   readonly workflow: string;
@@ -14,7 +14,7 @@ export interface LinkEdges {
 /** How a session ends where nobody goes on with it: its inbox is read no more. */
 const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled']);
 
-export function createSessionLink({ store, run, workflow, session, readAgent }: LinkEdges): SessionLink {
+export function createSessionLink({ store, run, workflow, session, readAgent }: LinkDeps): SessionLink {
   let agent: Promise<JsonObject> | undefined;
   return {
     session,

@@ -9,7 +9,7 @@ import type { SessionLog } from '../session-log.ts';
 import type { SetVariable } from '../variables/variable-writer.ts';
 import { type AskMessage, type EndMessage, RUN_ASKS, RUN_ENDED, type RunEnd } from './run-messages.ts';
 
-export interface OrderEdges {
+export interface OrderDeps {
   readonly log: SessionLog;
   readonly workflows: ReadonlyMap<string, WorkflowManifest>;
   readonly applyMetadata: ApplyMetadata;
@@ -24,8 +24,8 @@ export interface SessionOrders {
   ended(message: EndMessage, consumed?: readonly number[]): void;
 }
 
-export function createSessionOrders(edges: OrderEdges): SessionOrders {
-  const { log } = edges;
+export function createSessionOrders(deps: OrderDeps): SessionOrders {
+  const { log } = deps;
   const ended: SessionOrders['ended'] = ({ run, workflow, end, charged, cause }, consumed) => {
     const { state } = log;
     const beside = consumed === undefined ? undefined : { consumed };
@@ -34,7 +34,7 @@ export function createSessionOrders(edges: OrderEdges): SessionOrders {
       if (consumed !== undefined) log.append(known(run, 'its end'), cause, beside);
       return;
     }
-    const told = isTold(edges.workflows.get(workflow)?.news, end) ? { told: true as const } : {};
+    const told = isTold(deps.workflows.get(workflow)?.news, end) ? { told: true as const } : {};
     log.append({ ...endEvent(end), run, workflow, ...told }, cause, beside);
     if (charged > 0 && state.balance !== undefined) {
       const balance = state.balance - charged;
@@ -45,7 +45,7 @@ export function createSessionOrders(edges: OrderEdges): SessionOrders {
     ended,
     take({ id, kind, body }) {
       if (kind === RUN_ENDED) ended(body as unknown as EndMessage, [id]);
-      else if (kind === RUN_ASKS) carryOut(edges, body as unknown as AskMessage, [id]);
+      else if (kind === RUN_ASKS) carryOut(deps, body as unknown as AskMessage, [id]);
       else return false;
       return true;
     },
@@ -53,7 +53,7 @@ export function createSessionOrders(edges: OrderEdges): SessionOrders {
 }
 
 function carryOut(
-  { log, applyMetadata, setVariable }: OrderEdges,
+  { log, applyMetadata, setVariable }: OrderDeps,
   { run, workflow, key, act, cause }: AskMessage,
   consumed: readonly number[],
 ): void {

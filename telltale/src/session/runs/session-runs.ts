@@ -19,7 +19,7 @@ import { payAsSession, payForFeed } from './pay-for-run.ts';
 import { payForUnpaid } from './pay-for-unpaid.ts';
 import type { SessionOrders } from './session-orders.ts';
 
-export interface SessionRunsEdges {
+export interface SessionRunsDeps {
   readonly runs: Runs;
   readonly store: Store;
   readonly prepared: PreparedAgent;
@@ -51,8 +51,8 @@ export interface SessionRuns {
   settled(): Promise<unknown> | undefined;
 }
 
-export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
-  const { runs, prepared, log, stop, orders } = edges;
+export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
+  const { runs, prepared, log, stop, orders } = deps;
   const { state } = log;
   const { agent } = prepared;
   const model = prepared.model.id === agent.manifest.model ? undefined : prepared.model;
@@ -83,9 +83,9 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     });
   const ofFeeds = createFeedRuns({
     state,
-    store: edges.store,
+    store: deps.store,
     call: callForFeed,
-    payLate: (prefix, open) => payForUnpaid(log, edges.store, prefix, open),
+    payLate: (prefix, open) => payForUnpaid(log, deps.store, prefix, open),
     end: (id, why) => keep(endForFeed(id, why)),
   });
   const endForFeed = async (id: string, why: RuntimeError) => {
@@ -106,7 +106,7 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
       ground,
       started,
       balance: state.balance,
-      group: edges.lineage?.group ?? state.id,
+      group: deps.lineage?.group ?? state.id,
       agents: agentsAbove(state),
     });
     if (ended !== undefined) orders.ended(ended);
@@ -132,14 +132,14 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     workflows: prepared.workflows,
     log,
     runs,
-    store: edges.store,
+    store: deps.store,
     open: () => [
       ...state.runs,
       ...[...called].map(([run, { workflow }]) => ({ run, workflow })),
       ...leading(prepared, state),
     ],
     whenThere(run, then) {
-      const there = run === leadRun(state.id) ? isThere(edges.store, run) : called.get(run)?.there;
+      const there = run === leadRun(state.id) ? isThere(deps.store, run) : called.get(run)?.there;
       if (there === undefined) whenThere(run, then);
       else void keep(there.then((isMade) => (isMade ? then() : undefined)));
     },

@@ -4,12 +4,12 @@ import type { RunState, StepState } from '../../events/run-state.ts';
 import type { RunWalkEnd } from './drive-run.ts';
 import type { HeldRun } from './open-run.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { resultOf } from './run-end.ts';
 import type { RunResult } from './run-types.ts';
 import { tellEnd } from './tell-end.ts';
 
-type SettleEdges = Pick<RunsEdges, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard };
+type SettleDeps = Pick<RunsDeps, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard };
 
 /** What became of a walk beside its end. */
 export interface WalkLeft {
@@ -23,7 +23,7 @@ export interface WalkLeft {
 
 /** Writes down how the walk ended, and tells who waits for it. */
 export async function settleWalk(
-  edges: SettleEdges,
+  deps: SettleDeps,
   entry: BoardEntry,
   held: HeldRun,
   end: RunWalkEnd,
@@ -33,18 +33,18 @@ export async function settleWalk(
   const { state } = journal;
   switch (end.kind) {
     case 'stopped':
-      return letGoOf(edges, entry, held);
+      return letGoOf(deps, entry, held);
     case 'parked': {
       const waiting = { for: end.for, ...(end.due === undefined ? {} : { due: end.due }) };
       // One that was held for its client says so already.
       if (state.status !== 'waiting') journal.append({ type: 'workflow.waiting', ...waiting });
-      if (!(await isWritten(held))) return letGoOf(edges, entry, held);
+      if (!(await isWritten(held))) return letGoOf(deps, entry, held);
       // The walk is over: from here on, what it cannot be told any more has to be heard of by the next.
       entry.cancel = undefined;
       entry.letGo = undefined;
-      if (isLetGo()) return letGoOf(edges, entry, held);
-      if (hasNews() || state.cancelling !== undefined) return { kind: 'waiting', due: edges.clock.now() };
-      edges.board.park(entry, { seq: state.seq });
+      if (isLetGo()) return letGoOf(deps, entry, held);
+      if (hasNews() || state.cancelling !== undefined) return { kind: 'waiting', due: deps.clock.now() };
+      deps.board.park(entry, { seq: state.seq });
       return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
     }
     case 'completed':
@@ -61,10 +61,10 @@ export async function settleWalk(
       break;
   }
   // An end that could not be written is none: the log says that the run goes on.
-  if (!(await isWritten(held))) return letGoOf(edges, entry, held);
+  if (!(await isWritten(held))) return letGoOf(deps, entry, held);
   await leaveTurn();
-  await tellEnd(edges, state);
-  return leave(edges, entry, resultOf(state));
+  await tellEnd(deps, state);
+  return leave(deps, entry, resultOf(state));
 }
 
 /** Where on the log a step ended, which brought the run to its own end. */
@@ -88,7 +88,7 @@ const isKept = (promise: Promise<void>): Promise<boolean> =>
   );
 
 async function letGoOf(
-  edges: SettleEdges,
+  deps: SettleDeps,
   entry: BoardEntry,
   { journal, lost, made }: HeldRun,
 ): Promise<WorkEnd> {
@@ -96,14 +96,14 @@ async function letGoOf(
   journal.seal();
   // One that could not be made was not interrupted: whoever began it hears from there why there is none.
   if (made !== undefined && !(await isKept(made))) {
-    edges.board.forget(entry.run);
+    deps.board.forget(entry.run);
     return { kind: 'done' };
   }
   const told = error === undefined ? {} : { error: error.toJSON() };
-  return leave(edges, entry, { run: entry.run, status: 'interrupted', ...told });
+  return leave(deps, entry, { run: entry.run, status: 'interrupted', ...told });
 }
 
-export function leave({ board }: SettleEdges, { run }: BoardEntry, result: RunResult): WorkEnd {
+export function leave({ board }: SettleDeps, { run }: BoardEntry, result: RunResult): WorkEnd {
   board.tell(run, ({ onEnd }) => onEnd(result));
   board.forget(run);
   return { kind: 'done' };

@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/engine.ts';
 import type { RunState } from '../../events/run-state.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { type EndMessage, RUN_CHILD, RUN_ENDED, type RunEnd } from './run-messages.ts';
 
 /** Sessions whose inbox nobody will read: they see the end of their runs if they are ever taken up again. */
@@ -8,7 +8,7 @@ const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled']);
 
 /** Tells the session whose trigger started a run, or the run that called it, how it ended. */
 export async function tellEnd(
-  { store, engine }: Pick<RunsEdges, 'store'> & { readonly engine: Pick<Engine, 'signal'> },
+  { store, engine }: Pick<RunsDeps, 'store'> & { readonly engine: Pick<Engine, 'signal'> },
   state: RunState,
 ): Promise<void> {
   const { origin, id } = state;

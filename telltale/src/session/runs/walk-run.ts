@@ -13,7 +13,7 @@ import { ownExpressions } from '../../workflows/own-expressions.ts';
 import type { ReadTemplates } from '../../workflows/read-templates.ts';
 import type { SessionLink } from '../../workflows/session-link.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
-import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../workflows/steps/leaf-edges.ts';
 import { createTemplateReader } from '../../workflows/template-reader.ts';
 import { agentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
@@ -39,28 +39,28 @@ import { lendAgents } from './lend-agents.ts';
 import { payAsRun } from './pay-for-run.ts';
 import type { Realm } from './realm.ts';
 import { createRunAsking } from './run-asking.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
-type WalkEdges = RunsEdges & { readonly leads: ReadonlyMap<string, Lead> };
+type WalkDeps = RunsDeps & { readonly leads: ReadonlyMap<string, Lead> };
 
 /** What walks the runs of a runtime. What their manifests say is remembered from run to run. */
-export function createWalkRun(edges: WalkEdges, callRun: Runs['call']): (call: DriveCall) => Driven {
+export function createWalkRun(deps: WalkDeps, callRun: Runs['call']): (call: DriveCall) => Driven {
   const read = createTemplateReader();
-  return (call) => walkRun(edges, callRun, read, call);
+  return (call) => walkRun(deps, callRun, read, call);
 }
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
 function walkRun(
-  edges: WalkEdges,
+  deps: WalkDeps,
   callRun: Runs['call'],
   read: ReadTemplates,
   { held, realm, entry }: DriveCall,
 ): Driven {
   const journal = keepingJournal(held.journal, realm);
   const { state } = journal;
-  const { clock, random } = edges;
+  const { clock, random } = deps;
   const { prepared, workflow } = realm;
   const letGo = new AbortController();
   const cancel = new AbortController();
@@ -68,12 +68,12 @@ function walkRun(
   let released = false;
   let seen = state.seq;
   const isLetGo = () => released || letGo.signal.aborted;
-  const session = linkOf(edges, state.origin.session, state.id, workflow.name, prepared);
+  const session = linkOf(deps, state.origin.session, state.id, workflow.name, prepared);
   const scope = createScope({
     state,
     workflow,
     session,
-    agentOf: () => ownView(realm, edges.env),
+    agentOf: () => ownView(realm, deps.env),
     read,
   });
   const { manifest } = realm.agent;
@@ -102,20 +102,20 @@ function walkRun(
     context: async (step) => runContext(state, step, await metadata(), await inherited(), expressions),
   });
   const linger = entry.lingers === true ? createLinger({ journal, clock }) : undefined;
-  const asking = edges.ask && createRunAsking(edges.ask, journal, clock, edges.onError);
+  const asking = deps.ask && createRunAsking(deps.ask, journal, clock, deps.onError);
   const group = groupOfRun(state);
   const called = { run: state.id, group, agents: state.origin.agents };
   const workers = createLedSessions({
-    runs: edges,
+    runs: deps,
     realm,
     state,
     journal,
     isLetGo,
     metadata: async () => (session === undefined ? undefined : await metadata()),
-    bound: () => edges.leads.get(state.origin.session?.id ?? ''),
+    bound: () => deps.leads.get(state.origin.session?.id ?? ''),
   });
-  const lent = lendAgents(edges, prepared);
-  const leafEdges: LeafEdges = {
+  const lent = lendAgents(deps, prepared);
+  const leafDeps: LeafDeps = {
     workflow,
     journal,
     clock,
@@ -123,17 +123,17 @@ function walkRun(
     decisions,
     session,
     isLetGo,
-    takeSlot: takeSlotFor(edges.slots, group),
-    enterOnce: () => edges.underWay.enter(state.id),
+    takeSlot: takeSlotFor(deps.slots, group),
+    enterOnce: () => deps.underWay.enter(state.id),
     targets: prepared.targets,
-    world: prepared.targets.edges,
+    world: prepared.targets.deps,
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, clock, isLetGo, asking),
     workers: state.origin.client === undefined ? workers : createClientWorkers(journal, entry.claims),
     handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause, park }) =>
-      runAgentStep(edges, realm, {
+      runAgentStep(deps, realm, {
         session: key,
         step,
         agent,
@@ -180,7 +180,7 @@ function walkRun(
       hasHooks(manifest.hooks) ||
       hasHooks(workflow.hooks) ||
       allSteps(workflow).some(({ hooks }) => hasHooks(hooks));
-    if (!isHooked) return createLeaves(leafEdges);
+    if (!isHooked) return createLeaves(leafDeps);
     await held.made; // they are asked before their step is on the log
     const shown = await metadata();
     const below = await inherited();
@@ -194,7 +194,7 @@ function walkRun(
       context: (step) => runContext(state, step, shown, below, expressions),
       metadata: () => shown,
     });
-    return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, hasEnded());
+    return hookedLeaves(createLeaves({ ...leafDeps, hooksOf }), hooksOf, hasEnded());
   };
   /** What an accepted change has left open ends before the walk: its questions, and what it called. */
   const closeChanged = async (): Promise<void> => {
@@ -203,9 +203,9 @@ function walkRun(
     for (const { review, step, answer } of state.reviews) {
       const asker = state.steps.get(step);
       if (answer === undefined && asker !== undefined && endOnLog(asker) !== undefined)
-        leafEdges.reviews.close(review, { ...RUN_OVER, note: 'The workflow was changed.' });
+        leafDeps.reviews.close(review, { ...RUN_OVER, note: 'The workflow was changed.' });
     }
-    for (const called of left) await endIfLeft(edges, called, state.id, 'The workflow was changed.');
+    for (const called of left) await endIfLeft(deps, called, state.id, 'The workflow was changed.');
   };
   return {
     async run(): Promise<RunWalkEnd> {
@@ -242,10 +242,10 @@ function walkRun(
       if (state.origin.client === undefined)
         await workers.end(end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end);
       if (end.kind === 'parked' || end.kind === 'stopped') return end;
-      await endCalled(edges, state, workflow);
+      await endCalled(deps, state, workflow);
       // A step that was not walked to again cannot withdraw its question itself.
       for (const { review, answer } of state.reviews)
-        if (answer === undefined) leafEdges.reviews.close(review, RUN_OVER);
+        if (answer === undefined) leafDeps.reviews.close(review, RUN_OVER);
       return end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end;
     },
     cancel(reason, by) {
@@ -266,7 +266,7 @@ const RUN_OVER = {
 } as const;
 
 function linkOf(
-  { store, snapshots }: RunsEdges,
+  { store, snapshots }: RunsDeps,
   of: { readonly id: string; readonly seq: number } | undefined,
   run: string,
   workflow: string,
@@ -278,7 +278,7 @@ function linkOf(
 }
 
 /** What `${agent.*}` shows in a run that belongs to no session. */
-function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject {
+function ownView({ agent, prepared }: Realm, env: RunsDeps['env']): JsonObject {
   const { manifest } = agent;
   const defaults = variableDefaults(manifest);
   const values = Object.entries(prepared.derived?.initial(defaults, {}) ?? defaults);

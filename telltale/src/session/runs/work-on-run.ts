@@ -11,14 +11,14 @@ import { acquireRun, type HeldRun } from './open-run.ts';
 import { rest, stillWaits } from './parked-runs.ts';
 import { enterRealm, type Realm, readGround } from './realm.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
-import type { RunsEdges } from './run-edges.ts';
+import type { RunsDeps } from './run-edges.ts';
 import { isOver, resultOf } from './run-end.ts';
 import { runQuarantined } from './run-errors.ts';
 import { createRunInbox } from './run-inbox.ts';
 import { leave, settleWalk } from './settle-walk.ts';
 import { waitForTurn } from './wait-for-turn.ts';
 
-export interface WorkEdges extends RunsEdges {
+export interface WorkDeps extends RunsDeps {
   readonly board: RunBoard;
   readonly drive: DriveRun;
   readonly turns: Turns;
@@ -31,19 +31,19 @@ const OWNED_MS = 500;
 
 /** Works on a run until it has ended, or has nothing to do before a time or a message. */
 export async function workOnRun(
-  edges: WorkEdges,
+  deps: WorkDeps,
   run: string,
   signal: AbortSignal,
   taken: () => void,
 ): Promise<WorkEnd> {
-  const { board } = edges;
+  const { board } = deps;
   const entry = board.entry(run);
   try {
-    const held = await take(edges, entry);
+    const held = await take(deps, entry);
     if ('kind' in held) return held;
     let end: WorkEnd;
     try {
-      end = await work(edges, entry, held, signal, taken);
+      end = await work(deps, entry, held, signal, taken);
     } finally {
       await held.writer.release();
     }
@@ -52,7 +52,7 @@ export async function workOnRun(
     if (end.kind !== 'waiting' || entry.parked === undefined || waiting === undefined) return end;
     board.tell(run, ({ onWaiting }) => onWaiting?.(waiting));
     await undefined; // who leaves does so when he hears it
-    return rest(edges, entry, held, end);
+    return rest(deps, entry, held, end);
   } catch (thrown) {
     const isHeard = entry.listeners.size > 0;
     board.tell(run, ({ onError }) => onError(thrown));
@@ -60,8 +60,8 @@ export async function workOnRun(
     if (isHeard) return { kind: 'done' };
     // A store that is full or locked may be better later; the run is on its log as it was.
     const error = toRuntimeError(thrown);
-    if (error.retryable) return unable(error, edges.clock.now() + LOOK_AGAIN_MS);
-    edges.onError(thrown);
+    if (error.retryable) return unable(error, deps.clock.now() + LOOK_AGAIN_MS);
+    deps.onError(thrown);
     return unable(error);
   }
 }
@@ -76,31 +76,31 @@ const unable = (
 });
 
 /** What came for it stays on its log or in its inbox. */
-function stayQuarantined({ board }: WorkEdges, { run, listeners }: BoardEntry): WorkEnd {
+function stayQuarantined({ board }: WorkDeps, { run, listeners }: BoardEntry): WorkEnd {
   if (listeners.size > 0) board.tell(run, ({ onError }) => onError(runQuarantined(run)));
   board.forget(run);
   return { kind: 'done' };
 }
 
 /** Where another process works on it, it is that one's: who waits for it here goes on waiting. */
-async function take(edges: WorkEdges, entry: BoardEntry): Promise<HeldRun | WorkEnd> {
-  const { board, clock } = edges;
+async function take(deps: WorkDeps, entry: BoardEntry): Promise<HeldRun | WorkEnd> {
+  const { board, clock } = deps;
   const { fresh } = entry;
   entry.fresh = undefined;
   if (fresh !== undefined) return fresh;
   try {
-    const info = await edges.store.info(entry.run);
-    if (info?.status === QUARANTINED && entry.isReleased !== true) return stayQuarantined(edges, entry);
+    const info = await deps.store.info(entry.run);
+    if (info?.status === QUARANTINED && entry.isReleased !== true) return stayQuarantined(deps, entry);
     // An earlier word does not release what is quarantined again.
     entry.isReleased = info?.status === QUARANTINED;
-    return await acquireRun(edges, entry.run);
+    return await acquireRun(deps, entry.run);
   } catch (thrown) {
     if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
     board.tell(entry.run, ({ onOwned }) => onOwned?.(thrown));
     const isFirst = entry.wasOwned !== true;
     entry.wasOwned = true;
     // Its owner may be about to let go of it, and miss what it was placed for. A fleet finds that by itself.
-    const looksAgain = isFirst && edges.engine.remembers === 'here';
+    const looksAgain = isFirst && deps.engine.remembers === 'here';
     if (entry.listeners.size > 0 || looksAgain) return { kind: 'waiting', due: clock.now() + OWNED_MS };
     if (entry.parked === undefined) board.forget(entry.run);
     return { kind: 'done' };
@@ -108,7 +108,7 @@ async function take(edges: WorkEdges, entry: BoardEntry): Promise<HeldRun | Work
 }
 
 async function work(
-  edges: WorkEdges,
+  deps: WorkDeps,
   entry: BoardEntry,
   held: HeldRun,
   signal: AbortSignal,
@@ -116,18 +116,18 @@ async function work(
 ): Promise<WorkEnd> {
   const { journal, writer } = held;
   const { state } = journal;
-  if (isOver(state.status)) return leave(edges, entry, resultOf(state));
-  const wait = await stillWaits(edges, entry, held);
+  if (isOver(state.status)) return leave(deps, entry, resultOf(state));
+  const wait = await stillWaits(deps, entry, held);
   if (wait !== undefined) {
     const waiting = state.waiting ?? { for: 'nothing' };
-    edges.board.tell(entry.run, ({ onWaiting }) => onWaiting?.(waiting));
+    deps.board.tell(entry.run, ({ onWaiting }) => onWaiting?.(waiting));
     return wait;
   }
-  edges.board.unpark(entry);
-  const realm = await findRealm(edges, entry, held);
+  deps.board.unpark(entry);
+  const realm = await findRealm(deps, entry, held);
   if ('kind' in realm) return realm;
   taken();
-  edges.board.tell(entry.run, ({ onWork }) => onWork?.());
+  deps.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1)
     journal.append(
       {
@@ -143,7 +143,7 @@ async function work(
   // Its session or its caller was resumed with a changed agent, and it goes on in that one's name.
   if (realm.agent.hash !== state.manifest.hash)
     journal.append(followSession(state, realm.agent, realm.workflow));
-  const driven = await edges.drive({ held, realm, entry });
+  const driven = await deps.drive({ held, realm, entry });
   const inbox = createRunInbox({
     writer,
     journal,
@@ -177,13 +177,13 @@ async function work(
     if (state.cancelling !== undefined) driven.cancel(state.cancelling.reason, state.cancelling.by);
     const gate = handGate(realm.workflow, state.manifest.agent, state.origin);
     const walk = async () =>
-      (gate === undefined ? undefined : await waitForTurn(edges, gate, held)) ?? driven.run();
+      (gate === undefined ? undefined : await waitForTurn(deps, gate, held)) ?? driven.run();
     const end = await walk().catch(brokenOff(held));
-    return await settleWalk(edges, entry, held, end, {
+    return await settleWalk(deps, entry, held, end, {
       hasNews: () => inbox.lastNews() > driven.seen(),
       isLetGo: () => isLetGo,
       // Before anybody hears of the end: whoever does may be about to leave with this process.
-      leaveTurn: async () => gate && edges.turns.leave(gate, state.id).catch(edges.onError),
+      leaveTurn: async () => gate && deps.turns.leave(gate, state.id).catch(deps.onError),
     });
   } finally {
     signal.removeEventListener('abort', letGo);
@@ -191,7 +191,7 @@ async function work(
     entry.letGo = undefined;
     entry.live = undefined;
     inbox.close();
-    edges.shelf.release(realm.prepared);
+    deps.shelf.release(realm.prepared);
   }
 }
 
@@ -204,23 +204,23 @@ function filesNow({ files: before }: RunState['manifest'], { agent }: Realm) {
 }
 
 /** Where nobody waits here for a run that this process cannot go on with, its log says why, or the engine is told. */
-async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Promise<Realm | WorkEnd> {
+async function findRealm(deps: WorkDeps, entry: BoardEntry, held: HeldRun): Promise<Realm | WorkEnd> {
   const { journal } = held;
   const { state } = journal;
   try {
     if (entry.ground === undefined) {
-      entry.ground = await readGround(state, edges);
+      entry.ground = await readGround(state, deps);
       entry.isGroundRead = true;
     }
-    return await enterRealm(edges, entry.ground, state.workflow);
+    return await enterRealm(deps, entry.ground, state.workflow);
   } catch (thrown) {
     entry.ground = undefined;
     if (entry.listeners.size > 0) throw thrown;
-    edges.board.forget(entry.run);
+    deps.board.forget(entry.run);
     const error = toRuntimeError(thrown);
     const { message, hint = '' } = error;
     // One process of many that cannot is nothing to be kept for ever: if none can, it is laid aside.
-    if (edges.engine.remembers === 'here')
+    if (deps.engine.remembers === 'here')
       journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
     return unable(error);
   }

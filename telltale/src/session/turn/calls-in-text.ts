@@ -26,13 +26,13 @@ export async function actOnCalls(context: SessionContext, text: string): Promise
   const found = await callsIn(context, text, context.state.news.short !== true);
   if (found === undefined) return false;
   tellOnce(context, 'foreign_call', found.message);
-  const { state, scheduler, log, edges, earlier } = context;
+  const { state, scheduler, log, deps, earlier } = context;
   // After a restart some may be declared: a turn of nothing but text has declared nothing else.
   const declared = [...state.actions.values()].filter(({ turn }) => turn === state.turn).length;
   const book = createIdBook(new Set(), earlier);
   for (const [index, { id, name, parameters }] of found.run.entries()) {
     const own = id !== undefined && takeId(book, id) ? id : takeAutomaticId(book);
-    const action = edges.prepared.toAction({ type: 'action', id: own, name, parameters }, []);
+    const action = deps.prepared.toAction({ type: 'action', id: own, name, parameters }, []);
     if (action.ok && index >= declared) scheduler.declare(action.value, log.here());
   }
   if (found.run.length > declared) scheduler.turnEnded('well');
@@ -116,12 +116,12 @@ interface Meaning {
   readonly problem?: string;
 }
 
-function meaningOf({ edges, works, calls }: SessionContext, call: ForeignCall): Meaning {
+function meaningOf({ deps, works, calls }: SessionContext, call: ForeignCall): Meaning {
   const { parameters } = call;
   const target = calls?.style.names.find(call.name);
   const name = target?.name ?? call.name;
   const kind = target === undefined || target.kind === 'tool' ? {} : { kind: target.kind };
-  const made = edges.prepared.toAction({ type: 'action', id: '', name, ...kind, parameters }, []);
+  const made = deps.prepared.toAction({ type: 'action', id: '', name, ...kind, parameters }, []);
   if (!made.ok) return { call, problem: made.error.message };
   const action = made.value;
   return {

@@ -15,7 +15,7 @@ export function declare(hearing: Hearing, intent: ActionIntent, consumed: number
   const { context, groups, spoken } = hearing;
   if (isSaidTooOften(hearing, intent)) return undefined;
   fillGroups(hearing);
-  const action = context.edges.prepared.toAction(intent, groups);
+  const action = context.deps.prepared.toAction(intent, groups);
   if (!action.ok) {
     refuse(hearing, notMade(action.error), consumed);
     return undefined;
@@ -85,10 +85,10 @@ function refuse(
 const isAwaited = ({ mode }: DeclaredAction): boolean => mode !== 'fire_and_forget' && mode !== 'background';
 
 /** A tool may say of itself that nobody waits for it. The close of a `<parallel>` waits for all that stands in it. */
-function inOwnMode({ edges }: SessionContext, action: DeclaredAction): DeclaredAction {
+function inOwnMode({ deps }: SessionContext, action: DeclaredAction): DeclaredAction {
   const { kind, name, mode, group } = action;
   if (mode !== 'async' || group !== undefined) return action;
-  const target = edges.prepared.targets.find(kind, name);
+  const target = deps.prepared.targets.find(kind, name);
   return target?.background === true ? { ...action, mode: 'background' } : action;
 }
 
@@ -115,7 +115,7 @@ export function loop(
   if (isAfterStep(hearing, consumed)) return;
   fillGroups(hearing);
   writeOutput(spoken, consumed);
-  const actions = event.actions.map((intent) => context.edges.prepared.toAction(intent, groups));
+  const actions = event.actions.map((intent) => context.deps.prepared.toAction(intent, groups));
   const bad = loopNotMade(context, actions);
   if (bad !== undefined) {
     refuse(hearing, bad, consumed);

@@ -53,7 +53,7 @@ function meant({ held }: SessionState, final: Final): Final {
 export function concludeWith(context: SessionContext, { text, source }: Final): Next {
   const { log } = context;
   const undone = whyUndone(context, source);
-  const output = undone === undefined ? context.edges.prepared.checkOutput(text) : undefined;
+  const output = undone === undefined ? context.deps.prepared.checkOutput(text) : undefined;
   const unseen = output?.ok === true ? unseenBy(context, source) : NONE;
   const final = output?.ok === true && unseen.length === 0;
   log.append({ type: 'response', text, final, ...(unseen.length === 0 ? {} : { held: unseen }) });

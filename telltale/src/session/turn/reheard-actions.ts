@@ -45,8 +45,8 @@ export function cutsAgain(
   event: Extract<ParserEvent, { readonly type: 'action' }>,
 ): string | undefined {
   const { context, groups } = asked;
-  const { state, manifest, guide, edges } = context;
-  const action = edges.prepared.toAction(event, NONE);
+  const { state, manifest, guide, deps } = context;
+  const action = deps.prepared.toAction(event, NONE);
   if (!action.ok) asked.faults.push(faultIn(groups, notMade(action.error)));
   if (!action.ok || asked.completed) return undefined;
   asked.completed = guide !== undefined && completesStep(action.value);
@@ -69,7 +69,7 @@ export function loopAgain(
 ): void {
   const { context, groups, faults, lost } = asked;
   if (asked.completed) return;
-  const { toAction } = context.edges.prepared;
+  const { toAction } = context.deps.prepared;
   const bad = loopNotMade(
     context,
     event.actions.map((each) => toAction(each, NONE)),

@@ -118,11 +118,11 @@ function breakOff(
   usage: Usage | undefined,
   isUnheard: boolean,
 ) {
-  const { log, state, edges, scheduler, model } = context;
+  const { log, state, deps, scheduler, model } = context;
   const exceeded = exceededBy(context, error);
   const retryInMs =
     exceeded === undefined
-      ? nextDelay(state.totals.failedTurns + 1, error, edges.runtime.random())
+      ? nextDelay(state.totals.failedTurns + 1, error, deps.runtime.random())
       : (state.exceeded ?? 0) < MAX_REFUSALS
         ? 0
         : undefined;

@@ -7,8 +7,8 @@ import { settableBy, setVariable } from '../variables/variable-writer.ts';
 const MAX_NAME_QUOTED = 100;
 
 /** Sets the variables that a step names: those that the model may write. `null` puts the default back. */
-export function setVariables({ log, edges }: SessionContext, updates: JsonObject): void {
-  const { variables } = edges;
+export function setVariables({ log, deps }: SessionContext, updates: JsonObject): void {
+  const { variables } = deps;
   for (const [name, sent] of Object.entries(updates)) {
     try {
       if (sent === null) {

@@ -13,7 +13,7 @@ import { expressedValues } from '../../triggers/derived/decide-derived.ts';
 import { bindTrigger, type DerivedTriggerType } from '../../triggers/derived/trigger-type.ts';
 import {
   createVariableReactions,
-  type VariableReactionEdges,
+  type VariableReactionDeps,
   type VariableReactions,
 } from './variable-reactions.ts';
 
@@ -33,14 +33,14 @@ export type DerivedTriggers = Readonly<Record<string, RegisteredTriggerType<any>
 export interface DerivedVariables {
   /** All variables as a session begins with them, the expressions worked out. */
   initial(vars: JsonObject, metadata: JsonObject): JsonObject;
-  react(edges: Omit<VariableReactionEdges, 'program'>): VariableReactions;
+  react(deps: Omit<VariableReactionDeps, 'program'>): VariableReactions;
 }
 
 export function prepareDerived(manifest: AgentManifest, registered: DerivedTriggers): DerivedVariables {
   const program = programOf(manifest, registered);
   return {
     initial: (vars, metadata) => expressedValues(program, vars, metadata),
-    react: (edges) => createVariableReactions({ ...edges, program }),
+    react: (deps) => createVariableReactions({ ...deps, program }),
   };
 }
 

@@ -5,8 +5,8 @@ import type { SessionLog } from '../session-log.ts';
 import { classOf, type VariableWriter } from './declared-variables.ts';
 import type { DerivedVariables } from './derived-triggers.ts';
 import { variableDefaults } from './start-variables.ts';
-import { createVariableKeeper, type KeeperEdges, type VariableKeeper } from './variable-keeper.ts';
-import type { VariableReactionEdges, VariableReactions } from './variable-reactions.ts';
+import { createVariableKeeper, type KeeperDeps, type VariableKeeper } from './variable-keeper.ts';
+import type { VariableReactionDeps, VariableReactions } from './variable-reactions.ts';
 import { type SettableIn, type SetVariable, setVariable } from './variable-writer.ts';
 
 /** The variables of one session that is worked on. */
@@ -17,16 +17,16 @@ export interface SessionVariables extends SettableIn {
   readonly reactions: VariableReactions | undefined;
 }
 
-export interface VariableEdges extends KeeperEdges, Pick<VariableReactionEdges, 'artifacts'> {
+export interface VariableDeps extends KeeperDeps, Pick<VariableReactionDeps, 'artifacts'> {
   readonly derived: DerivedVariables | undefined;
   readonly triggers: CompiledTriggers | undefined;
 }
 
 /** To be made before the first event is appended: derived variables look at every event. */
-export function createSessionVariables(edges: VariableEdges, log: SessionLog): SessionVariables {
-  const { manifest, derived, clock, artifacts } = edges;
-  const triggers = edges.triggers?.vars;
-  const keeper = createVariableKeeper(edges, log);
+export function createSessionVariables(deps: VariableDeps, log: SessionLog): SessionVariables {
+  const { manifest, derived, clock, artifacts } = deps;
+  const triggers = deps.triggers?.vars;
+  const keeper = createVariableKeeper(deps, log);
   // A copy: docs/decisions/copies.md
   return { manifest, log, keeper, triggers, reactions: derived?.react({ log, clock, artifacts }) };
 }
@@ -51,7 +51,7 @@ export function setGiven(
 
 /** What a session that is resumed lacks, since its manifest did when it began. What it has stays. */
 export function seedMissing(
-  { manifest }: Pick<VariableEdges, 'manifest'>,
+  { manifest }: Pick<VariableDeps, 'manifest'>,
   log: SessionLog,
   cause: Cause,
 ): void {

@@ -11,7 +11,7 @@ import { type DefinedVariable, valueProblem } from './declared-variables.ts';
 import { createSqlVariables, type KeptRow, type SqlVariables } from './sql-variables.ts';
 import { DEFAULT_USER, scopeOf, type VariableKeys } from './variable-scope.ts';
 
-export interface KeeperEdges {
+export interface KeeperDeps {
   readonly manifest: AgentManifest;
   readonly targets: Pick<TargetTable, 'find'>;
   readonly store: Store;
@@ -49,7 +49,7 @@ export interface KeptValues {
 
 /** The values that are kept, as far as they fit. */
 export async function readKept(
-  { targets, store, clock }: KeeperEdges,
+  { targets, store, clock }: KeeperDeps,
   variables: readonly DefinedVariable[],
   keys: VariableKeys,
 ): Promise<KeptValues> {
@@ -92,10 +92,10 @@ function keysOf(state: SessionState): VariableKeys {
 }
 
 /** Undefined where the agent defines none. */
-export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): VariableKeeper | undefined {
-  const { defined } = edges.manifest.context_variables;
+export function createVariableKeeper(deps: KeeperDeps, log: SessionLog): VariableKeeper | undefined {
+  const { defined } = deps.manifest.context_variables;
   if (defined.length === 0) return undefined;
-  const { store, targets, clock } = edges;
+  const { store, targets, clock } = deps;
   const { state } = log;
   const relics = new Map<string, SqlVariables>();
   /** Values that are on the log and that their relic has not confirmed; those that are not on the log yet. */
@@ -201,7 +201,7 @@ export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): Varia
         return !isOwed && (key !== 'session' || relic !== undefined);
       });
       if (others.length === 0) return;
-      const { values, problems } = await readKept(edges, others, keys);
+      const { values, problems } = await readKept(deps, others, keys);
       for (const { message } of problems) tell(message);
       for (const variable of others) {
         const { name } = variable;

@@ -11,7 +11,7 @@ import { isPlace } from '../../triggers/derived/own-place.ts';
 import type { FunctionCall } from '../../triggers/derived/trigger-type.ts';
 import type { SessionLog } from '../session-log.ts';
 
-export interface VariableReactionEdges {
+export interface VariableReactionDeps {
   readonly program: DerivedProgram;
   readonly log: SessionLog;
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export function createVariableReactions({
   log,
   clock,
   artifacts,
-}: VariableReactionEdges): VariableReactions {
+}: VariableReactionDeps): VariableReactions {
   const { state } = log;
   const armed = new Map<string, () => void>();
   /** One question a trigger: where several events ask the same, the last one counts, and there are never more than triggers. */

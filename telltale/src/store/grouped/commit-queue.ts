@@ -52,7 +52,7 @@ export interface CommitQueue {
 /** Calls back when what is gathered may be sent. */
 export type Later = (flush: () => void) => void;
 
-export interface CommitQueueEdges {
+export interface CommitQueueDeps {
   readonly location: string;
   readonly now: () => number;
   readonly post: (message: ToBackend) => void;
@@ -68,7 +68,7 @@ const FEWEST_PARTED = 16;
 /** What fewer callers take says little of others. */
 const FEWEST_MEASURED = 8;
 
-export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPace()): CommitQueue {
+export function createCommitQueue(deps: CommitQueueDeps, pace: Pace = createPace()): CommitQueue {
   let batch = emptyBatch();
   let flight: Flight | undefined;
   let isScheduled = false;
@@ -88,7 +88,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   const schedule = (later: Later) => {
     if (isScheduled || flight !== undefined) return;
     isScheduled = true;
-    edges.hold();
+    deps.hold();
     later(later === queueMicrotask ? flushSoon : flushAfresh);
   };
 
@@ -104,7 +104,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     isScheduled = false;
     if (flight !== undefined || send(parts)) return;
     if (gatherers.count() > 0) return schedule(setImmediate); // one who was asked had nothing yet, and will be due again
-    edges.letGo();
+    deps.letGo();
     for (const resolve of idlers) resolve();
     idlers = [];
   };
@@ -126,7 +126,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     }
     pace.sent(flight.writes.length);
     const { writes, reads } = flight;
-    if (writes.length + reads.length > 0) edges.post({ kind: 'group', now: edges.now(), writes, reads });
+    if (writes.length + reads.length > 0) deps.post({ kind: 'group', now: deps.now(), writes, reads });
     if (writes.length > 0) return true;
     if (isTelling) untold = flight;
     else settle(flight);
@@ -158,7 +158,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
     const half = parts ? length >> 1 : length;
     if (parts) {
       isScheduled = true; // before they are told: what they ask for would be sent by itself, and then a group on top of it
-      edges.hold();
+      deps.hold();
     }
     tell(landed.batch, 0, half);
     if (!parts) return told(landed);
@@ -185,7 +185,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
 
   const told = (landed: Flight) => {
     isTelling = false;
-    tellMoved(landed, edges.moved);
+    tellMoved(landed, deps.moved);
     const next = untold;
     untold = undefined;
     if (next !== undefined) settle(next);
@@ -195,9 +195,9 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   const overload = (chars: number): RuntimeError | undefined => {
     const { settled, writes, reads } = batch;
     if (settled.length + writes.length + reads.length >= MAX_QUEUED)
-      return storeOverloaded(edges.location, `${settled.length + writes.length + reads.length} requests`);
+      return storeOverloaded(deps.location, `${settled.length + writes.length + reads.length} requests`);
     if (batch.chars + chars > MAX_QUEUED_CHARS)
-      return storeOverloaded(edges.location, `${batch.chars} characters`);
+      return storeOverloaded(deps.location, `${batch.chars} characters`);
     return undefined;
   };
 

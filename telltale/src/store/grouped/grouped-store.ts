@@ -15,7 +15,7 @@ import type { FromBackend, ListedStream, NotedOwner, Results } from './messages.
 import { readEvents } from './read-events.ts';
 import { createWriterState, newWriterState, type WriterState } from './writer-state.ts';
 
-export interface GroupedStoreEdges {
+export interface GroupedStoreDeps {
   readonly location: string;
   readonly clock: Pick<Clock, 'now'>;
   readonly backend: StoreBackend;
@@ -31,8 +31,8 @@ const LIST_CHUNK = 1000;
 const MAX_TAKEOVERS = 10;
 const ALL = Number.MAX_SAFE_INTEGER;
 
-export function createGroupedStore(edges: GroupedStoreEdges): Store {
-  const { location, clock, backend, view } = edges;
+export function createGroupedStore(deps: GroupedStoreDeps): Store {
+  const { location, clock, backend, view } = deps;
   const watchers = createListeners<string>(
     (stream) => backend.post({ kind: 'watch', stream, on: true }),
     (stream) => backend.post({ kind: 'watch', stream, on: false }),
@@ -49,7 +49,7 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
     letGo: backend.letGo,
     moved: watchers.call,
   });
-  const graphs = createOpenOnce(edges.openGraphs, location);
+  const graphs = createOpenOnce(deps.openGraphs, location);
   let closing: Promise<void> | undefined;
 
   const received = (message: FromBackend) => {
@@ -75,7 +75,7 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
 
   /** Clears away what processes that were killed have left: their claims and sockets. */
   const buryTheDead = async () => {
-    if (edges.bury !== undefined) return edges.bury();
+    if (deps.bury !== undefined) return deps.bury();
     for (const owner of await queue.read({ op: 'owners' }))
       if (!view.isAlive(owner)) await queue.write({ op: 'dissolve', owner: owner.id });
   };
@@ -132,9 +132,9 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
       const owner: NotedOwner = taken.ownedBy;
       if (left === 0 || view.isAlive(owner) || owner.id === buried)
         throw streamOwned(stream, owner.pid, isSelf(owner), view.hostOf?.(owner));
-      if (edges.bury === undefined) dead = owner.id;
+      if (deps.bury === undefined) dead = owner.id;
       else {
-        await edges.bury();
+        await deps.bury();
         buried = owner.id;
       }
     }

@@ -6,7 +6,7 @@ import type { OwnerView } from './backend.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { toMessage } from './grouped-writer.ts';
 
-export interface GroupedUpkeepEdges {
+export interface GroupedUpkeepDeps {
   readonly queue: CommitQueue;
   readonly view: OwnerView;
   readonly acquire: Upkeep['acquire'];
@@ -14,7 +14,7 @@ export interface GroupedUpkeepEdges {
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
-export function createGroupedUpkeep({ queue, view, acquire }: GroupedUpkeepEdges): Upkeep {
+export function createGroupedUpkeep({ queue, view, acquire }: GroupedUpkeepDeps): Upkeep {
   return {
     acquire,
     async describe() {

@@ -7,7 +7,7 @@ import type { CommitQueue } from './commit-queue.ts';
 import type { Results } from './messages.ts';
 import type { WriterState } from './writer-state.ts';
 
-export interface GroupedWriterEdges {
+export interface GroupedWriterDeps {
   readonly queue: CommitQueue;
   readonly state: WriterState;
   readonly wakers: Listeners<string>;
@@ -16,9 +16,9 @@ export interface GroupedWriterEdges {
 const RELEASE_AGAIN_MS = 1_000;
 
 /** All that changes is in `state`, so that a copy with another method is the same writer. */
-interface GroupedWriter extends StreamWriter, GroupedWriterEdges {}
+interface GroupedWriter extends StreamWriter, GroupedWriterDeps {}
 
-export function createGroupedWriter({ queue, state, wakers }: GroupedWriterEdges): StreamWriter {
+export function createGroupedWriter({ queue, state, wakers }: GroupedWriterDeps): StreamWriter {
   const writer: GroupedWriter = {
     // A copy: docs/decisions/copies.md
     stream: state.stream,
@@ -55,7 +55,7 @@ function snapshot(this: GroupedWriter, seq: number, body: string): void {
   keepSnapshot(this, seq, body).catch(() => undefined);
 }
 
-async function keepSnapshot({ queue, state }: GroupedWriterEdges, seq: number, body: string) {
+async function keepSnapshot({ queue, state }: GroupedWriterDeps, seq: number, body: string) {
   if (state.id <= 0) await state.made;
   await queue.write({ op: 'snapshot', stream: state.id, epoch: state.epoch, seq, body });
 }
@@ -80,21 +80,21 @@ function release(this: GroupedWriter): Promise<void> {
   return state.releasing;
 }
 
-async function giveUp(edges: GroupedWriterEdges): Promise<void> {
-  const { state, wakers } = edges;
+async function giveUp(deps: GroupedWriterDeps): Promise<void> {
+  const { state, wakers } = deps;
   wakers.drop(state.stream, state);
   if (state.id <= 0) await state.made?.catch(() => undefined); // one that was not made is nobody's
-  if (state.id > 0) await letGo(edges);
+  if (state.id > 0) await letGo(deps);
 }
 
 /** Where the store is full or locked it is tried until it works: else nobody could take the stream as long as this process lives. */
-async function letGo(edges: GroupedWriterEdges): Promise<void> {
-  const { queue, state } = edges;
+async function letGo(deps: GroupedWriterDeps): Promise<void> {
+  const { queue, state } = deps;
   try {
     await queue.write({ op: 'release', stream: state.id, epoch: state.epoch });
   } catch (thrown) {
     if (toRuntimeError(thrown).retryable)
-      setTimeout(() => letGo(edges).catch(() => undefined), RELEASE_AGAIN_MS).unref(); // it goes on by itself
+      setTimeout(() => letGo(deps).catch(() => undefined), RELEASE_AGAIN_MS).unref(); // it goes on by itself
     throw thrown;
   }
 }

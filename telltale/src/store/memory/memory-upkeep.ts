@@ -8,7 +8,7 @@ import { byBytes } from './by-bytes.ts';
 import type { MemoryHome, MemoryStream } from './memory-home.ts';
 import { readRows } from './memory-rows.ts';
 
-export interface MemoryUpkeepEdges {
+export interface MemoryUpkeepDeps {
   readonly home: MemoryHome;
   readonly clock: Pick<Clock, 'now'>;
   /** Throws where the store is closed, or there is no such stream. */
@@ -20,8 +20,8 @@ export interface MemoryUpkeepEdges {
 
 const PAGE_EVENTS = 1_000;
 
-export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
-  const { home, clock, find, refuse, isAlive } = edges;
+export function createMemoryUpkeep(deps: MemoryUpkeepDeps): Upkeep {
+  const { home, clock, find, refuse, isAlive } = deps;
   const owned = (name: string, epoch: number): MemoryStream => {
     const stream = find(name);
     if (stream.epoch !== epoch) throw streamLost(name, epoch);
@@ -49,7 +49,7 @@ export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
   };
 
   return {
-    acquire: async (stream) => edges.acquire(stream),
+    acquire: async (stream) => deps.acquire(stream),
     async describe() {
       refuse();
       const streams = [...home.streams.values()];

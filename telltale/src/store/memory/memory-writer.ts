@@ -12,7 +12,7 @@ import type { Settling } from './settling.ts';
 export type Unmake = (why: RuntimeError) => boolean;
 
 /** What all writers of a store have. */
-export interface MemoryWriterEdges {
+export interface MemoryWriterDeps {
   readonly home: MemoryHome;
   readonly clock: Pick<Clock, 'now'>;
   readonly settling: Settling;
@@ -32,12 +32,12 @@ interface MemoryWriterState {
 
 /** A record and functions, as those of other stores: with closures a session in memory had 0.4 KB more. A copy is the same writer. */
 interface MemoryWriter extends StreamWriter {
-  readonly edges: MemoryWriterEdges;
+  readonly deps: MemoryWriterDeps;
   readonly state: MemoryWriterState;
 }
 
 export function createMemoryWriter(
-  edges: MemoryWriterEdges,
+  deps: MemoryWriterDeps,
   stream: MemoryStream,
   owner: StreamOwner,
   unmake: Unmake | undefined,
@@ -47,7 +47,7 @@ export function createMemoryWriter(
     stream: stream.stream,
     epoch: owner.epoch,
     head: stream.events.length,
-    edges,
+    deps,
     state: { stream, owner, refusal: undefined, released: false, unmake },
     append,
     snapshot,
@@ -59,11 +59,11 @@ export function createMemoryWriter(
 }
 
 function append(this: MemoryWriter, lines: Append, settled: (error?: RuntimeError) => void): void {
-  const { edges, state } = this;
-  const { settling } = edges;
+  const { deps, state } = this;
+  const { settling } = deps;
   const { stream } = this;
   try {
-    const why = state.refusal ?? (state.released ? streamReleased(stream) : edges.closed());
+    const why = state.refusal ?? (state.released ? streamReleased(stream) : deps.closed());
     if (why !== undefined) throw why;
     write(this, lines);
     state.unmake = undefined;
@@ -75,8 +75,8 @@ function append(this: MemoryWriter, lines: Append, settled: (error?: RuntimeErro
   }
 }
 
-function write({ edges, state }: MemoryWriter, lines: Append): void {
-  const { home, clock } = edges;
+function write({ deps, state }: MemoryWriter, lines: Append): void {
+  const { home, clock } = deps;
   const { stream, owner } = state;
   const { expectedSeq, events, status, due, consumed, writes } = lines;
   const body = joinAppend(stream.stream, lines);
@@ -112,17 +112,17 @@ async function inbox(this: MemoryWriter): Promise<readonly InboxMessage[]> {
 }
 
 function onWake(this: MemoryWriter, wake: () => void): () => void {
-  return this.edges.home.wakers.add(this.stream, wake, this.state);
+  return this.deps.home.wakers.add(this.stream, wake, this.state);
 }
 
 async function release(this: MemoryWriter): Promise<void> {
-  const { edges, state } = this;
+  const { deps, state } = this;
   const { stream, owner } = state;
-  edges.home.wakers.drop(this.stream, state);
+  deps.home.wakers.drop(this.stream, state);
   state.released = true;
-  if (edges.owned.get(stream) === owner) edges.owned.delete(stream);
+  if (deps.owned.get(stream) === owner) deps.owned.delete(stream);
   if (stream.epoch === owner.epoch) stream.owner = undefined;
-  await edges.settling.settled();
+  await deps.settling.settled();
 }
 
 /** Of a stream that could not be made. */

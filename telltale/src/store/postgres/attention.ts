@@ -28,7 +28,7 @@ export interface Attention {
   stop(): void;
 }
 
-export interface AttentionEdges {
+export interface AttentionDeps {
   readonly ask: AskPrepared;
   readonly schema: string;
   readonly ownership: Ownership;
@@ -43,8 +43,8 @@ export interface AttentionEdges {
 /** Messages of streams of one's own that a look finds at once; those behind are found when these are gone. */
 const MAX_MESSAGES = 1_000;
 
-export function createAttention(edges: AttentionEdges): Attention {
-  const { ask, schema, ownership, ownHead, tell } = edges;
+export function createAttention(deps: AttentionDeps): Attention {
+  const { ask, schema, ownership, ownHead, tell } = deps;
   const MARKS = `SELECT s.stream, h.head, coalesce((SELECT max(i.id) FROM "${schema}".inbox i WHERE i.stream = s.id), 0)
     FROM "${schema}".streams s JOIN "${schema}".heads h ON h.id = s.id WHERE s.stream = ANY ($1::text[])`;
   const MESSAGES = `SELECT i.id, s.stream FROM "${schema}".inbox i JOIN "${schema}".heads h ON h.id = i.stream
@@ -103,7 +103,7 @@ export function createAttention(edges: AttentionEdges): Attention {
 
   const wait = () => {
     if (isStopped) return;
-    timer = setTimeout(() => void look().then(wait), edges.lookMs).unref();
+    timer = setTimeout(() => void look().then(wait), deps.lookMs).unref();
   };
   wait();
 
@@ -112,7 +112,7 @@ export function createAttention(edges: AttentionEdges): Attention {
       ends.get(stream)?.();
       ends.delete(stream);
       if (!on) return void watched.delete(stream);
-      ends.set(stream, edges.listen(stream));
+      ends.set(stream, deps.listen(stream));
       const own = ownHead(stream);
       watched.set(stream, { head: own ?? 0, message: 0 });
       // Events may have come since the caller asked: he is told once too often rather than once too seldom.

@@ -3,7 +3,7 @@ import type { OwnStreams } from './own-streams.ts';
 import type { Ownership } from './ownership.ts';
 import { type Patience, patiently } from './patience.ts';
 
-export interface DeadAndBackEdges {
+export interface DeadAndBackDeps {
   readonly pool: Pool;
   readonly schema: string;
   readonly leaseMs: number;
@@ -19,8 +19,8 @@ const NEVER_MS = 1e15;
  * Whoever was taken for dead and is back owns again what nobody has taken. Gives what buries the dead, where this process
  * can tell who is.
  */
-export function createDeadAndBack(edges: DeadAndBackEdges): () => Promise<void> {
-  const { pool, schema, leaseMs, patience, ownership, own } = edges;
+export function createDeadAndBack(deps: DeadAndBackDeps): () => Promise<void> {
+  const { pool, schema, leaseMs, patience, ownership, own } = deps;
   ownership.onClaimedAgain(async (id) => {
     const held = own.all();
     await pool.query(

@@ -13,7 +13,7 @@ export interface DoubtfulStreams {
   giveUp(): Promise<void>;
 }
 
-export interface DoubtfulEdges {
+export interface DoubtfulDeps {
   readonly ask: Ask;
   readonly schema: string;
   readonly ownership: Pick<Ownership, 'id'>;
@@ -28,8 +28,8 @@ const DOUBT_MS = 60_000;
 /** Of one that is not written down here, the end of this process is what frees it. */
 const MAX_DOUBTFUL = 10_000;
 
-export function createDoubtfulStreams(edges: DoubtfulEdges): DoubtfulStreams {
-  const { ask, schema, ownership, isHeld, onGivenUp } = edges;
+export function createDoubtfulStreams(deps: DoubtfulDeps): DoubtfulStreams {
+  const { ask, schema, ownership, isHeld, onGivenUp } = deps;
   const until = new Map<string, number>();
   return {
     add(streams) {

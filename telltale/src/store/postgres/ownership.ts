@@ -27,7 +27,7 @@ export interface Ownership {
   resign(): Promise<number>;
 }
 
-export interface OwnershipEdges {
+export interface OwnershipDeps {
   readonly pool: Pool;
   /** A way past what waits for a connection of the pool; it may be closed for a moment. */
   readonly aside: () => {
@@ -52,8 +52,8 @@ export interface OwnershipEdges {
   readonly onClaimed: () => void;
 }
 
-export function createOwnership(edges: OwnershipEdges): Ownership {
-  const { pool, ask, schema, self, beatMs, leaseMs, isMute } = edges;
+export function createOwnership(deps: OwnershipDeps): Ownership {
+  const { pool, ask, schema, self, beatMs, leaseMs, isMute } = deps;
   let id: number | null = null;
   let claiming: Promise<number> | undefined;
   let note: WorkerNote | undefined;
@@ -83,14 +83,14 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
     hasClaimed = true;
     id = made;
     beatenAt = asked;
-    edges.onClaimed();
+    deps.onClaimed();
     if (!isMute && timer === undefined) timer = setInterval(() => void beat(), beatMs).unref();
     return id;
   };
 
   /** Counted from when it was sent: what the database noted cannot be older. */
   const beat = async (): Promise<void> => {
-    const aside = edges.aside();
+    const aside = deps.aside();
     const way = aside.isUp && !under.has('aside') ? 'aside' : 'pool';
     if (under.has(way) || isMute) return;
     // A process that was taken for dead comes back as another, one beat later.

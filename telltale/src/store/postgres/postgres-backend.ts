@@ -18,7 +18,7 @@ import type { OwnStreams } from './own-streams.ts';
 import type { ReadRows } from './reads/read-rows.ts';
 import type { WriterLink } from './writer-link.ts';
 
-export interface BackendEdges {
+export interface BackendDeps {
   readonly location: string;
   readonly outlet: Outlet;
   readonly link: WriterLink;
@@ -61,9 +61,9 @@ const nameOf = (item: Exclude<Write, AppendOp>): string => ('stream' in item ? S
 type Group = Extract<ToBackend, { readonly kind: 'group' }>;
 
 /** Writes over one connection, in the order of the groups; reads over others, once what was asked before is committed. */
-export function createPostgresBackend(edges: BackendEdges): StoreBackend {
-  const { link, runGroup, read, describe, own, attention, doubtful } = edges;
-  const { listen, tell } = edges.outlet;
+export function createPostgresBackend(deps: BackendDeps): StoreBackend {
+  const { link, runGroup, read, describe, own, attention, doubtful } = deps;
+  const { listen, tell } = deps.outlet;
   const reading = new Set<Promise<unknown>>();
   let isWriting = false;
   let clearing: Promise<void> | undefined;
@@ -87,7 +87,7 @@ export function createPostgresBackend(edges: BackendEdges): StoreBackend {
   /** Whether it was done is not known where no answer came. */
   const doubt = (writes: readonly Write[]) => {
     doubtful.add(writes.flatMap((item) => (!isAppend(item) && TAKING.has(item.op) ? [nameOf(item)] : [])));
-    if (!doubtful.isEmpty()) looking ??= setInterval(clearDoubts, edges.lookMs).unref();
+    if (!doubtful.isEmpty()) looking ??= setInterval(clearDoubts, deps.lookMs).unref();
   };
 
   const write = async ({ writes, now }: Group): Promise<void> => {
@@ -110,13 +110,13 @@ export function createPostgresBackend(edges: BackendEdges): StoreBackend {
     const moved = own.committed(writes, outcomes);
     for (const [stream, head] of moved) attention.committed(stream, head);
     tell(outcomes.size === 0 ? { kind: 'committed' } : { kind: 'written', outcomes: [...outcomes] });
-    edges.moved(moved);
+    deps.moved(moved);
   };
 
   /** No write waits for it: it goes over a connection of its own. */
   const answer = (request: ReadRequest, now: number): ReadOutcome => {
     if (reading.size >= MAX_QUEUED)
-      return { error: storeOverloaded(edges.location, `${reading.size} reads`).toJSON() };
+      return { error: storeOverloaded(deps.location, `${reading.size} reads`).toJSON() };
     const later = read(request, now).catch((error: unknown) => {
       throw describe(error);
     });
@@ -155,7 +155,7 @@ export function createPostgresBackend(edges: BackendEdges): StoreBackend {
       clearInterval(looking);
       await clearing;
       await Promise.all(reading);
-      await edges.close();
+      await deps.close();
     },
   };
 }

@@ -18,7 +18,7 @@ export interface WriterLink {
   close(): Promise<void>;
 }
 
-export interface WriterLinkEdges {
+export interface WriterLinkDeps {
   readonly clients: PostgresClients;
   readonly schema: string;
   readonly durability: 'power' | 'process';
@@ -39,7 +39,7 @@ const settingsFor = (durability: 'power' | 'process') =>
   SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
   SET lock_timeout = ${LOCK_TIMEOUT_MS};`;
 
-export function createWriterLink({ clients, schema, durability, patience }: WriterLinkEdges): WriterLink {
+export function createWriterLink({ clients, schema, durability, patience }: WriterLinkDeps): WriterLink {
   const query = {
     name: 'telltale_write_group_1',
     text: `SELECT "${schema}".write_group_1(${Array.from({ length: PARAMETERS }, (_, n) => `$${n + 1}`).join(', ')})`,

@@ -15,7 +15,7 @@ import { artifactModule, CALL_METHOD, readSaid, type Said } from './artifact-mod
 import type { ArtifactAnswer, ArtifactCall, Artifacts, ArtifactVersion, CallArtifact } from './artifacts.ts';
 import { unwrapAnswer } from './unwrap-answer.ts';
 
-export interface CallEdges {
+export interface CallDeps {
   readonly artifacts: Pick<Artifacts, 'read'>;
   readonly sandbox: Sandbox;
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -34,7 +34,7 @@ interface Tree {
 }
 
 /** Asks artifacts in the sandbox: no clock, no way out, chance from the seed alone. */
-export function createCallArtifact({ artifacts, sandbox, clock }: CallEdges): CallArtifact {
+export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): CallArtifact {
   /** Modules by version: versions never change. */
   const modules = new WeakMap<ArtifactVersion, string>();
   const moduleOf = (version: ArtifactVersion): string => {

@@ -24,7 +24,7 @@ const MAX_TRIES = 20;
 const MAX_KEPT = 500;
 const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
 
-export interface ArtifactsEdges {
+export interface ArtifactsDeps {
   readonly tables: Tables;
   readonly clock: Pick<Clock, 'now'>;
   /** Rejects with what is wrong with a source that somebody wants to write. */
@@ -34,7 +34,7 @@ export interface ArtifactsEdges {
 type Content = Omit<ArtifactVersion, 'version' | 'parent' | 'at'>;
 
 /** Artifacts in the tables of a store. Writing is atomic over processes: two that write at once make two versions. */
-export function createArtifacts({ tables, clock, check }: ArtifactsEdges): Artifacts {
+export function createArtifacts({ tables, clock, check }: ArtifactsDeps): Artifacts {
   const kept = new Map<string, ArtifactVersion>();
 
   const newest = async (name: string): Promise<number> => ((await tables.get(HEADS, name)) as number) ?? 0;

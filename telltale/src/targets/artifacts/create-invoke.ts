@@ -10,7 +10,7 @@ import { isGenesis, NEVER_CACHED } from './genesis.ts';
 import type { Invoke, Question, Wanted } from './invoker.ts';
 import { unwrapAnswer } from './unwrap-answer.ts';
 
-export interface InvokeEdges {
+export interface InvokeDeps {
   readonly call: CallArtifact;
   readonly artifacts: Pick<Artifacts, 'read'>;
   /** `budget.costs.artifact`. */
@@ -33,7 +33,7 @@ interface Kept {
 }
 
 /** See `Invoke`: one for each session and each run. */
-export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: InvokeEdges): Invoke {
+export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: InvokeDeps): Invoke {
   const cache = new Map<string, Kept>();
   let number = calls;
   /** Calls that run and are not paid yet: two at once must not spend the same money. */

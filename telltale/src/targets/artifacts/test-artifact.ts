@@ -46,12 +46,12 @@ export const TEST_CONTEXT: DecisionContext = {
 /** Asks a source that is in no store, as a run would. */
 export async function testArtifact(
   test: ArtifactTest,
-  edges: { readonly sandbox: Sandbox; readonly clock: Clock },
+  deps: { readonly sandbox: Sandbox; readonly clock: Clock },
 ): Promise<ArtifactTested> {
   const { source, method, methods = [method], args = [], name = 'artifact', seed = 'test', others } = test;
   const own = { name, version: 1, language: 'js', source, methods, author: 'user', at: 0 } as const;
   const call = createCallArtifact({
-    ...edges,
+    ...deps,
     artifacts: {
       read: async (asked) => (asked === name ? own : (GENESIS.get(asked) ?? others?.read(asked))),
     },

@@ -5,12 +5,12 @@ import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { defineOperations, operationMembers } from '../operations.ts';
 import type { Target } from '../target.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 
 const ZONE = { type: 'string', description: 'Such as Europe/Berlin (default UTC).' };
 
 /** The time, in any zone, and the time between two moments. */
-export function clock({ clock: time }: Pick<TargetEdges, 'clock'>): Target {
+export function clock({ clock: time }: Pick<TargetDeps, 'clock'>): Target {
   const defined = defineOperations(
     'tool "clock"',
     {

@@ -6,7 +6,7 @@ import { httpRequest } from '../http/http-request.ts';
 import { idempotencyHeader, isSafeMethod } from '../http/idempotency-header.ts';
 import { responseJson } from '../http/response-json.ts';
 import type { Target } from '../target.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 
 const DEFAULT_SECONDS = 30;
 const DEFAULT_BODY_BYTES = 512 * 1024;
@@ -49,7 +49,7 @@ interface FetchInput {
 }
 
 /** A request to a host of `permissions.network`. Any status is a result: the caller judges it. */
-export function httpFetch({ permissions, resolveHost, own, clock }: TargetEdges): Target {
+export function httpFetch({ permissions, resolveHost, own, clock }: TargetDeps): Target {
   const what = 'tool "http_fetch"';
   return {
     kind: 'tool',

@@ -11,7 +11,7 @@ import { commandFailed } from '../process/process-errors.ts';
 import { runConfined } from '../process/run-confined.ts';
 import { textProgress } from '../process/text-progress.ts';
 import type { Target } from '../target.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 
 const PARAMETERS = {
   type: 'object',
@@ -44,12 +44,12 @@ interface ShellInput {
  * A command line, as `permissions.shell` allows. It begins in a permitted folder; what it then touches is its own, as
  * far as the sandbox lets it.
  */
-export function shell(edges: TargetEdges): Target {
+export function shell(deps: TargetDeps): Target {
   const what = 'tool "shell"';
-  const { commands, paths, isStrict } = edges.permissions;
+  const { commands, paths, isStrict } = deps.permissions;
   const coverage = async (command: string, cwd: string): Promise<() => Coverage> => {
     const roots = await paths.roots();
-    const place = { folder: edges.folder, cwd, path: edges.env.PATH, roots };
+    const place = { folder: deps.folder, cwd, path: deps.env.PATH, roots };
     return () => (platform() === 'win32' ? UNREAD : coverageOfLine(command, place));
   };
   return {
@@ -70,7 +70,7 @@ export function shell(edges: TargetEdges): Target {
       ? {
           async needs(input) {
             const { command, cwd = '.' } = input as unknown as ShellInput;
-            const grant = commands.grantFor(command, resolve(edges.folder, cwd));
+            const grant = commands.grantFor(command, resolve(deps.folder, cwd));
             const because = 'permissions: { shell }';
             const need = together(
               grant === undefined
@@ -79,7 +79,7 @@ export function shell(edges: TargetEdges): Target {
               await pathNeed(paths, cwd, what, `run "${command}" in`),
             );
             if (need === undefined || grant === undefined) return need;
-            const covered = await coverage(command, resolve(edges.folder, cwd));
+            const covered = await coverage(command, resolve(deps.folder, cwd));
             return withCoverage(need, covered(), isStrict);
           },
         }
@@ -102,14 +102,14 @@ export function shell(edges: TargetEdges): Target {
         platform() === 'win32'
           ? ['cmd.exe', ['/d', '/s', '/c', `"${command}"`]]
           : ['/bin/sh', ['-c', command]];
-      const ended = await withTimeout(call.signal, timeout, what, edges.clock, (signal) =>
+      const ended = await withTimeout(call.signal, timeout, what, deps.clock, (signal) =>
         runConfined(
           {
             what,
             program,
             args,
             cwd: folder.real,
-            env: childEnvironment(edges.env, edges.permissions.environment, {
+            env: childEnvironment(deps.env, deps.permissions.environment, {
               TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
             }),
             stdin,
@@ -120,7 +120,7 @@ export function shell(edges: TargetEdges): Target {
             verbatimArguments: true,
           },
           call,
-          edges,
+          deps,
         ),
       );
       if (ended.exitCode !== 0 && (ended.signalName !== null || mayFail !== true))

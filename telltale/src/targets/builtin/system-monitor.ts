@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { compileCheck } from '../check-parameters.ts';
 import type { Target } from '../target.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 
 const METRICS = ['cpu', 'memory', 'load', 'disk', 'uptime'] as const;
 type Metric = (typeof METRICS)[number];
@@ -24,7 +24,7 @@ const PARAMETERS = {
 } as const;
 
 /** How the machine fares. */
-export function systemMonitor({ folder, clock }: Pick<TargetEdges, 'folder' | 'clock'>): Target {
+export function systemMonitor({ folder, clock }: Pick<TargetDeps, 'folder' | 'clock'>): Target {
   const cpu = createCpuMeter();
   const measured = async (metric: Metric): Promise<Json> => {
     switch (metric) {

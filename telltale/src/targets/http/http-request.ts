@@ -17,7 +17,7 @@ export interface HttpRequest extends BodyOptions {
   readonly granted?: readonly string[] | undefined;
 }
 
-export interface HttpEdges extends ConnectionRules {
+export interface HttpDeps extends ConnectionRules {
   /** Throws at an address that may not be asked for, though its host may; redirects included. */
   readonly checkUrl?: (url: URL) => void;
 }
@@ -43,12 +43,12 @@ const OWN_HEADERS: ReadonlySet<string> = new Set(
 const SECRET_HEADER = /auth|cookie|token|secret|session|signature|credential|(?<!^idempotency-)key/;
 
 /** One request and the redirects it leads to, each checked like the first. */
-export async function httpRequest(request: HttpRequest, edges: HttpEdges): Promise<HttpResponse> {
+export async function httpRequest(request: HttpRequest, deps: HttpDeps): Promise<HttpResponse> {
   let url = readUrl(request.url, undefined);
   let { method, body } = request;
   let headers = checkedHeaders(request);
   for (let redirects = 0; ; redirects++) {
-    const response = await exchange({ ...request, method, body, headers }, url, edges);
+    const response = await exchange({ ...request, method, body, headers }, url, deps);
     const { location } = response.headers;
     const status = response.statusCode ?? 0;
     if (!REDIRECTS.has(status) || location === undefined)
@@ -81,12 +81,12 @@ export interface Exchange
 }
 
 /** One request and its response, judged; a redirect is a response like others. `headers` as `checkedHeaders` gives them. */
-export function exchange(request: Exchange, url: URL, edges: HttpEdges): Promise<IncomingMessage> {
+export function exchange(request: Exchange, url: URL, deps: HttpDeps): Promise<IncomingMessage> {
   const { signal, what } = request;
   const isSecure = url.protocol === 'https:';
   const host = bareHost(url.hostname);
-  edges.checkUrl?.(url);
-  const lookup = judgeConnection(edges, host, portOf(url), request.granted);
+  deps.checkUrl?.(url);
+  const lookup = judgeConnection(deps, host, portOf(url), request.granted);
   if (signal.aborted) throw stopped(what, signal);
   return new Promise((resolve, reject) => {
     const { request: send } = load(isSecure ? 'node:https' : 'node:http') as typeof import('node:http');

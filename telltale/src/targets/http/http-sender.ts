@@ -1,7 +1,7 @@
 import type { Agent } from 'node:http';
 import { createRequire } from 'node:module';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { checkedHeaders, exchange, flatHeaders, type HttpEdges, readUrl } from './http-request.ts';
+import { checkedHeaders, exchange, flatHeaders, type HttpDeps, readUrl } from './http-request.ts';
 import { unpacked } from './read-body.ts';
 
 export interface HttpMessage {
@@ -42,7 +42,7 @@ const KEEPS_METHOD: ReadonlySet<number> = new Set([307, 308]);
  * Keeps connections to the one address, and follows redirects within its origin only: what is sent may hold secrets.
  * Every connection is judged as it is made.
  */
-export function createHttpSender(address: string, edges: HttpEdges): HttpSender {
+export function createHttpSender(address: string, deps: HttpDeps): HttpSender {
   const own = readUrl(address, undefined);
   let kept: Agent | undefined;
   const agent = () => {
@@ -59,7 +59,7 @@ export function createHttpSender(address: string, edges: HttpEdges): HttpSender 
       const way = message.isBackground === true ? { isBackground: true } : { agent: agent() };
       let url = own;
       for (let redirects = 0; ; redirects++) {
-        const response = await exchange({ ...message, headers, ...way }, url, edges);
+        const response = await exchange({ ...message, headers, ...way }, url, deps);
         const status = response.statusCode ?? 0;
         const { location } = response.headers;
         if (status < 300 || status >= 400 || status === 304 || location === undefined)

@@ -4,7 +4,7 @@ import { portOf } from '../../manifest/permissions/host-entry.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { PermittedHosts } from '../access/permitted-hosts.ts';
 import { childEnvironment } from '../process/child-environment.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 import type { McpHttpStart, McpServer, McpServers, OpenMcpServer } from './mcp-server.ts';
 
 type Import = AgentManifest['import']['tools'][number];
@@ -14,11 +14,11 @@ type Entry = Extract<Import, { readonly mcp: unknown }>['mcp'];
 export async function openServers(
   tools: readonly Import[],
   open: OpenMcpServer | undefined,
-  edges: Omit<TargetEdges, 'servers'>,
+  deps: Omit<TargetDeps, 'servers'>,
 ): Promise<McpServers> {
   const entries = tools.flatMap((tool) => (typeof tool === 'object' ? [tool.mcp] : []));
   if (entries.length === 0) return new Map();
-  const outcomes = await Promise.allSettled(entries.map((entry) => openEntry(entry, open, edges)));
+  const outcomes = await Promise.allSettled(entries.map((entry) => openEntry(entry, open, deps)));
   const servers = new Map<string, McpServer>();
   let failure: PromiseRejectedResult | undefined;
   for (const outcome of outcomes)
@@ -36,12 +36,12 @@ export async function closeServers(servers: McpServers): Promise<void> {
 async function openEntry(
   entry: Entry,
   open: OpenMcpServer | undefined,
-  edges: Omit<TargetEdges, 'servers'>,
+  deps: Omit<TargetDeps, 'servers'>,
 ): Promise<McpServer> {
   const { name, command, args, env, cwd = '.', url } = entry;
   if (open === undefined) throw noClient(name);
-  if (command === undefined) return open(await httpStart(entry, url ?? '', edges));
-  const { folder, env: own, permissions, clock, graceMs } = edges;
+  if (command === undefined) return open(await httpStart(entry, url ?? '', deps));
+  const { folder, env: own, permissions, clock, graceMs } = deps;
   return open({
     type: 'stdio',
     name,
@@ -58,7 +58,7 @@ async function openEntry(
 async function httpStart(
   { name, headers }: Entry,
   url: string,
-  { permissions: { hosts }, resolveHost, atClose, clock }: Omit<TargetEdges, 'servers'>,
+  { permissions: { hosts }, resolveHost, atClose, clock }: Omit<TargetDeps, 'servers'>,
 ): Promise<McpHttpStart> {
   mustBeAllowed(name, url, hosts);
   const { createHttpSender } = await import('../http/http-sender.ts');

@@ -32,7 +32,7 @@ export interface Confinement {
   ): Promise<ProcessRequest>;
 }
 
-export interface ConfinementEdges {
+export interface ConfinementDeps {
   readonly permissions: Permissions;
   /** The agent's folder. */
   readonly folder: string;
@@ -47,8 +47,8 @@ export interface ConfinementEdges {
   readonly own: OwnAddresses;
 }
 
-export function createConfinement(edges: ConfinementEdges): Confinement {
-  const { permissions, find } = edges;
+export function createConfinement(deps: ConfinementDeps): Confinement {
+  const { permissions, find } = deps;
   return {
     async confine(request, call, pin) {
       if (permissions.sandbox === 'off') return request;
@@ -62,7 +62,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
       if (cwd === undefined) throw cannotStart(request, errno('ENOENT'));
       const program = await findProgram(request.program, request.env.PATH, cwd);
       if (typeof program !== 'string') throw cannotStart(request, errno(program.code));
-      const network = await networkFor(edges, request, call);
+      const network = await networkFor(deps, request, call);
       let limited: LimitedStart | undefined;
       let settings: HeldSettings | undefined;
       const release = async () => {
@@ -75,7 +75,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
         const roots = await rootsFor(permissions, granted);
         settings = await holdGitSettings((await permissions.closed.places()).git, roots);
         const shown = { program, network, granted, roots, settings: settings.closed };
-        const { mounts, steady } = await mountsFor(edges, request, shown, pin);
+        const { mounts, steady } = await mountsFor(deps, request, shown, pin);
         limited = sandbox.limiter.limit(permissions.limits);
         const filter = sandbox.seccomp === undefined ? [] : SECCOMP;
         const inside = [...limited.inside, ...(network?.relay ?? []), program, ...request.args];
@@ -111,7 +111,7 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
 
 /** The way to the hosts that the agent may reach; undefined for a command without network. */
 async function networkFor(
-  { permissions: { hosts }, resolveHost, own }: ConfinementEdges,
+  { permissions: { hosts }, resolveHost, own }: ConfinementDeps,
   request: ProcessRequest,
   call: Pick<TargetCall, 'granted' | 'note'>,
 ): Promise<CommandNetwork | undefined> {
@@ -153,7 +153,7 @@ const rootsFor = async ({ paths }: Permissions, granted: readonly string[]): Pro
 ];
 
 async function mountsFor(
-  { permissions, folder, homes, temporary, state }: ConfinementEdges,
+  { permissions, folder, homes, temporary, state }: ConfinementDeps,
   request: ProcessRequest,
   { program, network, granted, roots, settings }: Shown,
   pin: ((file: PinnedFile) => Promise<string>) | undefined,

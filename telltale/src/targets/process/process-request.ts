@@ -54,7 +54,7 @@ export interface ProcessRequest {
   readonly release?: (() => Promise<void>) | undefined;
 }
 
-export interface ProcessEdges {
+export interface ProcessDeps {
   readonly clock: Clock;
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;

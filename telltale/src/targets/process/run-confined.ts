@@ -7,7 +7,7 @@ import { sandboxFailed } from './process-errors.ts';
 import type {
   EndedProcess,
   PinnedFile,
-  ProcessEdges,
+  ProcessDeps,
   ProcessRequest,
   WritablePlaces,
 } from './process-request.ts';
@@ -17,13 +17,13 @@ import { runProcess } from './run-process.ts';
 export async function runConfined(
   request: ProcessRequest,
   call: Pick<TargetCall, 'granted' | 'note'>,
-  edges: ProcessEdges & { readonly confinement: Confinement },
+  deps: ProcessDeps & { readonly confinement: Confinement },
 ): Promise<EndedProcess> {
   const copies = createCopies();
   let confined: Awaited<ReturnType<Confinement['confine']>> | undefined;
   try {
-    confined = await edges.confinement.confine(request, call, copies.add);
-    const ended = await runProcess(confined, edges);
+    confined = await deps.confinement.confine(request, call, copies.add);
+    const ended = await runProcess(confined, deps);
     const said = confined.sandboxed === true && ended.exitCode === 1 ? ended.stderr.text() : '';
     // What the sandbox says of itself: the program never ran.
     if (said.startsWith('bwrap: ')) throw sandboxFailed(request.what, said);

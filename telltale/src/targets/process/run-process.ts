@@ -5,7 +5,7 @@ import { stopped } from '../access/stopped.ts';
 import { createKeptOutput, type KeptOutput } from '../output/kept-output.ts';
 import { markedEnvironment, watchGroup } from './orphans.ts';
 import { cannotStart, outputEndless } from './process-errors.ts';
-import type { EndedProcess, ProcessEdges, ProcessRequest } from './process-request.ts';
+import type { EndedProcess, ProcessDeps, ProcessRequest } from './process-request.ts';
 import { signalGroup } from './signal-group.ts';
 import { signalInside } from './signal-inside.ts';
 
@@ -20,7 +20,7 @@ const LINGER_MS = 1_000;
  */
 export async function runProcess(
   request: ProcessRequest,
-  { clock, graceMs, maxDrainedBytes = MAX_DRAINED_BYTES }: ProcessEdges,
+  { clock, graceMs, maxDrainedBytes = MAX_DRAINED_BYTES }: ProcessDeps,
 ): Promise<EndedProcess> {
   const { what, signal, maxBytes } = request;
   const env = request.sandboxed === true ? request.env : await markedEnvironment(request.env);

@@ -16,7 +16,7 @@ export function kvDriver({
   name,
   what,
   store: { tables, location },
-  edges: { clock },
+  deps: { clock },
 }: RelicContext): RelicDriver {
   const table = `relic:${name}`;
   const keys: Operation = {

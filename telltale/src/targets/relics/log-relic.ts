@@ -19,7 +19,7 @@ export function logDriver({
   name,
   what,
   store: { tables, location },
-  edges: { clock },
+  deps: { clock },
 }: RelicContext): RelicDriver {
   const list = `relic:${name}`;
   const operations: Readonly<Record<string, Operation>> = {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Operation } from '../operations.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 import type { RelicStore } from './relic-store.ts';
 
 /** What a driver knows of the relic it serves. */
@@ -12,7 +12,7 @@ export interface RelicContext {
   readonly file: string;
   readonly connection: string | JsonObject | undefined;
   readonly store: RelicStore;
-  readonly edges: TargetEdges;
+  readonly deps: TargetDeps;
 }
 
 /** What a driver offers. Connections are opened at the first call, not when it is made. */

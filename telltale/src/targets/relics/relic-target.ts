@@ -5,7 +5,7 @@ import { stopped } from '../access/stopped.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import { defineOperations } from '../operations.ts';
 import type { Target } from '../target.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 import { httpDriver } from './http/http-relic.ts';
 import { kvDriver } from './kv-relic.ts';
 import { logDriver } from './log-relic.ts';
@@ -17,17 +17,12 @@ import type { RelicStore } from './relic-store.ts';
 import { sqlDriver } from './sql/sql-relic.ts';
 
 /** A Relic manifest as something an action can call. `file` is where the manifest stands. */
-export function relicTarget(
-  relic: RelicManifest,
-  file: string,
-  store: RelicStore,
-  edges: TargetEdges,
-): Target {
+export function relicTarget(relic: RelicManifest, file: string, store: RelicStore, deps: TargetDeps): Target {
   const { name, driver, approval, connection } = relic;
   const what = `relic "${name}"`;
-  const made = makeDriver(driver, { name, what, file, connection, store, edges });
+  const made = makeDriver(driver, { name, what, file, connection, store, deps });
   const operations = defineOperations(what, made.operations, made.byDefault, made.unnamed);
-  if (made.close !== undefined) edges.atClose(made.close);
+  if (made.close !== undefined) deps.atClose(made.close);
   const target: Target = {
     kind: 'relic',
     name,

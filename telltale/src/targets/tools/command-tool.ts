@@ -12,7 +12,7 @@ import { childEnvironment } from '../process/child-environment.ts';
 import { commandFailed } from '../process/process-errors.ts';
 import { runConfined } from '../process/run-confined.ts';
 import { textProgress } from '../process/text-progress.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 import { type Filling, type FillScope, fillScope, readFilling } from './fill-template.ts';
 import type { Implemented, ToolContext } from './implementation.ts';
 
@@ -31,7 +31,7 @@ interface CommandImplementation {
 export function commandTool(
   { command, cwd = '.', env, stdin }: CommandImplementation,
   { what, parameterNames, maxBytes, wantsJson, stream, isApproved }: ToolContext,
-  edges: TargetEdges,
+  deps: TargetDeps,
 ): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);
   const [program, ...args] = command.map(read);
@@ -42,17 +42,17 @@ export function commandTool(
   const coverage = async (scope: FillScope, cwd: string): Promise<() => Coverage> => {
     const filled = [program?.fill(scope) ?? '', ...args.flatMap((argument) => argumentsOf(argument, scope))];
     const place = {
-      folder: edges.folder,
+      folder: deps.folder,
       cwd,
-      path: edges.env.PATH,
-      roots: await edges.permissions.paths.roots(),
+      path: deps.env.PATH,
+      roots: await deps.permissions.paths.roots(),
     };
     return () => coverageOfCommand(filled, place);
   };
 
   const run: Implemented['run'] = async (parameters, call) => {
     const scope = fillScope(parameters, call);
-    const cwd = await workingFolder(folder, scope, call.granted, edges);
+    const cwd = await workingFolder(folder, scope, call.granted, deps);
     const pinned = isApproved ? approvedFiles(what, call.granted ?? [], await coverage(scope, cwd)) : [];
     const ended = await runConfined(
       {
@@ -61,7 +61,7 @@ export function commandTool(
         args: args.flatMap((argument) => argumentsOf(argument, scope)),
         cwd,
         pinned,
-        env: childEnvironment(edges.env, edges.permissions.environment, {
+        env: childEnvironment(deps.env, deps.permissions.environment, {
           ...Object.fromEntries(variables.map(([name, value]) => [name, value.fill(scope)])),
           TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
         }),
@@ -71,7 +71,7 @@ export function commandTool(
         onOutput: stream ? textProgress((data) => call.progress(data)) : undefined,
       },
       call,
-      edges,
+      deps,
     );
     if (ended.exitCode !== 0) throw commandFailed(what, ended);
     if (!wantsJson) return withoutLastBreak(ended.stdout.text());
@@ -79,18 +79,18 @@ export function commandTool(
     return parseOutput(ended.stdout.text(), what);
   };
   const code = () =>
-    definitionHash(null, commandFiles(command, resolve(edges.folder, folder.usesInput ? '.' : cwd)));
+    definitionHash(null, commandFiles(command, resolve(deps.folder, folder.usesInput ? '.' : cwd)));
   const covers: Implemented['covers'] = async (parameters, context) => {
     const scope = fillScope(parameters, context);
-    return (await coverage(scope, resolve(edges.folder, folder.fill(scope))))();
+    return (await coverage(scope, resolve(deps.folder, folder.fill(scope))))();
   };
-  if (!folder.usesInput || !edges.permissions.paths.asks) return { run, code, covers };
+  if (!folder.usesInput || !deps.permissions.paths.asks) return { run, code, covers };
   return {
     run,
     code,
     covers,
     needs: (parameters, context) =>
-      pathNeed(edges.permissions.paths, folder.fill(fillScope(parameters, context)), what, `run ${what} in`),
+      pathNeed(deps.permissions.paths, folder.fill(fillScope(parameters, context)), what, `run ${what} in`),
   };
 }
 
@@ -105,11 +105,11 @@ async function workingFolder(
   folder: Filling,
   scope: FillScope,
   granted: readonly string[] | undefined,
-  edges: TargetEdges,
+  deps: TargetDeps,
 ): Promise<string> {
   const path = folder.fill(scope);
-  if (!folder.usesInput) return resolve(edges.folder, path);
-  return (await edges.permissions.paths.resolve(path, granted)).real;
+  if (!folder.usesInput) return resolve(deps.folder, path);
+  return (await deps.permissions.paths.resolve(path, granted)).real;
 }
 
 /** As `$(…)` does in a shell. */

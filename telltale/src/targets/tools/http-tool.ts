@@ -7,7 +7,7 @@ import { bodyText, isJsonType } from '../http/read-body.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
 import { textProgress } from '../process/text-progress.ts';
 import type { TargetCall } from '../target.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 import { type FillScope, fillScope, readFilling } from './fill-template.ts';
 import type { Implemented, ToolContext } from './implementation.ts';
 
@@ -30,7 +30,7 @@ const CLIMBS = /^[^?#]*\/\.\.?(?:[/?#]|$)/;
 export function httpTool(
   { method, url, headers, body }: HttpImplementation,
   { what, parameterNames, maxBytes, wantsJson, stream }: ToolContext,
-  { permissions, resolveHost, own }: TargetEdges,
+  { permissions, resolveHost, own }: TargetDeps,
 ): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);
   const address = read(url);

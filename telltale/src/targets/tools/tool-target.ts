@@ -8,7 +8,7 @@ import { type CodeTool, codeTool } from '../code/code-tool.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import type { Target, TargetCall } from '../target.ts';
-import type { TargetEdges } from '../target-edges.ts';
+import type { TargetDeps } from '../target-edges.ts';
 import { commandTool } from './command-tool.ts';
 import { httpTool } from './http-tool.ts';
 import type { Implemented, ToolContext } from './implementation.ts';
@@ -20,13 +20,8 @@ import { scriptTool } from './script-tool.ts';
  * A Tool manifest as something an action can call. `file` is where the manifest stands; `code` is what runs it where it
  * was written in code.
  */
-export function toolTarget(
-  manifest: ToolManifest,
-  file: string,
-  edges: TargetEdges,
-  code?: CodeTool,
-): Target {
-  const tool = withServersWords(manifest, edges.servers);
+export function toolTarget(manifest: ToolManifest, file: string, deps: TargetDeps, code?: CodeTool): Target {
+  const tool = withServersWords(manifest, deps.servers);
   const { name, parameters, approval, output } = tool;
   const what = `tool "${name}"`;
   const properties = isMap(parameters.properties) ? parameters.properties : {};
@@ -38,7 +33,7 @@ export function toolTarget(
     wantsJson: output?.schema !== undefined,
     stream: tool.stream,
     isApproved: approval !== 'never',
-    isStrict: approval === 'strict' || (approval === 'always' && edges.permissions.isStrict),
+    isStrict: approval === 'strict' || (approval === 'always' && deps.permissions.isStrict),
     timeoutMs: tool.timeout?.ms,
   };
   const own = code === undefined ? undefined : codeTool(code, context);
@@ -48,7 +43,7 @@ export function toolTarget(
     covers,
     code: codeHash,
   }: Implemented = own === undefined
-    ? implement(tool, context, edges)
+    ? implement(tool, context, deps)
     : { run: own.implementation, code: () => String(code?.run) };
   const defaults = defaultsOf(properties);
   const outputViolation =
@@ -87,17 +82,17 @@ export function toolTarget(
   );
 }
 
-function implement({ implementation }: ToolManifest, context: ToolContext, edges: TargetEdges): Implemented {
+function implement({ implementation }: ToolManifest, context: ToolContext, deps: TargetDeps): Implemented {
   if ('module' in implementation) return moduleTool(implementation, context);
-  if ('command' in implementation) return commandTool(implementation, context, edges);
-  if ('http' in implementation) return httpTool(implementation.http, context, edges);
+  if ('command' in implementation) return commandTool(implementation, context, deps);
+  if ('http' in implementation) return httpTool(implementation.http, context, deps);
   if ('mcp' in implementation) {
     const { server, tool } = implementation.mcp;
-    const found = edges.servers.get(server)?.tools.find(({ name }) => name === tool);
+    const found = deps.servers.get(server)?.tools.find(({ name }) => name === tool);
     const code = () => JSON.stringify(found ?? null);
-    return { run: mcpTool(implementation.mcp, context, edges), code };
+    return { run: mcpTool(implementation.mcp, context, deps), code };
   }
-  return { run: scriptTool(implementation, context, edges) };
+  return { run: scriptTool(implementation, context, deps) };
 }
 
 /** Of parameters at the top only: what stands in them is one value to the schema's author. */

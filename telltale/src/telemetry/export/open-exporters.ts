@@ -22,7 +22,7 @@ import { readableSpan } from './readable-span.ts';
 /** How an attempt to send went: undefined where it went well. */
 export type OnSent = (signal: 'traces' | 'metrics', url: string, error: unknown) => void;
 
-export interface ExportersEdges {
+export interface ExportersDeps {
   readonly settings: TelemetrySettings;
   readonly version: string;
   readonly startedAt: number;
@@ -45,14 +45,14 @@ const CONCURRENCY = 4;
  * OpenTelemetry's own exporters, batches and intervals. All of its packages are loaded by this file and by what it
  * imports: it is imported where something is to be sent.
  */
-export function openExporters(edges: ExportersEdges): Exporters {
-  const { settings, version, onSent } = edges;
+export function openExporters(deps: ExportersDeps): Exporters {
+  const { settings, version, onSent } = deps;
   const scope = { name: 'telltale', version };
   const resource = resourceFromAttributes({
     'telemetry.sdk.name': 'opentelemetry',
     'telemetry.sdk.language': 'nodejs',
     'service.version': version,
-    ...(edges.host === undefined ? {} : { 'host.name': edges.host }),
+    ...(deps.host === undefined ? {} : { 'host.name': deps.host }),
     ...settings.resource,
   });
   const closers: (() => Promise<void>)[] = [];
@@ -92,7 +92,7 @@ export function openExporters(edges: ExportersEdges): Exporters {
   const { metrics } = settings;
   if (metrics !== undefined) {
     const inner = new OTLPMetricExporter(exporterConfig(metrics));
-    const readings = createMetricReadings(edges.startedAt, metrics.temporality);
+    const readings = createMetricReadings(deps.startedAt, metrics.temporality);
     const exporter: PushMetricExporter = {
       export: (data, done) =>
         inner.export(data, (result) => {
@@ -104,7 +104,7 @@ export function openExporters(edges: ExportersEdges): Exporters {
     };
     const ours = {
       async collect() {
-        const read = readings.read(await edges.metrics(), edges.now());
+        const read = readings.read(await deps.metrics(), deps.now());
         // Without any the reader sends nothing.
         const scopeMetrics = read.length === 0 ? [] : [{ scope, metrics: read }];
         return { resourceMetrics: { resource, scopeMetrics }, errors: [] };

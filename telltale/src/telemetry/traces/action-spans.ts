@@ -3,12 +3,12 @@ import type { Json } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import { contentOf, describe, ended, note, type OpenSpan, openSpan } from './open-span.ts';
-import type { SpanFoldEdges } from './span-edges.ts';
+import type { SpanFoldDeps } from './span-edges.ts';
 import { partSpanId } from './span-ids.ts';
 import type { TracedAction, TracedSession } from './traced-stream.ts';
 
 export function declareAction(
-  { streams }: SpanFoldEdges,
+  { streams }: SpanFoldDeps,
   own: TracedSession,
   { session, turn, seq, at, action }: EventOf<'action.declared'>,
 ): void {
@@ -43,7 +43,7 @@ const actionSpan = (own: TracedSession, session: string, id: string, at: number,
 
 /** One that was declared where nobody looked on, in a session that was taken up since: what it calls is not known. */
 function unseenAction(
-  { streams }: SpanFoldEdges,
+  { streams }: SpanFoldDeps,
   own: TracedSession,
   session: string,
   id: string,
@@ -60,17 +60,17 @@ function unseenAction(
 
 /** The span is of the work: the time before it, for dependencies and a free slot, is an attribute. */
 export function startAction(
-  edges: SpanFoldEdges,
+  deps: SpanFoldDeps,
   own: TracedSession,
   { session, id, attempt, input, at }: EventOf<'action.started'>,
 ): void {
-  const action = own.actions.get(id) ?? unseenAction(edges, own, session, id, at);
+  const action = own.actions.get(id) ?? unseenAction(deps, own, session, id, at);
   if (action === undefined) return;
   if (action.attempts === 0) {
     action.span = { ...action.span, startAt: at };
     describe(action.span, {
       'telltale.wait_ms': Math.max(0, at - action.declaredAt),
-      [ATTR.toolArguments]: edges.contents ? contentOf(input) : undefined,
+      [ATTR.toolArguments]: deps.contents ? contentOf(input) : undefined,
     });
   } else note(action.span, 'action.started', at, { 'telltale.attempt': attempt });
   action.attempts = attempt;
@@ -97,13 +97,13 @@ export interface ActionEnd {
 }
 
 export function endAction(
-  edges: SpanFoldEdges,
+  deps: SpanFoldDeps,
   own: TracedSession,
   { session, id }: { readonly session: string; readonly id: string },
   { at, status, ms = 0, reason, output, error }: ActionEnd,
 ): void {
-  const { streams, emit, contents } = edges;
-  const action = own.actions.get(id) ?? unseenAction(edges, own, session, id, at - ms);
+  const { streams, emit, contents } = deps;
+  const action = own.actions.get(id) ?? unseenAction(deps, own, session, id, at - ms);
   if (action === undefined) return;
   own.actions.delete(id);
   streams.grow(own, -1);

@@ -2,14 +2,14 @@ import type { Cause } from '../../events/event.ts';
 import type { RunEvent, RunEventOf, RunOrigin } from '../../events/run-event.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import { openSpan } from './open-span.ts';
-import type { SpanFoldEdges } from './span-edges.ts';
+import type { SpanFoldDeps } from './span-edges.ts';
 import { type Caller, callerIn, callerSpanId, eventSpanId, streamSpanId, traceIdOf } from './span-ids.ts';
 import type { SpanLink } from './span-record.ts';
 import type { TracedRun } from './traced-stream.ts';
 
 /** `first` is undefined where the run is taken up in the middle of its life: its span then begins with `event`. */
 export function openRun(
-  { streams, rootOf }: SpanFoldEdges,
+  { streams, rootOf }: SpanFoldDeps,
   event: RunEvent,
   first: RunEventOf<'workflow.started'> | undefined,
 ): TracedRun {

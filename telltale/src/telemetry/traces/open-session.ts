@@ -2,14 +2,14 @@ import type { EventOf, SessionEvent } from '../../events/event.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import { modelName } from '../model-name.ts';
 import { messageOf, openSpan, plain } from './open-span.ts';
-import type { SpanFoldEdges } from './span-edges.ts';
+import type { SpanFoldDeps } from './span-edges.ts';
 import { type Caller, callerIn, callerSpanId, streamSpanId, traceIdOf } from './span-ids.ts';
 import type { AttributeValue, SpanLink } from './span-record.ts';
 import type { TracedSession } from './traced-stream.ts';
 
 /** `first` is undefined where the session is taken up in the middle of its life: its span then begins with `event`. */
 export function openSession(
-  { streams, rootOf, contents }: SpanFoldEdges,
+  { streams, rootOf, contents }: SpanFoldDeps,
   event: SessionEvent,
   first: EventOf<'session.started'> | undefined,
 ): TracedSession {

@@ -3,17 +3,17 @@ import { ATTR } from '../conventions.ts';
 import { invokeSpan } from './invoke-span.ts';
 import { openRun } from './open-run.ts';
 import { describe, ended, note, type SpanEnd } from './open-span.ts';
-import type { SpanFoldEdges } from './span-edges.ts';
+import type { SpanFoldDeps } from './span-edges.ts';
 import { addUsage, endStep, startStep } from './step-spans.ts';
 import type { TracedRun } from './traced-stream.ts';
 
 /** Spans of workflow runs: `invoke_workflow`, with `step` and `invoke_artifact` below it. */
-export function createRunSpans(edges: SpanFoldEdges): (event: RunEvent) => void {
-  const { streams, emit, contents } = edges;
+export function createRunSpans(deps: SpanFoldDeps): (event: RunEvent) => void {
+  const { streams, emit, contents } = deps;
 
   const end = (own: TracedRun, event: RunEvent, status: string, how: Omit<SpanEnd, 'at'> = {}) => {
     const { at } = event;
-    for (const step of [...own.steps.keys()]) endStep(edges, own, { ...event, step }, 'unfinished');
+    for (const step of [...own.steps.keys()]) endStep(deps, own, { ...event, step }, 'unfinished');
     describe(own.span, { 'telltale.status': status });
     emit(ended(own.span, own.traceId, { at, ...how, tellMessage: contents }));
     streams.close(event.run);
@@ -22,13 +22,13 @@ export function createRunSpans(edges: SpanFoldEdges): (event: RunEvent) => void 
   return (event) => {
     const { at } = event;
     if (event.type === 'workflow.started') {
-      openRun(edges, event, event);
+      openRun(deps, event, event);
       return;
     }
     const known = streams.get(event.run);
     if (known?.kind !== 'run') {
       // What follows an end opens nothing.
-      if (event.type === 'workflow.resumed') openRun(edges, event, undefined);
+      if (event.type === 'workflow.resumed') openRun(deps, event, undefined);
       return;
     }
     const own = known;
@@ -54,7 +54,7 @@ export function createRunSpans(edges: SpanFoldEdges): (event: RunEvent) => void 
         note(own.span, event.type, at, { 'telltale.state': event.state, 'telltale.from': event.from });
         break;
       case 'step.started':
-        startStep(edges, own, event);
+        startStep(deps, own, event);
         break;
       case 'step.retrying': {
         const open = own.steps.get(event.step);
@@ -67,16 +67,16 @@ export function createRunSpans(edges: SpanFoldEdges): (event: RunEvent) => void 
         break;
       }
       case 'step.completed':
-        endStep(edges, own, event, 'completed');
+        endStep(deps, own, event, 'completed');
         break;
       case 'step.failed':
-        endStep(edges, own, event, 'failed', event.error);
+        endStep(deps, own, event, 'failed', event.error);
         break;
       case 'step.skipped':
-        endStep(edges, own, event, 'skipped');
+        endStep(deps, own, event, 'skipped');
         break;
       case 'step.cancelled':
-        endStep(edges, own, event, 'cancelled');
+        endStep(deps, own, event, 'cancelled');
         break;
       case 'verify':
         note(own.steps.get(event.step) ?? own.span, event.type, at, {

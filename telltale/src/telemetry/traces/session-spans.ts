@@ -6,19 +6,19 @@ import { declareAction, endAction, retryAction, startAction } from './action-spa
 import { invokeSpan } from './invoke-span.ts';
 import { openSession } from './open-session.ts';
 import { describe, ended, messageOf, note, openSpan, plain, type SpanEnd } from './open-span.ts';
-import type { SpanFoldEdges } from './span-edges.ts';
+import type { SpanFoldDeps } from './span-edges.ts';
 import { eventSpanId } from './span-ids.ts';
 import type { TracedSession } from './traced-stream.ts';
 import { endTurn, hearTurn, startTurn, use } from './turn-spans.ts';
 
 /** Spans of sessions: `invoke_agent`, with `chat`, `execute_tool`, `trigger` and `invoke_artifact` below it. */
-export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) => void {
-  const { streams, emit, contents } = edges;
+export function createSessionSpans(deps: SpanFoldDeps): (event: SessionEvent) => void {
+  const { streams, emit, contents } = deps;
 
   const end = (own: TracedSession, event: SessionEvent, status: string, how: Omit<SpanEnd, 'at'> = {}) => {
     const { at } = event;
     for (const id of [...own.actions.keys()])
-      endAction(edges, own, { ...event, id }, { at, status: 'unfinished' });
+      endAction(deps, own, { ...event, id }, { at, status: 'unfinished' });
     if (own.turn !== undefined) emit(ended(own.turn, own.traceId, { at }));
     const { turns, input, output, cost } = own.used;
     describe(own.span, {
@@ -73,7 +73,7 @@ export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) 
         note(own.span, event.type, at, { 'telltale.by': event.by });
         break;
       case 'turn.started':
-        startTurn(edges, own, event);
+        startTurn(deps, own, event);
         break;
       case 'session.completed':
         if (contents) describe(own.span, { [ATTR.outputMessages]: messageOf('assistant', event.result) });
@@ -96,7 +96,7 @@ export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) 
         break;
       case 'turn.completed':
       case 'turn.failed':
-        endTurn(edges, own, event);
+        endTurn(deps, own, event);
         break;
       case 'prompt.compacted':
         if (event.usage !== undefined) use(own, event.usage, event.cost_usd ?? 0);
@@ -109,28 +109,28 @@ export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) 
         break;
       }
       case 'action.declared':
-        declareAction(edges, own, event);
+        declareAction(deps, own, event);
         break;
       case 'action.started':
-        startAction(edges, own, event);
+        startAction(deps, own, event);
         break;
       case 'action.retrying':
         retryAction(own, event);
         break;
       case 'action.completed':
-        endAction(edges, own, event, { at, status: 'completed', ms: event.ms, output: event.output });
+        endAction(deps, own, event, { at, status: 'completed', ms: event.ms, output: event.output });
         break;
       case 'action.failed':
-        endAction(edges, own, event, { at, status: 'failed', ms: event.ms, error: event.error });
+        endAction(deps, own, event, { at, status: 'failed', ms: event.ms, error: event.error });
         break;
       case 'action.skipped':
-        endAction(edges, own, event, { at, status: 'skipped', reason: event.reason });
+        endAction(deps, own, event, { at, status: 'skipped', reason: event.reason });
         break;
       case 'action.cancelled':
-        endAction(edges, own, event, { at, status: 'cancelled' });
+        endAction(deps, own, event, { at, status: 'cancelled' });
         break;
       case 'action.interrupted':
-        endAction(edges, own, event, {
+        endAction(deps, own, event, {
           at,
           status: 'interrupted',
           error: { code: 'interrupted', message: 'Whether it took effect is not known.' },
@@ -161,13 +161,13 @@ export function createSessionSpans(edges: SpanFoldEdges): (event: SessionEvent) 
 
   return (event) => {
     if (event.type === 'session.started') {
-      openSession(edges, event, event);
+      openSession(deps, event, event);
       return;
     }
     const known = streams.get(event.session);
     if (known?.kind === 'session') follow(known, event);
     // What follows an end, such as that of a run, opens nothing.
-    else if (event.type === 'session.resumed') openSession(edges, event, undefined);
-    else if (event.type === 'turn.started') startTurn(edges, openSession(edges, event, undefined), event);
+    else if (event.type === 'session.resumed') openSession(deps, event, undefined);
+    else if (event.type === 'turn.started') startTurn(deps, openSession(deps, event, undefined), event);
   };
 }

@@ -9,7 +9,7 @@ export interface SpanFoldOptions {
 }
 
 /** What sessions and runs need of each other. */
-export interface SpanFoldEdges extends SpanFoldOptions {
+export interface SpanFoldDeps extends SpanFoldOptions {
   readonly streams: OpenStreams<TracedStream>;
   /** The session or run at the top of a stream's trace. */
   rootOf(stream: string): string;

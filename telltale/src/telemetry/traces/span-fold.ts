@@ -3,7 +3,7 @@ import type { RunEvent } from '../../events/run-event.ts';
 import { createOpenStreams } from '../open-streams.ts';
 import { createRunSpans } from './run-spans.ts';
 import { createSessionSpans } from './session-spans.ts';
-import type { SpanFoldEdges, SpanFoldOptions } from './span-edges.ts';
+import type { SpanFoldDeps, SpanFoldOptions } from './span-edges.ts';
 import { rootIn } from './span-ids.ts';
 import type { TracedStream } from './traced-stream.ts';
 
@@ -18,13 +18,13 @@ const MAX_OPEN_SPANS = 100_000;
 
 export function createSpanFold(options: SpanFoldOptions): SpanFold {
   const streams = createOpenStreams<TracedStream>(MAX_OPEN_SPANS);
-  const edges: SpanFoldEdges = {
+  const deps: SpanFoldDeps = {
     ...options,
     streams,
     rootOf: (stream) => streams.get(stream)?.root ?? rootIn(stream),
   };
   return {
-    session: createSessionSpans(edges),
-    run: createRunSpans(edges),
+    session: createSessionSpans(deps),
+    run: createRunSpans(deps),
   };
 }

@@ -2,13 +2,13 @@ import type { RunEventOf } from '../../events/run-event.ts';
 import { ATTR } from '../conventions.ts';
 import { modelName } from '../model-name.ts';
 import { describe, ended, note, type OpenSpan, openSpan, type SpanEnd } from './open-span.ts';
-import type { SpanFoldEdges } from './span-edges.ts';
+import type { SpanFoldDeps } from './span-edges.ts';
 import { partSpanId } from './span-ids.ts';
 import type { Attributes } from './span-record.ts';
 import type { TracedRun } from './traced-stream.ts';
 
 export function startStep(
-  { streams }: SpanFoldEdges,
+  { streams }: SpanFoldDeps,
   own: TracedRun,
   { run, step, attempt, at, seq }: RunEventOf<'step.started'>,
 ): void {
@@ -40,7 +40,7 @@ export interface StepEnd {
 }
 
 export function endStep(
-  { streams, emit, contents }: SpanFoldEdges,
+  { streams, emit, contents }: SpanFoldDeps,
   own: TracedRun,
   { run, step, at, ms, attempts }: StepEnd,
   status: string,

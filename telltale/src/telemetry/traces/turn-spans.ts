@@ -2,7 +2,7 @@ import type { EventOf, SessionEvent } from '../../events/event.ts';
 import type { Usage } from '../../events/turn-event.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import { describe, ended, messageOf, type OpenSpan, openSpan } from './open-span.ts';
-import type { SpanFoldEdges } from './span-edges.ts';
+import type { SpanFoldDeps } from './span-edges.ts';
 import { turnSpanId } from './span-ids.ts';
 import type { TracedSession } from './traced-stream.ts';
 
@@ -10,7 +10,7 @@ import type { TracedSession } from './traced-stream.ts';
 const MAX_SAID = 16_384;
 
 export function startTurn(
-  { streams, emit }: SpanFoldEdges,
+  { streams, emit }: SpanFoldDeps,
   own: TracedSession,
   { session, turn, seq, at, prompt }: EventOf<'turn.started'>,
 ): void {
@@ -58,7 +58,7 @@ export function use({ used }: TracedSession, { input, output }: Usage, cost: num
 }
 
 export function endTurn(
-  { streams, emit, contents }: SpanFoldEdges,
+  { streams, emit, contents }: SpanFoldDeps,
   own: TracedSession,
   event: EventOf<'turn.completed'> | EventOf<'turn.failed'>,
 ): void {

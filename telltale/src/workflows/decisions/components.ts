@@ -1,25 +1,25 @@
 import type { Invocation } from '../../targets/artifacts/invoker.ts';
 import type { Decisions } from '../decisions.ts';
 import type { Locals } from '../scope.ts';
-import { type Ask, type Component, type DecisionEdges, nameOf } from './decision-edges.ts';
+import { type Ask, type Component, type DecisionDeps, nameOf } from './decision-edges.ts';
 import { writtenPrompt } from './written-prompt.ts';
 
-interface ComponentEdges extends DecisionEdges {
+interface ComponentDeps extends DecisionDeps {
   readonly ask: Ask;
   readonly test: Decisions['test'];
 }
 
 /** The fragments that join the prompt of a step, in the order of the manifests; each is put on the log. */
 export const componentsFor =
-  (edges: ComponentEdges) =>
+  (deps: ComponentDeps) =>
   async (step: string, address: string, locals: Locals): Promise<readonly string[]> => {
     const fragments: string[] = [];
-    for (const component of edges.components ?? []) {
-      const because = await whyInjected(component, step, address, locals, edges);
+    for (const component of deps.components ?? []) {
+      const because = await whyInjected(component, step, address, locals, deps);
       if (because === undefined) continue;
       const where = `step ${address}: component ${component.name}: prompt`;
-      fragments.push(await writtenPrompt(where, step, component, address, locals, edges));
-      const { journal } = edges;
+      fragments.push(await writtenPrompt(where, step, component, address, locals, deps));
+      const { journal } = deps;
       if (journal.state.injected.has(`${component.name} ${address}`)) continue;
       journal.append({ type: 'component.injected', component: component.name, step: address, because });
     }
@@ -32,7 +32,7 @@ async function whyInjected(
   step: string,
   address: string,
   locals: Locals,
-  { ask, test }: ComponentEdges,
+  { ask, test }: ComponentDeps,
 ): Promise<string | undefined> {
   if (!Array.isArray(into)) {
     const asked = into as Invocation<readonly string[]>;

@@ -10,14 +10,14 @@ import type { Decisions, Test } from '../decisions.ts';
 import { type ResolvePlace, resolveDeep } from '../resolve-deep.ts';
 import type { Locals, Scope } from '../scope.ts';
 import { componentsFor } from './components.ts';
-import { type Ask, type Asker, type DecisionEdges, nameOf } from './decision-edges.ts';
+import { type Ask, type Asker, type DecisionDeps, nameOf } from './decision-edges.ts';
 import { writtenPrompt } from './written-prompt.ts';
 
 /** Kept for as long as the run is worked on; a workflow has so many tests at most. */
 const MAX_PARSED = 1_000;
 
-export function createDecisions(edges: DecisionEdges): Decisions {
-  const { journal, scope, invoke, context, hasEnded } = edges;
+export function createDecisions(deps: DecisionDeps): Decisions {
+  const { journal, scope, invoke, context, hasEnded } = deps;
   const { state } = journal;
   const parsed = new Map<string, Result<Expression, Issue>>();
 
@@ -80,13 +80,13 @@ export function createDecisions(edges: DecisionEdges): Decisions {
     journal.append({ type: 'if.decided', at_step: at, test: nameOf(given), held });
     return held;
   };
-  const components = componentsFor({ ...edges, ask, test });
+  const components = componentsFor({ ...deps, ask, test });
 
   return {
     test,
     async prompt(step, address, locals) {
       const own = await writtenPrompt(`step ${address}: prompt`, step.name, step, address, locals, {
-        ...edges,
+        ...deps,
         ask,
       });
       const fragments = await components(step.name, address, locals);

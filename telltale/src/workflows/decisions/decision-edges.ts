@@ -6,7 +6,7 @@ import type { Locals, Scope } from '../scope.ts';
 
 export type Component = AgentManifest['components'][number];
 
-export interface DecisionEdges {
+export interface DecisionDeps {
   readonly journal: Pick<RunJournal, 'state' | 'append'>;
   readonly scope: Scope;
   readonly invoke: Invoke;

@@ -4,7 +4,7 @@ import { resolveTemplate } from '../../conditions/templates/resolve-template.ts'
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Invocation } from '../../targets/artifacts/invoker.ts';
 import type { Locals } from '../scope.ts';
-import type { Ask, DecisionEdges } from './decision-edges.ts';
+import type { Ask, DecisionDeps } from './decision-edges.ts';
 
 /** The keys of a prompt, in a step or a component. */
 export interface PromptKeys {
@@ -22,13 +22,13 @@ export async function writtenPrompt(
   { prompt, prompt_artifact_id: artifact }: PromptKeys,
   address: string,
   locals: Locals,
-  edges: Pick<DecisionEdges, 'scope' | 'artifacts'> & { readonly ask: Ask },
+  deps: Pick<DecisionDeps, 'scope' | 'artifacts'> & { readonly ask: Ask },
 ): Promise<string> {
-  const written = (text: string) => filled(text, where, address, locals, edges);
+  const written = (text: string) => filled(text, where, address, locals, deps);
   if (typeof prompt !== 'object')
-    return written(artifact === undefined ? (prompt ?? '') : await sourceOf(artifact, where, edges));
+    return written(artifact === undefined ? (prompt ?? '') : await sourceOf(artifact, where, deps));
   const fallback = await written(prompt.fallback);
-  return edges.ask({ where, step, locals, at: address }, { ...prompt, fallback }, { type: 'string' });
+  return deps.ask({ where, step, locals, at: address }, { ...prompt, fallback }, { type: 'string' });
 }
 
 async function filled(
@@ -36,11 +36,11 @@ async function filled(
   where: string,
   address: string,
   locals: Locals,
-  edges: Pick<DecisionEdges, 'scope'>,
+  deps: Pick<DecisionDeps, 'scope'>,
 ): Promise<string> {
   const template = parseTemplate(text, { names: Object.keys(locals) });
   if (!template.ok) throw badPrompt(where, template.error[0]);
-  const resolved = resolveTemplate(template.value, await edges.scope.forTemplate(text, locals, address));
+  const resolved = resolveTemplate(template.value, await deps.scope.forTemplate(text, locals, address));
   if (!resolved.ok) throw badPrompt(where, resolved.error);
   return typeof resolved.value === 'string' ? resolved.value : JSON.stringify(resolved.value);
 }
@@ -48,7 +48,7 @@ async function filled(
 async function sourceOf(
   artifact: string,
   where: string,
-  { artifacts }: Pick<DecisionEdges, 'artifacts'>,
+  { artifacts }: Pick<DecisionDeps, 'artifacts'>,
 ): Promise<string> {
   const found = await artifacts.read(artifact);
   if (found === undefined) throw promptMissing(artifact, where);

@@ -1,7 +1,7 @@
 import { deepEqual } from '../../conditions/deep-equal.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { LeafCall } from '../leaf.ts';
-import type { LeafEdges } from '../steps/leaf-edges.ts';
+import type { LeafDeps } from '../steps/leaf-edges.ts';
 
 /**
  * Makes what a completed task brings the run's variables. This stands on the log before the step's end: where a process
@@ -11,7 +11,7 @@ export function applyUpdates(
   updates: JsonObject,
   by: string,
   { cause }: LeafCall,
-  { journal }: Pick<LeafEdges, 'journal'>,
+  { journal }: Pick<LeafDeps, 'journal'>,
 ): void {
   const { variables } = journal.state;
   for (const [name, to] of Object.entries(updates)) {

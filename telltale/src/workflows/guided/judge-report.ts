@@ -13,7 +13,7 @@ export type Settled = Exclude<Next, { readonly kind: 'verify' | 'ask' }>;
 /** Runs what takes a worker's or a verifier's time. */
 export type Timed = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
-export interface JudgeEdges {
+export interface JudgeDeps {
   readonly verify: Verifier | undefined;
   readonly call: LeafCall;
   readonly context: LeafContext;
@@ -21,10 +21,10 @@ export interface JudgeEdges {
 }
 
 /** What is to be done about a report, once its verifier and whoever has to be asked have said so. */
-export async function judgeReport(report: WorkReport, edges: JudgeEdges): Promise<Settled> {
-  const { verify, call, context, timed } = edges;
+export async function judgeReport(report: WorkReport, deps: JudgeDeps): Promise<Settled> {
+  const { verify, call, context, timed } = deps;
   call.signal.throwIfAborted();
-  record(report, edges);
+  record(report, deps);
   const next = decideReport(report, verify, taskLog(context.journal.state, call.address));
   if (next.kind === 'verify' && verify !== undefined) {
     const verdict = await timed((signal) =>
@@ -33,11 +33,11 @@ export async function judgeReport(report: WorkReport, edges: JudgeEdges): Promis
     call.signal.throwIfAborted();
     context.journal.append({ type: 'verify', ...verdict }, call.cause);
   }
-  return settle(report, edges);
+  return settle(report, deps);
 }
 
 /** As `judgeReport`, of a report that has its verdict or needs none: from the log, whether or not its worker is there. */
-export async function settle(reported: Reported, { verify, call, context }: JudgeEdges): Promise<Settled> {
+export async function settle(reported: Reported, { verify, call, context }: JudgeDeps): Promise<Settled> {
   const log = () => taskLog(context.journal.state, call.address);
   let next = decideReport(reported, verify, log());
   if (next.kind === 'ask') {
@@ -49,7 +49,7 @@ export async function settle(reported: Reported, { verify, call, context }: Judg
 }
 
 /** A report is put on the log once. A turn that is over has nothing to say but what is judged of it. */
-function record(report: WorkReport, { call, context }: JudgeEdges): void {
+function record(report: WorkReport, { call, context }: JudgeDeps): void {
   const { address: step, attempt } = call;
   const { cause = call.cause } = report;
   const { guided } = taskLog(context.journal.state, step);

@@ -6,7 +6,7 @@ import { createIdSource } from '../../kernel/ids.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { changesOf } from '../../targets/access/bound-call.ts';
 import type { LeafCall } from '../leaf.ts';
-import type { LeafEdges, ReviewEnd } from './leaf-edges.ts';
+import type { LeafDeps, ReviewEnd } from './leaf-edges.ts';
 import { DUE, waitFor } from './wait-for.ts';
 
 /** What became of a question; `due`: nobody answered in time. */
@@ -27,8 +27,8 @@ export type Question = Omit<ApprovalRequest, 'review' | 'step'>;
  * Puts a question to people, or finds it on the log where it was put before a restart, and waits for the answer. It is
  * withdrawn when the step is stopped; not where this process only lets go of the run.
  */
-export async function askPerson(question: Question, call: LeafCall, edges: LeafEdges): Promise<PersonsWord> {
-  const { journal, clock, reviews } = edges;
+export async function askPerson(question: Question, call: LeafCall, deps: LeafDeps): Promise<PersonsWord> {
+  const { journal, clock, reviews } = deps;
   const { address: step } = call;
   const own = journal.state.reviews.filter((review) => review.step === step);
   const last = own.findLast((review) => isSame(review, question));
@@ -49,10 +49,10 @@ export async function askPerson(question: Question, call: LeafCall, edges: LeafE
   const over = new AbortController();
   reviews.ask?.(asked, over.signal);
   try {
-    const waited = await waitFor({ waitsFor: `review ${review}`, due, look }, call, edges);
+    const waited = await waitFor({ waitsFor: `review ${review}`, due, look }, call, deps);
     return waited === DUE ? { answer: 'due', choice: '', by: TIMEOUT } : waited;
   } catch (thrown) {
-    if (!edges.isLetGo()) reviews.close(review, withdrawn(toRuntimeError(thrown).message));
+    if (!deps.isLetGo()) reviews.close(review, withdrawn(toRuntimeError(thrown).message));
     throw thrown;
   } finally {
     over.abort();

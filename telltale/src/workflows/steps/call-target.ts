@@ -9,14 +9,14 @@ import type { Need, Target, TargetCall, TargetKind } from '../../targets/target.
 import { unknownTarget } from '../../targets/unknown-target.ts';
 import type { LeafCall } from '../leaf.ts';
 import { askPerson } from './ask-person.ts';
-import type { LeafContext, LeafEdges } from './leaf-edges.ts';
+import type { LeafContext, LeafDeps } from './leaf-edges.ts';
 
 /** The target, with parameters that it takes. Throws where it is not there, or they are wrong. */
 export function checkedTarget(
   kind: TargetKind,
   name: string,
   input: JsonObject,
-  { targets }: Pick<LeafEdges, 'targets'>,
+  { targets }: Pick<LeafDeps, 'targets'>,
 ): Target {
   const target = targets.find(kind, name);
   if (target === undefined) throw unknownTarget(kind, name, targets);
@@ -129,9 +129,9 @@ async function approval(
   target: Pick<Target, 'needs' | 'definition'>,
   agent: JsonObject,
   call: LeafCall,
-  edges: LeafEdges,
+  deps: LeafDeps,
 ): Promise<readonly string[] | undefined> {
-  const { journal } = edges;
+  const { journal } = deps;
   for (;;) {
     const need = await target.needs?.(call.input, { agent: () => agent });
     if (need === undefined) return undefined;
@@ -151,7 +151,7 @@ async function approval(
         ? { replaces: { review: known.review, changed } }
         : {}),
     };
-    const end = await askPerson(question, call, edges);
+    const end = await askPerson(question, call, deps);
     if (end.answer !== 'approved') throw refused(need, end.by, end.note);
     call.signal.throwIfAborted();
   }

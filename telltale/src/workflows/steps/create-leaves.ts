@@ -2,7 +2,7 @@ import type { LeafPlace, Leaves, ReadyLeaf } from '../leaf.ts';
 import { prepareApproval } from './approval-step.ts';
 import { prepareAgentStep, prepareWorkflowStep } from './call-below.ts';
 import { compensate } from './compensate.ts';
-import type { LeafContext, LeafEdges } from './leaf-edges.ts';
+import type { LeafContext, LeafDeps } from './leaf-edges.ts';
 import { prepareLlm } from './llm-step.ts';
 import { preparePlan } from './plan-step.ts';
 import { prepareScript } from './script-step.ts';
@@ -15,9 +15,9 @@ import { prepareTransition } from './transition-step.ts';
 import { prepareWait } from './wait-step.ts';
 
 /** What the steps of one run do. */
-export function createLeaves(edges: LeafEdges): Leaves {
-  const { workflow, journal } = edges;
-  const context: LeafContext = { ...edges, noted: new Set(), taken: signalsTaken(workflow, journal.state) };
+export function createLeaves(deps: LeafDeps): Leaves {
+  const { workflow, journal } = deps;
+  const context: LeafContext = { ...deps, noted: new Set(), taken: signalsTaken(workflow, journal.state) };
   return {
     ready: (place) => ready(place, context),
     compensate: (place, output, signal, begin) => compensate(place, output, signal, begin, context),

@@ -10,7 +10,7 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { SimpleStep } from '../../manifest/schema/steps/step.ts';
 import type { AskText } from '../../targets/llm/ask-text.ts';
 import type { TargetCall, TargetTable } from '../../targets/target.ts';
-import type { TargetEdges } from '../../targets/target-edges.ts';
+import type { TargetDeps } from '../../targets/target-edges.ts';
 import type { RunScope } from '../create-scope.ts';
 import type { Decisions } from '../decisions.ts';
 import type { TaskWorkers } from '../guided/task.ts';
@@ -19,7 +19,7 @@ import type { SessionLink } from '../session-link.ts';
 import type { HooksOf } from '../step-hooks.ts';
 
 /** What the steps of one run have of the world. */
-export interface LeafEdges {
+export interface LeafDeps {
   readonly workflow: WorkflowManifest;
   readonly journal: RunJournal;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface LeafEdges {
   readonly targets: Pick<TargetTable, 'find' | 'all'>;
   /** For programs and scripts. */
   readonly world: Pick<
-    TargetEdges,
+    TargetDeps,
     'folder' | 'env' | 'permissions' | 'graceMs' | 'confinement' | 'sandbox' | 'clock'
   >;
   /** Asks one of the agent's models. */
@@ -50,7 +50,7 @@ export interface LeafEdges {
   /** Who works on `task` steps. */
   readonly workers: TaskWorkers;
   /** What another agent, one that the run's agent may call, has to act with. Rejects where there is none of that name. */
-  readonly handsOf: (agent: string) => Promise<Pick<LeafEdges, 'targets' | 'ask'>>;
+  readonly handsOf: (agent: string) => Promise<Pick<LeafDeps, 'targets' | 'ask'>>;
   /** For calls that are no steps: the actions of a plan. */
   readonly hooksOf?: HooksOf | undefined;
 }
@@ -95,7 +95,7 @@ export interface RunReviews {
 }
 
 /** What the steps of a run know of each other in this process; rebuilt from the log where it matters. */
-export interface LeafContext extends LeafEdges {
+export interface LeafContext extends LeafDeps {
   /** Notes that are on the log. */
   readonly noted: Set<string>;
   /** Signals that a wait has taken, by their place on the log. */

@@ -4,7 +4,7 @@ import { isMap } from '../../manifest/schema/is-map.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
 import type { LeafPlace } from '../leaf.ts';
 import { resolveDeep } from '../resolve-deep.ts';
-import type { LeafEdges } from './leaf-edges.ts';
+import type { LeafDeps } from './leaf-edges.ts';
 
 /** For messages. */
 export const stepWhat = ({ step }: Pick<LeafPlace, 'step'>): string => `step "${step.name}"`;
@@ -13,7 +13,7 @@ export const stepWhat = ({ step }: Pick<LeafPlace, 'step'>): string => `step "${
 export const resolveInStep = (
   value: Json,
   place: LeafPlace,
-  { scope }: Pick<LeafEdges, 'scope'>,
+  { scope }: Pick<LeafDeps, 'scope'>,
 ): Json | Promise<Json> =>
   resolveDeep(value, scope, { what: stepWhat(place), locals: place.locals, at: place.address });
 
@@ -22,9 +22,9 @@ export function resolveMap(
   value: Json,
   key: string,
   place: LeafPlace,
-  edges: Pick<LeafEdges, 'scope'>,
+  deps: Pick<LeafDeps, 'scope'>,
 ): JsonObject | Promise<JsonObject> {
-  const resolved = resolveInStep(value, place, edges);
+  const resolved = resolveInStep(value, place, deps);
   return resolved instanceof Promise
     ? resolved.then((found) => mapOf(found, key, place))
     : mapOf(resolved, key, place);

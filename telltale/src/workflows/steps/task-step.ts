@@ -7,7 +7,7 @@ import { buildTask } from '../guided/build-task.ts';
 import { confirm } from '../guided/confirm.ts';
 import { decideReport, lastReported, type Reported } from '../guided/decide-report.ts';
 import { endedStuck, notVerified, tooManyReports, workFailed } from '../guided/guided-errors.ts';
-import { type JudgeEdges, judgeReport, type Settled, settle } from '../guided/judge-report.ts';
+import { type JudgeDeps, judgeReport, type Settled, settle } from '../guided/judge-report.ts';
 import type { TaskReport, TaskWord, WorkerCall } from '../guided/task.ts';
 import { taskLog } from '../guided/task-log.ts';
 import { taskPrompt } from '../guided/task-prompt.ts';
@@ -52,7 +52,7 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
   const { workers, journal } = context;
   const { timed, park } = taskTime(call, context);
   const verify = step.verify && withInstructions(step.verify, call.input.instructions);
-  const edges: JudgeEdges = { verify, call, context, timed };
+  const deps: JudgeDeps = { verify, call, context, timed };
   const task = buildTask(step, call, context.workflow);
   const worker = (signal: AbortSignal): WorkerCall => ({
     agent: step.agent,
@@ -62,7 +62,7 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
     park,
   });
   try {
-    const ended = await endOnLog(step, edges);
+    const ended = await endOnLog(step, deps);
     if (ended !== undefined) return ended;
     if (typeof call.input.confirm === 'string') await confirm(call.input.confirm, call, context);
     let report: TaskReport = await timed((signal) => workers.give(task, worker(signal)));
@@ -70,8 +70,8 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
       if (report.kind === 'failed') throw workFailed(report.error);
       const { nth } = report;
       if (nth > MAX_REPORTS) throw tooManyReports(step.name, MAX_REPORTS);
-      const settled = await judgeReport(report, edges);
-      const output = outcome(step, report, settled, edges);
+      const settled = await judgeReport(report, deps);
+      const output = outcome(step, report, settled, deps);
       if (output !== undefined) return output;
       // What the worker is told, a restart has to find on the log.
       await journal.flushed();
@@ -87,13 +87,13 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
  * How the log says that the attempt ends, where it does: nobody has to be set to work for that. What only a person can
  * settle is waited for first, too.
  */
-async function endOnLog(step: StepOf<'task'>, edges: JudgeEdges): Promise<Json | undefined> {
-  const { call, context, verify } = edges;
+async function endOnLog(step: StepOf<'task'>, deps: JudgeDeps): Promise<Json | undefined> {
+  const { call, context, verify } = deps;
   const log = taskLog(context.journal.state, call.address);
   const last = lastReported(log.guided);
   if (last === undefined) return undefined;
   const isUnjudged = decideReport(last, verify, log).kind === 'verify';
-  return isUnjudged ? undefined : outcome(step, last, await settle(last, edges), edges);
+  return isUnjudged ? undefined : outcome(step, last, await settle(last, deps), deps);
 }
 
 /** The step's output, once it is done; undefined where its worker goes on. Throws where it is over without one. */
@@ -101,7 +101,7 @@ function outcome(
   step: StepOf<'task'>,
   reported: Reported,
   settled: Settled,
-  { call, context }: JudgeEdges,
+  { call, context }: JudgeDeps,
 ): Json | undefined {
   if (settled.kind === 'fail') {
     const { by, note } = settled;

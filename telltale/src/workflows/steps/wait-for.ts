@@ -1,6 +1,6 @@
 import { stopped } from '../../targets/access/stopped.ts';
 import type { LeafCall } from '../leaf.ts';
-import type { LeafEdges } from './leaf-edges.ts';
+import type { LeafDeps } from './leaf-edges.ts';
 import { stepWhat } from './resolve-in-step.ts';
 
 interface Wait<Found> {
@@ -23,17 +23,17 @@ export const DUE: unique symbol = Symbol('due');
 export function waitFor<Found>(
   wait: Wait<Found> & { readonly due?: never },
   call: LeafCall,
-  edges: Pick<LeafEdges, 'journal' | 'clock'>,
+  deps: Pick<LeafDeps, 'journal' | 'clock'>,
 ): Promise<Found>;
 export function waitFor<Found>(
   wait: Wait<Found> & { readonly due: number | undefined },
   call: LeafCall,
-  edges: Pick<LeafEdges, 'journal' | 'clock'>,
+  deps: Pick<LeafDeps, 'journal' | 'clock'>,
 ): Promise<Found | typeof DUE>;
 export function waitFor<Found>(
   { waitsFor, due, look }: Wait<Found> & { readonly due?: number | undefined },
   call: LeafCall,
-  { journal, clock }: Pick<LeafEdges, 'journal' | 'clock'>,
+  { journal, clock }: Pick<LeafDeps, 'journal' | 'clock'>,
 ): Promise<Found | typeof DUE> {
   const { signal } = call;
   if (signal.aborted) return Promise.reject(stopped(stepWhat(call), signal));

@@ -214,9 +214,9 @@ describe('a client that asks and does not read', () => {
       transport.onmessage = () => void transport.send(answer);
       return { close: async () => undefined } as Awaited<ReturnType<McpServer['connect']>>;
     };
-    const edges = { input: input(), output: { write, closed: false }, clock: createSystemClock() };
+    const deps = { input: input(), output: { write, closed: false }, clock: createSystemClock() };
     const { signal } = new AbortController();
-    const served = serveStdio({ tools: [], connect }, { ...edges, signal, onError: () => undefined });
+    const served = serveStdio({ tools: [], connect }, { ...deps, signal, onError: () => undefined });
     await expect.poll(() => answers).toBe(17);
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect([answers, asked]).toEqual([17, 17]);

@@ -112,7 +112,7 @@ describe('POST /hooks/NAME', () => {
       body: { kind: 'replayed', run },
     });
     await stage.server.drain();
-    expect(await stage.edges.audit.list({ limit: 10 })).toMatchObject([
+    expect(await stage.deps.audit.list({ limit: 10 })).toMatchObject([
       { who: 'hook pushed', what: 'POST /hooks/pushed', about: run, status: 200 },
       { about: run, status: 202 },
     ]);

@@ -137,9 +137,9 @@ describe('tokens', () => {
         ),
       );
     };
-    const { ask, edges } = await openStage({ mount: streaming, clock });
+    const { ask, deps } = await openStage({ mount: streaming, clock });
     const open = async (name: string) => {
-      const { token } = await edges.tokens.create(name, 'read');
+      const { token } = await deps.tokens.create(name, 'read');
       const { body } = await ask('/stream', { headers: bearer(token) });
       const reader = (body as ReadableStream<Uint8Array>).getReader();
       await reader.read();
@@ -155,7 +155,7 @@ describe('tokens', () => {
     );
     await clock.advance(5_000);
     expect(isCut).toBe(false);
-    await edges.tokens.revoke('gone');
+    await deps.tokens.revoke('gone');
     await clock.advance(5_000);
     await cut;
     expect(isCut).toBe(true);
@@ -168,8 +168,8 @@ describe('tokens', () => {
   it('let their callers read while the store cannot be written', async () => {
     const store = createMemoryStore({ clock: createSystemClock() });
     const full = () => Promise.reject(new RuntimeError('store_full', 'There is no space left.'));
-    const { ask, edges } = await openStage({ mount: things, store });
-    const { token } = await edges.tokens.create('ann', 'read');
+    const { ask, deps } = await openStage({ mount: things, store });
+    const { token } = await deps.tokens.create('ann', 'read');
     Object.assign(store.tables, { set: full });
     expect((await ask('/things', { headers: bearer(token) })).status).toBe(200);
   });
@@ -228,12 +228,12 @@ describe('tokens', () => {
 describe('requests', () => {
   it('of one caller come as often as the rate allows', async () => {
     const clock = createSimulatedClock();
-    const { ask, edges, isAlive } = await openStage({
+    const { ask, deps, isAlive } = await openStage({
       clock,
       mount: things,
       limits: { perSecond: 0.5, burst: 2 },
     });
-    const { token } = await edges.tokens.create('ann', 'read');
+    const { token } = await deps.tokens.create('ann', 'read');
     expect([(await ask('/things')).status, (await ask('/things')).status]).toEqual([200, 200]);
     const refused = await ask('/things');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '2']);
@@ -246,10 +246,10 @@ describe('requests', () => {
 
   it('with a token are counted by it, wherever they come from, and others are not kept from theirs', async () => {
     const clock = createSimulatedClock();
-    const { ask, edges } = await openStage({ clock, mount: things, limits: { perSecond: 0.5, burst: 2 } });
+    const { ask, deps } = await openStage({ clock, mount: things, limits: { perSecond: 0.5, burst: 2 } });
     const [ann, bob] = await Promise.all([
-      edges.tokens.create('ann', 'read'),
-      edges.tokens.create('bob', 'read'),
+      deps.tokens.create('ann', 'read'),
+      deps.tokens.create('bob', 'read'),
     ]);
     const status = async (token: string) => (await ask('/things', { headers: bearer(token) })).status;
     expect([await status(ann.token), await status(ann.token)]).toEqual([200, 200]);
@@ -265,34 +265,34 @@ describe('requests', () => {
   });
 
   it('to hooks are counted by address, whatever else they bring, and fill no audit', async () => {
-    const { post, edges } = await openStage({ limits: { perSecond: 1, burst: 60 } });
+    const { post, deps } = await openStage({ limits: { perSecond: 1, burst: 60 } });
     const statuses = new Set<number>();
     for (let n = 0; n < 70; n++)
       statuses.add(
         (await post(`/hooks/h${n}`, {}, { authorization: 'x', 'idempotency-key': `k${n}` })).status,
       );
     expect([...statuses].sort()).toEqual([404, 429]);
-    await expect.poll(async () => (await edges.audit.list({ limit: 200 })).length).toBeGreaterThan(10);
-    expect((await edges.audit.list({ limit: 200 })).length).toBeLessThanOrEqual(51);
-    expect(await edges.runtime.store.tables.keys('server.idempotency')).toEqual([]);
+    await expect.poll(async () => (await deps.audit.list({ limit: 200 })).length).toBeGreaterThan(10);
+    expect((await deps.audit.list({ limit: 200 })).length).toBeLessThanOrEqual(51);
+    expect(await deps.runtime.store.tables.keys('server.idempotency')).toEqual([]);
   });
 
   it('that change something are audited with who, what and how it went; refused ones, too', async () => {
-    const mount: Mount = (app, edges) => {
-      things(app, edges);
+    const mount: Mount = (app, deps) => {
+      things(app, deps);
       app.post('/made', (c) => {
         c.set('about', 'thing_7');
         return c.json({}, 201);
       });
     };
-    const { ask, post, edges } = await openStage({ mount });
-    const { token } = await edges.tokens.create('ann', 'run');
+    const { ask, post, deps } = await openStage({ mount });
+    const { token } = await deps.tokens.create('ann', 'run');
     await ask('/things');
     await post('/made', {}, bearer(token));
     await ask('/things/thing_1', { method: 'DELETE', headers: bearer(token) });
     await post('/made', {}, bearer('tt_none'));
     await post('/made', {}, { origin: 'https://evil.example' });
-    const listed = () => edges.audit.list({ limit: 10 });
+    const listed = () => deps.audit.list({ limit: 10 });
     await expect.poll(async () => (await listed()).length).toBe(4);
     const entries = await listed();
     expect(entries.map(({ who, role, what, about, status }) => [who, role, what, about, status])).toEqual([
@@ -301,10 +301,10 @@ describe('requests', () => {
       ['token:ann', 'run', 'DELETE /things/thing_1', 'thing_1', 403],
       ['token:ann', 'run', 'POST /made', 'thing_7', 201],
     ]);
-    expect((await edges.audit.list({ before: 3, limit: 1 })).map(({ n }) => n)).toEqual([2]);
-    expect((await edges.audit.list({ before: 2, limit: 5 })).map(({ n }) => n)).toEqual([1]);
+    expect((await deps.audit.list({ before: 3, limit: 1 })).map(({ n }) => n)).toEqual([2]);
+    expect((await deps.audit.list({ before: 2, limit: 5 })).map(({ n }) => n)).toEqual([1]);
     for (let n = 0; n < 60; n++) await post('/made', {}, { origin: 'https://evil.example' });
-    expect((await edges.audit.list({ limit: 1_000 })).length).toBeLessThan(60);
+    expect((await deps.audit.list({ limit: 1_000 })).length).toBeLessThan(60);
   });
 });
 
@@ -365,8 +365,8 @@ describe('an Idempotency-Key', () => {
 
   it('with another request is refused, and of another caller is another one', async () => {
     const { mount, count } = counting();
-    const { post, edges } = await openStage({ mount });
-    const { token } = await edges.tokens.create('ann', 'run');
+    const { post, deps } = await openStage({ mount });
+    const { token } = await deps.tokens.create('ann', 'run');
     await post('/count', { a: 1 }, key);
     for (const other of [post('/count', { a: 2 }, key), post('/nothing', { a: 1 }, key)]) {
       const refused = await other;

@@ -156,8 +156,8 @@ describe('errors', () => {
       app.get('/read', async (c) => c.json({ value: (await runtime.store.tables.get('t', 'k')) ?? null }));
       app.post('/write', (c) => c.json({}));
     };
-    const { ask, post, isAlive, edges, errors } = await openStage({ store: failing, clock, mount });
-    const { token } = await edges.tokens.create('ann', 'run');
+    const { ask, post, isAlive, deps, errors } = await openStage({ store: failing, clock, mount });
+    const { token } = await deps.tokens.create('ann', 'run');
     expect((await ask('/readyz')).status).toBe(200);
     isGone = true;
     const read = await ask('/read');

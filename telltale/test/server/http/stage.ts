@@ -12,14 +12,14 @@ import {
   type ServerOptions,
 } from '../../../src/server/create-server.ts';
 import { needs } from '../../../src/server/http/access.ts';
-import type { ServerEdges } from '../../../src/server/server-edges.ts';
+import type { ServerDeps } from '../../../src/server/server-edges.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 export interface Stage {
   readonly server: Server;
   readonly store: Store;
-  readonly edges: ServerEdges;
+  readonly deps: ServerDeps;
   readonly errors: readonly unknown[];
   /** An admin's: what requests are sent with that say nothing else. */
   readonly token: string;
@@ -71,7 +71,7 @@ export async function openStage({ store, mount, ...options }: StageOptions = {})
     server,
     token,
     store: home,
-    edges: server.edges,
+    deps: server.deps,
     errors,
     ask,
     post: (path, body, headers = {}) =>

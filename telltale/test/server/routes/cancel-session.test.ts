@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { cancelSession } from '../../../src/server/routes/cancel-session.ts';
-import type { ServerEdges } from '../../../src/server/server-edges.ts';
+import type { ServerDeps } from '../../../src/server/server-edges.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
@@ -42,7 +42,7 @@ steps:
   await eventually(async () => expect(await runs()).toMatchObject([{ status: 'waiting' }]));
   const info = await runtime.store.info(session.id);
   if (info === undefined) throw new Error('There is no session.');
-  await cancelSession({ runtime, clock } as ServerEdges, info, 'ann');
+  await cancelSession({ runtime, clock } as ServerDeps, info, 'ann');
   await eventually(async () => expect(await runs()).toMatchObject([{ status: 'cancelled' }]));
   expect(await runtime.store.info(session.id)).toMatchObject({ status: 'cancelled' });
   expect(existsSync(join(cwd, 'undone'))).toBe(true);

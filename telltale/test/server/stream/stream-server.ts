@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { toRuntimeError } from '../../../src/kernel/runtime-error.ts';
-import { createStreams, type StreamsEdges } from '../../../src/server/stream/create-streams.ts';
+import { createStreams, type StreamsDeps } from '../../../src/server/stream/create-streams.ts';
 import type { Streams } from '../../../src/server/stream/streams.ts';
 import { connect, type SseClient } from './sse-client.ts';
 
@@ -27,13 +27,13 @@ export interface StreamServer {
 
 /** Streams behind a bare HTTP server: `/KIND/STREAM?after=N&live=0`, and `/headlines`. */
 export async function serveStreams(
-  edges: Pick<StreamsEdges, 'runtime'> & Partial<StreamsEdges>,
+  deps: Pick<StreamsDeps, 'runtime'> & Partial<StreamsDeps>,
 ): Promise<StreamServer> {
   const errors: unknown[] = [];
   const streams = createStreams({
     clock: createSystemClock(),
     onError: (thrown) => errors.push(thrown),
-    ...edges,
+    ...deps,
   });
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');

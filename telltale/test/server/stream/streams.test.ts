@@ -32,8 +32,8 @@ async function runtimeOn(store: string): Promise<Runtime> {
   return runtime;
 }
 
-async function serverOf(edges: Parameters<typeof serveStreams>[0]): Promise<StreamServer> {
-  const server = await serveStreams(edges);
+async function serverOf(deps: Parameters<typeof serveStreams>[0]): Promise<StreamServer> {
+  const server = await serveStreams(deps);
   open.push(server);
   return server;
 }

@@ -13,7 +13,7 @@ import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { changesOf } from '../../../src/targets/access/bound-call.ts';
 import type { LeafCall } from '../../../src/workflows/leaf.ts';
 import { askPerson, type Question } from '../../../src/workflows/steps/ask-person.ts';
-import type { LeafEdges } from '../../../src/workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../../src/workflows/steps/leaf-edges.ts';
 import { begin, fakeJournal } from '../../workflows/fake-run.ts';
 import { agentFolder, tool } from '../run-agent.ts';
 
@@ -250,7 +250,7 @@ describe('a question of a step', () => {
     const journal = fakeJournal(clock);
     begin(journal);
     const cause = journal.append({ type: 'step.started', step: 's', attempt: 1, repeatable: true });
-    const edges = {
+    const deps = {
       journal,
       clock,
       isLetGo: () => false,
@@ -259,7 +259,7 @@ describe('a question of a step', () => {
         close: (review: string, end: object) =>
           void journal.append({ type: 'review.resolved', review, ...end } as never),
       },
-    } as unknown as LeafEdges;
+    } as unknown as LeafDeps;
     const call = {
       address: 's',
       step: { name: 's' },
@@ -278,7 +278,7 @@ describe('a question of a step', () => {
         by: 'ann',
       });
     };
-    return { journal, answer, ask: (question: Question) => askPerson(question, call, edges) };
+    return { journal, answer, ask: (question: Question) => askPerson(question, call, deps) };
   }
   const plan = (to: string): Question => ({
     kind: 'plan',

@@ -4,7 +4,7 @@ import { openReviews, reviewOf } from '../../../src/events/fold-reviews.ts';
 import type { Review } from '../../../src/events/state.ts';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { createAsking } from '../../../src/session/reviews/ask-people.ts';
-import type { AskingEdges } from '../../../src/session/reviews/asking.ts';
+import type { AskingDeps } from '../../../src/session/reviews/asking.ts';
 import type { TableWrite } from '../../../src/store/store.ts';
 import { createFolding, declared, STARTED, TURN } from '../../events/fold-bodies.ts';
 
@@ -15,7 +15,7 @@ const NEED = { target: 'tool "pay"', what: 'pay 3', because: 'approval: always',
 const OUTSIDE = { stream: 'ses_test', seq: 0, depth: 0 };
 
 /** Questions on a log without a session: what is appended is folded. */
-function stage(approve?: AskingEdges['approve']) {
+function stage(approve?: AskingDeps['approve']) {
   const { state, fold } = createFolding();
   fold(STARTED, TURN, declared('a', { name: 'pay' }));
   const appended: { readonly body: EventBody; readonly cause?: Cause; readonly beside?: Beside }[] = [];

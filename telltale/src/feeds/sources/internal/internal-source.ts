@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../../kernel/json.ts';
 import type { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { compileCheck } from '../../../targets/check-parameters.ts';
 import type { FeedSource } from '../../feed.ts';
-import type { SourceEdges } from '../source-edges.ts';
+import type { SourceDeps } from '../source-edges.ts';
 import { debugContext } from './debug-context.ts';
 import { environmentOf } from './environment.ts';
 import { historyOf } from './history.ts';
@@ -48,12 +48,12 @@ export const checkInternalParams = (action: Action, params: JsonObject): Runtime
   CHECKS.get(action)?.(params);
 
 /** What the runtime knows itself. */
-export function createInternalSource(edges: SourceEdges) {
+export function createInternalSource(deps: SourceDeps) {
   return async ({ action }: InternalSource, params: JsonObject): Promise<Json> => {
     const wrong = checkInternalParams(action, params);
     if (wrong !== undefined) throw wrong;
-    const { state } = edges;
-    const { clock, env, permissions } = edges.targets.edges;
+    const { state } = deps;
+    const { clock, env, permissions } = deps.targets.deps;
     switch (action) {
       case 'system_clock':
         return timeNow(params, clock.now());
@@ -66,7 +66,7 @@ export function createInternalSource(edges: SourceEdges) {
       case 'history':
         return historyOf(state, typeof params.turns === 'number' ? params.turns : undefined);
       case 'metrics':
-        return metricsOf(state, await edges.stateMetrics?.());
+        return metricsOf(state, await deps.stateMetrics?.());
       case 'session_stats':
         return sessionStats(state, clock.now());
       case 'debug_context':

@@ -11,7 +11,7 @@ import type { Feed, SourceCall } from '../../feed.ts';
 import { cutText } from '../../values/cut-text.ts';
 import { DEFAULT_MAX_TOKENS } from '../../values/prepare-value.ts';
 import { type FileSource, permitted } from '../file-source.ts';
-import type { SourceEdges } from '../source-edges.ts';
+import type { SourceDeps } from '../source-edges.ts';
 import { type RepoTree, readTree, sizeText } from './draw-tree.ts';
 import { isShowable, MAX_FILE_BYTES, rankFiles, wordsOf } from './rank-files.ts';
 import { type RepoFile, walkRepo } from './walk-repo.ts';
@@ -47,13 +47,13 @@ const PARAMS = {
 export const checkRepoParams = compileCheck(PARAMS, 'a repo source');
 
 /** A tree with sizes, then whole files, most relevant first, as far as the feed's tokens allow. */
-export function createRepoSource(edges: SourceEdges) {
+export function createRepoSource(deps: SourceDeps) {
   return async (source: FileSource, { feed, params, signal }: SourceCall): Promise<Json> => {
     const wrong = checkRepoParams(params);
     if (wrong !== undefined) throw wrong;
-    const folder = await permitted(source.name, `feed "${feed.id}"`, edges);
+    const folder = await permitted(source.name, `feed "${feed.id}"`, deps);
     const walked = await walkRepo(folder, signal);
-    const counter = await edges.tokenizer();
+    const counter = await deps.tokenizer();
     const budget = budgetOf(feed);
     const { depth = MAX_DEPTH, files = true, query = '' } = params;
     const tree = readTree(folder.shown, walked);

@@ -13,7 +13,7 @@ export type FileNews =
   | { readonly kind: 'touched'; readonly file: GraphFile }
   | { readonly kind: 'same' | 'gone' | 'unreadable' };
 
-export interface ReadEdges {
+export interface ReadDeps {
   readonly folder: string;
   readonly languageOf: LanguageOf;
   parser(): Promise<SourceParser>;
@@ -26,7 +26,7 @@ export interface ReadEdges {
 export async function readFile(
   file: WalkedFile,
   before: KnownFile | undefined,
-  edges: ReadEdges,
+  edges: ReadDeps,
 ): Promise<FileNews> {
   const readAtMs = Date.now();
   let source: Source;

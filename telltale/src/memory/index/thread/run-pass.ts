@@ -8,7 +8,7 @@ import { type ManifestText, readContext } from '../resolve/read-context.ts';
 import { type LanguageOf, lookOver } from './look-over.ts';
 import { readFile } from './read-file.ts';
 
-export interface PassEdges {
+export interface PassDeps {
   readonly languageOf: LanguageOf;
   parser(): Promise<SourceParser>;
   isStopped(): boolean;
@@ -21,7 +21,7 @@ export interface PassEdges {
 }
 
 /** Walks, then reads what may have changed. */
-export async function runPass(request: PassRequest, edges: PassEdges): Promise<void> {
+export async function runPass(request: PassRequest, edges: PassDeps): Promise<void> {
   const { folder, below } = request;
   const known = unpackFiles(request.known);
   const { walked, seen, toRead, removed } = lookOver(request, known, edges.languageOf, edges);

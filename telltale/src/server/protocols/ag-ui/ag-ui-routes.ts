@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import type { AppEnv, ServerEdges } from '../../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../../server-edges.ts';
 import type { Chats } from '../chats.ts';
 import { chooseAgent } from '../choose-agent.ts';
 import { readObject } from '../read-fields.ts';
@@ -8,12 +8,12 @@ import { createAgUiFold } from './create-ag-ui-fold.ts';
 import { readRunInput } from './read-run-input.ts';
 
 /** `POST /ag-ui/:agent`: AG-UI 1.0 over server-sent events. A thread is a chat: its runs are exchanges of one session. */
-export function mountAgUi(app: Hono<AppEnv>, edges: ServerEdges, chats: Chats): void {
+export function mountAgUi(app: Hono<AppEnv>, deps: ServerDeps, chats: Chats): void {
   const run = async (c: Context<AppEnv>, named: string | undefined): Promise<Response> => {
     const { by } = c.get('caller');
     const input = readRunInput(await readObject(c), by);
     const agent = chooseAgent(
-      edges.catalog,
+      deps.catalog,
       named ?? input.agent,
       'in the path (/ag-ui/NAME) or as forwardedProps.agent',
     );
@@ -34,7 +34,7 @@ export function mountAgUi(app: Hono<AppEnv>, edges: ServerEdges, chats: Chats): 
     const onGone = () => {
       if (input.onClose === 'stop') chats.breakOff(exchange);
     };
-    return serveExchange(c, edges, exchange, fold, { onGone }) ?? c.body(null, 204);
+    return serveExchange(c, deps, exchange, fold, { onGone }) ?? c.body(null, 204);
   };
   app.post('/ag-ui', (c) => run(c, undefined));
   app.post('/ag-ui/:agent', (c) => run(c, c.req.param('agent')));

@@ -6,7 +6,7 @@ import type { Session } from '../../../session/runtime-types.ts';
 import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
 import { headersOf } from '../../http/error-answer.ts';
 import { accepted } from '../../routes/admitted.ts';
-import type { AppEnv, ServerEdges } from '../../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../../server-edges.ts';
 import { createElsewhere } from '../elsewhere.ts';
 import { createExchange, type Exchange } from '../exchange/exchange.ts';
 import { createExchangeFold } from '../exchange/exchange-end.ts';
@@ -27,15 +27,15 @@ const GONE = 'The client went away.';
  * `/v1/chat/completions` and `/v1/models`: agents as models. Each request is a session of its own, which is cancelled when
  * its client goes away: nobody else would read the answer.
  */
-export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
-  const { runtime, catalog, clock, closing } = edges;
-  const elsewhere = createElsewhere(edges);
+export function mountOpenAi(app: Hono<AppEnv>, deps: ServerDeps): void {
+  const { runtime, catalog, clock, closing } = deps;
+  const elsewhere = createElsewhere(deps);
 
   const start = async (
     agent: LoadedAgent<unknown>,
     { input, user }: CompletionRequest,
   ): Promise<Exchange> => {
-    const { queued, place } = await accepted(edges, 'session');
+    const { queued, place } = await accepted(deps, 'session');
     let session: Session<unknown>;
     try {
       session = runtime.start(agent, {
@@ -62,7 +62,7 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
     // It was on its way to another process.
     if (exchange.session !== session) await exchange.session.cancel(GONE);
   };
-  const cancel = (exchange: Exchange) => void cancelled(exchange).catch(edges.onError);
+  const cancel = (exchange: Exchange) => void cancelled(exchange).catch(deps.onError);
   const headOf = ({ session }: Exchange, model: string) => ({
     id: `chatcmpl-${session.id}`,
     created: Math.floor(clock.now() / 1_000),
@@ -85,7 +85,7 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
         agent.manifest.group !== undefined,
     });
     const options = { last: LAST, onGone: () => cancel(exchange) };
-    return serveExchange(c, edges, exchange, fold, options) ?? c.body(null, 204);
+    return serveExchange(c, deps, exchange, fold, options) ?? c.body(null, 204);
   };
 
   const whole = async (

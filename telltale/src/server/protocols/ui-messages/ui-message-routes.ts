@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import type { AppEnv, ServerEdges } from '../../server-edges.ts';
+import type { AppEnv, ServerDeps } from '../../server-edges.ts';
 import type { Chats } from '../chats.ts';
 import { chooseAgent } from '../choose-agent.ts';
 import type { Begun } from '../current-exchanges.ts';
@@ -15,12 +15,12 @@ const LAST = '[DONE]';
  * `POST /chat` and `/chat/:agent`: the AI SDK's UI message stream, for `useChat`. A chat is a session. The stream of an
  * exchange that goes on without its client can be had again, from its beginning: `GET …/:id/stream`.
  */
-export function mountUiMessages(app: Hono<AppEnv>, edges: ServerEdges, chats: Chats): void {
+export function mountUiMessages(app: Hono<AppEnv>, deps: ServerDeps, chats: Chats): void {
   const chat = async (c: Context<AppEnv>, named: string | undefined): Promise<Response> => {
     const { by } = c.get('caller');
     const request = readChatRequest(await readObject(c), by);
     const agent = chooseAgent(
-      edges.catalog,
+      deps.catalog,
       named ?? request.agent,
       'in the path (/chat/NAME) or as "agent" in the body',
     );
@@ -65,7 +65,7 @@ export function mountUiMessages(app: Hono<AppEnv>, edges: ServerEdges, chats: Ch
       joins: goesOn === undefined ? undefined : { open, reviews },
     });
     const options = { headers: HEADERS, last: LAST, onGone };
-    return serveExchange(c, edges, exchange, fold, options) ?? c.body(null, 204);
+    return serveExchange(c, deps, exchange, fold, options) ?? c.body(null, 204);
   };
   app.post('/chat', (c) => chat(c, undefined));
   app.post('/chat/:agent', (c) => chat(c, c.req.param('agent')));

@@ -9,7 +9,7 @@ import { type Answer, type Consequences, decodeAnswer } from './decode-answer.ts
 import { type EncodedCall, encodeCall, type PlacedWrite } from './encode-call.ts';
 import { isAppend, splitGroup, type Write } from './split-group.ts';
 
-export interface GroupEdges {
+export interface GroupDeps {
   readonly link: WriterLink;
   readonly ownership: Ownership;
   readonly schema: string;
@@ -38,8 +38,8 @@ const MAX_TRIES = 20;
  * cannot keep), the group is halved until the one that is to blame stands alone, and only that one fails. Throws a
  * RuntimeError where nothing of the group was written.
  */
-export function createRunGroup(edges: GroupEdges): RunGroup {
-  const { link, ownership, schema, leaseMs, describe } = edges;
+export function createRunGroup(deps: GroupDeps): RunGroup {
+  const { link, ownership, schema, leaseMs, describe } = deps;
   const store = randomUUID();
   let last = 0;
 
@@ -89,7 +89,7 @@ export function createRunGroup(edges: GroupEdges): RunGroup {
       if (placed.length > 0) {
         const call = encodeCall(placed, schema);
         try {
-          edges.committed(decodeAnswer(placed, call, await send(call, now), outcomes));
+          deps.committed(decodeAnswer(placed, call, await send(call, now), outcomes));
         } catch (error) {
           if (!isOfOneWrite(error)) throw error;
           if (placed.length > 1) {

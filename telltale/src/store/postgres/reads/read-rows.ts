@@ -14,7 +14,7 @@ const CHUNK_ROWS = 4_096;
 /** Answers one read. Throws a RuntimeError for what is not there, else what PostgreSQL threw. */
 export type ReadRows = (request: ReadRequest, now: number) => Promise<Results[ReadRequest['op']]>;
 
-export interface ReadEdges {
+export interface ReadDeps {
   readonly ask: AskPrepared;
   /** For what may take its time. */
   readonly askLong: AskPrepared;
@@ -24,7 +24,7 @@ export interface ReadEdges {
   readonly hasGraphs: () => boolean;
 }
 
-export function createReadRows({ ask, askLong, schema, place, hasGraphs }: ReadEdges): ReadRows {
+export function createReadRows({ ask, askLong, schema, place, hasGraphs }: ReadDeps): ReadRows {
   const S = `"${schema}"`;
   const lists = createListRows(ask, S);
   const tables = createTableReads(ask, S);

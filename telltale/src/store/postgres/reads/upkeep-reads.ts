@@ -17,7 +17,7 @@ export interface UpkeepReads {
   compact(): Promise<Compacted>;
 }
 
-export interface UpkeepReadEdges {
+export interface UpkeepReadDeps {
   readonly ask: AskPrepared;
   readonly schema: string;
   readonly hasGraphs: () => boolean;
@@ -31,7 +31,7 @@ const MOST_CHANGED = 1_000;
 const RESTORE =
   'Restore the database from a backup. What can still be read is saved by: telltale store export';
 
-export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadEdges): UpkeepReads {
+export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadDeps): UpkeepReads {
   const S = `"${schema}"`;
 
   const bytes = async (): Promise<number> => {

@@ -7,7 +7,7 @@ import type { Wire } from '../wire/wire.ts';
 import { createSlots } from './slots.ts';
 import { readWorkers } from './workers.ts';
 
-export interface SharedEdges {
+export interface SharedDeps {
   readonly address: PostgresAddress;
   readonly ask: Ask;
   readonly ownership: Ownership;
@@ -23,8 +23,8 @@ export interface SharedEdges {
 
 export const ORPHANS = 'o';
 
-export function createSharedStore(edges: SharedEdges): SharedStore {
-  const { address, ask, ownership, leaseMs, wire, live, database, guard } = edges;
+export function createSharedStore(deps: SharedDeps): SharedStore {
+  const { address, ask, ownership, leaseMs, wire, live, database, guard } = deps;
   const { schema, fleet } = address;
   return {
     fleet,
@@ -32,8 +32,8 @@ export function createSharedStore(edges: SharedEdges): SharedStore {
     orphans: (limit) =>
       guard(async () => {
         // Dead owners first: what was theirs is found at once.
-        await edges.sweep();
-        const values = [Math.max(0, limit), edges.clock.now()];
+        await deps.sweep();
+        const values = [Math.max(0, limit), deps.clock.now()];
         const { rows } = await ask(`SELECT * FROM "${schema}".orphans_2($1, $2)`, values);
         return rows.map(({ stream, kind, name, status, root, deaths }) => ({
           stream,

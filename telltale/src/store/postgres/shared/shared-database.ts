@@ -14,18 +14,18 @@ interface Listener {
   readonly again: () => void;
 }
 
-export interface DatabaseEdges {
+export interface DatabaseDeps {
   readonly pool: Pool;
   readonly link: () => ListeningLink;
   readonly start: () => void;
   readonly guard: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-export function createSharedDatabase(edges: DatabaseEdges): {
+export function createSharedDatabase(deps: DatabaseDeps): {
   readonly database: SharedDatabase;
   readonly others: OtherChannels;
 } {
-  const { pool, guard } = edges;
+  const { pool, guard } = deps;
   const listeners = new Map<string, Set<Listener>>();
   return {
     database: {
@@ -38,13 +38,13 @@ export function createSharedDatabase(edges: DatabaseEdges): {
           return { rows: all.flatMap(({ rows }) => rows) };
         }),
       async listen(channel, heard, again) {
-        edges.start();
+        deps.start();
         const own: Listener = { heard, again };
         const others = listeners.get(channel) ?? new Set();
         listeners.set(channel, others.add(own));
         // Where the connection breaks just now, the next one listens to it.
         if (others.size === 1)
-          await edges
+          await deps
             .link()
             .listen(channel)
             .catch(() => undefined);
@@ -52,7 +52,7 @@ export function createSharedDatabase(edges: DatabaseEdges): {
           async close() {
             if (!others.delete(own) || others.size > 0) return;
             listeners.delete(channel);
-            await edges
+            await deps
               .link()
               .unlisten(channel)
               .catch(() => undefined);

@@ -5,7 +5,7 @@ import { keyLock } from '../group/key-lock.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Wire } from '../wire/wire.ts';
 
-export interface SlotsEdges {
+export interface SlotsDeps {
   readonly ask: Ask;
   readonly schema: string;
   readonly ownership: Ownership;
@@ -20,7 +20,7 @@ const MAX_TRIES = 5;
 /** Slots are taken one after the other for each key; the lock is not that of a table's key. */
 const LOCKS = '\0slots';
 
-export function createSlots({ ask, schema, ownership, leaseMs, wire, guard }: SlotsEdges): SharedSlots {
+export function createSlots({ ask, schema, ownership, leaseMs, wire, guard }: SlotsDeps): SharedSlots {
   const takeOnce = async (key: string, max: number, holder: string): Promise<boolean> => {
     const lock = keyLock(schema, LOCKS, key).toString();
     const values = [lock, key, max, holder, await ownership.claim(), leaseMs];

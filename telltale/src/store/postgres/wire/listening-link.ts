@@ -18,7 +18,7 @@ export interface ListeningLink {
   close(): Promise<void>;
 }
 
-export interface ListeningEdges {
+export interface ListeningDeps {
   readonly clients: PostgresClients;
   readonly heard: (channel: string, payload: string) => void;
   /** It listens; `again`: not for the first time, so some may have been missed. */
@@ -33,7 +33,7 @@ const PING_MS = 10_000;
 /** Nobody waits for the commit of a notice, and one that is lost with the server is of no use after it. */
 const SETTINGS = 'SET synchronous_commit = off';
 
-export function createListeningLink({ clients, heard, up, down }: ListeningEdges): ListeningLink {
+export function createListeningLink({ clients, heard, up, down }: ListeningDeps): ListeningLink {
   const channels = new Set<string>();
   let client: Client | undefined;
   let isStarted = false;

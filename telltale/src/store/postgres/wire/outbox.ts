@@ -13,7 +13,7 @@ export interface Outbox {
   isEmpty(): boolean;
 }
 
-export interface OutboxEdges {
+export interface OutboxDeps {
   readonly isUp: () => boolean;
   readonly notify: (messages: readonly (readonly [channel: string, payload: string])[]) => Promise<void>;
 }
@@ -22,7 +22,7 @@ const MAX_WAITING = 20_000;
 /** In one transaction: the server's queue of notices is locked until it is committed. */
 const MAX_AT_ONCE = 500;
 
-export function createOutbox({ isUp, notify }: OutboxEdges): Outbox {
+export function createOutbox({ isUp, notify }: OutboxDeps): Outbox {
   let waiting: (readonly [string, string])[] = [];
   let pokes = new Map<string, Map<string, Poke>>();
   let sending: Promise<void> | undefined;

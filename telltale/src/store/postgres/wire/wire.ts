@@ -32,7 +32,7 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-export interface WireEdges {
+export interface WireDeps {
   readonly clients: PostgresClients;
   readonly schema: string;
   /** What this process is called: its channel. */
@@ -55,9 +55,9 @@ const KEEP_MS = 20_000;
 const FORGET_MS = 70_000;
 const CLOSING_MS = 2_000;
 
-export function createWire(edges: WireEdges): Wire {
-  const { peer } = edges;
-  const everybody = `telltale_${edges.schema}`;
+export function createWire(deps: WireDeps): Wire {
+  const { peer } = deps;
+  const everybody = `telltale_${deps.schema}`;
   const channelOf = (other: string) => `telltale_${other}`;
   const own = channelOf(peer);
   const peers = createPeers();
@@ -74,9 +74,9 @@ export function createWire(edges: WireEdges): Wire {
   let gaps = new Set<string>();
 
   const link = createListeningLink({
-    clients: edges.clients,
+    clients: deps.clients,
     heard(channel, payload) {
-      if (channel !== own && channel !== everybody) return edges.heardOther(channel, payload);
+      if (channel !== own && channel !== everybody) return deps.heardOther(channel, payload);
       const message = decodeMessage(payload);
       if (message !== undefined) received(message);
     },
@@ -88,7 +88,7 @@ export function createWire(edges: WireEdges): Wire {
       settling = setTimeout(() => {
         isSettled = true;
       }, SETTLING_MS).unref();
-      if (again) edges.missed();
+      if (again) deps.missed();
       else isFirstUp();
     },
     down() {
@@ -109,7 +109,7 @@ export function createWire(edges: WireEdges): Wire {
     const now = performance.now();
     switch (message.kind) {
       case 'hello':
-        if (message.again) edges.missed(message.peer);
+        if (message.again) deps.missed(message.peer);
         sayTopics(channelOf(message.peer), [...mine], []);
         return;
       case 'bye':
@@ -129,16 +129,16 @@ export function createWire(edges: WireEdges): Wire {
         for (const topic of peers.add(message.peer, message.add, now)) introduce(message.peer, topic);
         return;
       case 'pokes':
-        for (const [stream, head, last] of message.pokes) edges.poked(stream, head, last);
+        for (const [stream, head, last] of message.pokes) deps.poked(stream, head, last);
         return;
       case 'ring':
         topics.call(message.topic);
         return;
       case 'gap':
-        edges.missed();
+        deps.missed();
         return;
       case 'live':
-        edges.heardLive(message.topic, message.text);
+        deps.heardLive(message.topic, message.text);
     }
   };
 
@@ -146,7 +146,7 @@ export function createWire(edges: WireEdges): Wire {
   const introduce = (other: string, topic: string) => {
     if (!topic.startsWith(STREAM)) return;
     const stream = topic.slice(STREAM.length);
-    const head = edges.ownHead(stream);
+    const head = deps.ownHead(stream);
     if (head !== undefined && head > 0) outbox.poke(channelOf(other), stream, head, 0);
   };
 

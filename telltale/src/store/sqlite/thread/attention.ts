@@ -19,13 +19,13 @@ export interface Attention {
   stop(): void;
 }
 
-export interface AttentionEdges {
+export interface AttentionDeps {
   readonly db: DatabaseSync;
   readonly ownership: Ownership;
   readonly tell: (message: FromBackend) => void;
 }
 
-export function createAttention({ db, ownership, tell }: AttentionEdges): Attention {
+export function createAttention({ db, ownership, tell }: AttentionDeps): Attention {
   const version = db.prepare('PRAGMA data_version');
   const markOf = db.prepare(
     `SELECT h.head || ' ' || coalesce((SELECT max(id) FROM inbox i WHERE i.stream = s.id), 0) AS mark

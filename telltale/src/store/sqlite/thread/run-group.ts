@@ -9,7 +9,7 @@ import { toStream } from './perform.ts';
 /** What became of the writes of a group, by their place in it; an append that went through is left out. */
 export type GroupOutcomes = ReadonlyMap<number, Outcome>;
 
-export interface GroupEdges {
+export interface GroupDeps {
   readonly db: DatabaseSync;
   readonly appends: AppendRows;
   readonly ownership: Ownership;
@@ -25,8 +25,8 @@ type Write = AppendOp | WriteRequest;
  * that breaks half-way takes the transaction with it: it is left out and the rest is done anew. Throws a RuntimeError
  * where nothing could be written at all.
  */
-export function createRunGroup(edges: GroupEdges): (writes: readonly Write[], now: number) => GroupOutcomes {
-  const { db, appends, ownership, describe, perform } = edges;
+export function createRunGroup(deps: GroupDeps): (writes: readonly Write[], now: number) => GroupOutcomes {
+  const { db, appends, ownership, describe, perform } = deps;
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
 

@@ -3,7 +3,7 @@ import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { pathNeed, together } from '../../access/need.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
 import type { Need, Target, TargetCall } from '../../target.ts';
-import type { TargetEdges } from '../../target-edges.ts';
+import type { TargetDeps } from '../../target-edges.ts';
 import { type Edit, editedFile } from './edit-file.ts';
 import { globPaths } from './glob-paths.ts';
 import { grepFiles, type Search } from './grep-files.ts';
@@ -18,7 +18,7 @@ const DEFAULT_DEPTH = 3;
 const MAX_DEPTH = 16;
 
 /** Files and folders inside `permissions.paths`. */
-export function filesystem({ permissions, clock, folder }: TargetEdges): Target {
+export function filesystem({ permissions, clock, folder }: TargetDeps): Target {
   const { paths } = permissions;
   const at = (input: JsonObject, { granted }: Pick<TargetCall, 'granted'>) =>
     paths.resolve(text(input, 'path') ?? '.', granted);

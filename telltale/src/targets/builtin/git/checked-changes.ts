@@ -2,14 +2,14 @@ import { dirname, join, resolve } from 'node:path';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { MANIFEST_FILE } from '../../../manifest/files/walk-folder.ts';
-import type { TargetEdges } from '../../target-edges.ts';
+import type { TargetDeps } from '../../target-edges.ts';
 import { flag, paths, reference, remoteOf } from './git-arguments.ts';
 import { type GitCall, gitText, runGit } from './run-git.ts';
 
 /** Where git works, and for whom. */
 interface Repository {
   readonly call: GitCall;
-  readonly edges: TargetEdges;
+  readonly deps: TargetDeps;
   /** Where it runs, links resolved. */
   readonly cwd: string;
   /** The top of the repository, links resolved. */
@@ -73,9 +73,9 @@ export class CheckedChanges {
   async pull(input: JsonObject): Promise<string> {
     const branch = reference(input, 'branch');
     const remote = remoteOf(input);
-    const { call, edges, cwd, remote: isRemote } = this.#at;
+    const { call, deps, cwd, remote: isRemote } = this.#at;
     const wanted = branch === undefined ? [] : [branch];
-    await gitText(['fetch', '--quiet', '--', remote, ...wanted], cwd, call, edges, { remote: isRemote });
+    await gitText(['fetch', '--quiet', '--', remote, ...wanted], cwd, call, deps, { remote: isRemote });
     const commit = await this.#fetched(remote, branch);
     await this.#check(await this.#changed(commit), commit);
     return this.#git(['merge', '--ff-only', commit], true);
@@ -114,8 +114,8 @@ export class CheckedChanges {
 
   /** The tree that a merge comes to, conflicts included; undefined where this git cannot say it. */
   async #merged(commit: string): Promise<string | undefined> {
-    const { call, edges, cwd } = this.#at;
-    const ended = await runGit(['merge-tree', '--write-tree', 'HEAD', commit], cwd, call, edges);
+    const { call, deps, cwd } = this.#at;
+    const ended = await runGit(['merge-tree', '--write-tree', 'HEAD', commit], cwd, call, deps);
     const tree = ended.stdout.text().split('\n')[0]?.trim() ?? '';
     return (ended.exitCode === 0 || ended.exitCode === 1) && /^[0-9a-f]{40,64}$/.test(tree)
       ? tree
@@ -130,7 +130,7 @@ export class CheckedChanges {
 
   /** Refuses with the list of files that may not be changed. */
   async #check(names: readonly string[], tree: string): Promise<void> {
-    const { closed } = this.#at.edges.permissions;
+    const { closed } = this.#at.deps.permissions;
     const refused: string[] = [];
     const entries = await this.#entries(names, tree);
     for (const name of names) {
@@ -156,9 +156,9 @@ export class CheckedChanges {
   async #changesEncodings(tree: string): Promise<boolean> {
     const args = ['grep', '--quiet', '--text', 'working-tree-encoding'];
     const specs = ['--', ':(top,glob)**/.gitattributes'];
-    const { call, edges, cwd } = this.#at;
+    const { call, deps, cwd } = this.#at;
     for (const place of [[tree], ['--no-index']] as const) {
-      const ended = await runGit([...args, ...place, ...specs], cwd, call, edges);
+      const ended = await runGit([...args, ...place, ...specs], cwd, call, deps);
       if (ended.exitCode === 0) return true;
     }
     return false;
@@ -177,8 +177,8 @@ export class CheckedChanges {
   }
 
   async #content(id: string): Promise<string> {
-    const { call, edges, cwd } = this.#at;
-    const ended = await runGit(['cat-file', 'blob', id], cwd, call, edges, { whole: true });
+    const { call, deps, cwd } = this.#at;
+    const ended = await runGit(['cat-file', 'blob', id], cwd, call, deps, { whole: true });
     return ended.stdout.text();
   }
 
@@ -224,20 +224,20 @@ export class CheckedChanges {
 
   /** What git prints; undefined where it fails or prints nothing. */
   async #try(args: readonly string[]): Promise<string | undefined> {
-    const { call, edges, cwd } = this.#at;
-    const ended = await runGit(args, cwd, call, edges);
+    const { call, deps, cwd } = this.#at;
+    const ended = await runGit(args, cwd, call, deps);
     return ended.exitCode === 0 ? ended.stdout.text().trim() || undefined : undefined;
   }
 
   async #list(args: readonly string[]): Promise<readonly string[]> {
-    const { call, edges, cwd } = this.#at;
-    const text = await gitText(args, cwd, call, edges, { whole: true });
+    const { call, deps, cwd } = this.#at;
+    const text = await gitText(args, cwd, call, deps, { whole: true });
     return text.split('\0').filter((name) => name !== '');
   }
 
   #git(args: readonly string[], checked = false): Promise<string> {
-    const { call, edges, cwd, env } = this.#at;
-    return gitText(args, cwd, call, edges, { env, checked });
+    const { call, deps, cwd, env } = this.#at;
+    return gitText(args, cwd, call, deps, { env, checked });
   }
 }
 

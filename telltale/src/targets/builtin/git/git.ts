@@ -6,7 +6,7 @@ import { pathNeed, together } from '../../access/need.ts';
 import { judgeBeforehand } from '../../http/checked-lookup.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
 import type { Need, Target, TargetCall } from '../../target.ts';
-import type { TargetEdges } from '../../target-edges.ts';
+import type { TargetDeps } from '../../target-edges.ts';
 import { CheckedChanges } from './checked-changes.ts';
 import { remoteOf } from './git-arguments.ts';
 import { GIT_OPERATIONS, type GitOperation } from './git-operations.ts';
@@ -14,7 +14,7 @@ import { leftOut } from './left-out.ts';
 import { type GitCall, gitText, runGit, WHAT } from './run-git.ts';
 
 /** git on a repository inside the permitted paths; results are what git prints. */
-export function git(edges: TargetEdges): Target {
+export function git(deps: TargetDeps): Target {
   const operations = Object.fromEntries(
     Object.entries(GIT_OPERATIONS).map(([name, operation]): [string, Operation] => [
       name,
@@ -23,7 +23,7 @@ export function git(edges: TargetEdges): Target {
         parameters: operation.parameters,
         idempotent: operation.idempotent,
         ...(operation.required === undefined ? {} : { required: operation.required }),
-        run: (input, call) => perform(operation, input, call, edges),
+        run: (input, call) => perform(operation, input, call, deps),
       },
     ]),
   );
@@ -39,15 +39,15 @@ export function git(edges: TargetEdges): Target {
       output: '## main\n M README.md\n',
       answer: 'README.md has changed.',
     },
-    ...(edges.permissions.paths.asks || edges.permissions.hosts.asks
-      ? { needs: (input: JsonObject) => needsOf(input, edges) }
+    ...(deps.permissions.paths.asks || deps.permissions.hosts.asks
+      ? { needs: (input: JsonObject) => needsOf(input, deps) }
       : {}),
     run: defined.run,
   };
 }
 
-async function needsOf(input: JsonObject, edges: TargetEdges): Promise<Need | undefined> {
-  const { paths, hosts } = edges.permissions;
+async function needsOf(input: JsonObject, deps: TargetDeps): Promise<Need | undefined> {
+  const { paths, hosts } = deps.permissions;
   const name = String(input.operation);
   const path = typeof input.path === 'string' ? input.path : '.';
   const folder = await pathNeed(paths, path, WHAT, `git ${name} in`);
@@ -57,7 +57,7 @@ async function needsOf(input: JsonObject, edges: TargetEdges): Promise<Need | un
   const granted = folder?.grants ?? [];
   const { real } = await paths.resolve(path, granted);
   const call: GitCall = { signal: AbortSignal.timeout(LOOK_UP_MS), idempotencyKey: '', granted };
-  const remotes = await addressesOf(remoteOf(input), real, call, edges);
+  const remotes = await addressesOf(remoteOf(input), real, call, deps);
   const asked = remotes.flatMap(({ address, host }): readonly Need[] => {
     const grant = host === undefined ? undefined : hosts.grantFor(host.name, host.port);
     const because = 'permissions: { network: { ask } }';
@@ -67,30 +67,30 @@ async function needsOf(input: JsonObject, edges: TargetEdges): Promise<Need | un
   return together(folder, ...asked);
 }
 
-async function perform(operation: GitOperation, input: JsonObject, call: TargetCall, edges: TargetEdges) {
+async function perform(operation: GitOperation, input: JsonObject, call: TargetCall, deps: TargetDeps) {
   const args = operation.args(input);
   const path = typeof input.path === 'string' ? input.path : '.';
-  const { real } = await edges.permissions.paths.resolve(path, call.granted);
-  await checkFiles(input, real, call, edges);
-  const remote = operation.remote === true && (await checkRemote(remoteOf(input), real, call, edges));
-  const env = operation.commits === true ? await identityFor(real, call, edges) : {};
-  const { guarded, own } = edges.permissions.paths;
+  const { real } = await deps.permissions.paths.resolve(path, call.granted);
+  await checkFiles(input, real, call, deps);
+  const remote = operation.remote === true && (await checkRemote(remoteOf(input), real, call, deps));
+  const env = operation.commits === true ? await identityFor(real, call, deps) : {};
+  const { guarded, own } = deps.permissions.paths;
   const stagesAll = operation.commits === true && input.all === true;
   const isGuarded = stagesAll || operation.reachesFiles?.(input) === true;
-  const top = isGuarded || operation.changes !== undefined ? await topOf(real, call, edges) : real;
+  const top = isGuarded || operation.changes !== undefined ? await topOf(real, call, deps) : real;
   const kept = isGuarded ? await leftOut([...guarded, ...own], { top, cwd: real }) : [];
   if (operation.changes !== undefined)
-    return new CheckedChanges({ call, edges, cwd: real, top, leftOut: kept, env, remote })[operation.changes](
+    return new CheckedChanges({ call, deps, cwd: real, top, leftOut: kept, env, remote })[operation.changes](
       input,
     );
   // `commit --all` takes no pathspecs: what is denied would be staged with the rest.
-  if (stagesAll) await gitText(['add', '--update', '--', ':(top)', ...kept], real, call, edges);
-  const named = await commitsOnly(operation, input, real, call, edges);
-  if (typeof input.file === 'string' && (await isTree(named, real, call, edges)))
-    return listTree(named, real, call, edges);
+  if (stagesAll) await gitText(['add', '--update', '--', ':(top)', ...kept], real, call, deps);
+  const named = await commitsOnly(operation, input, real, call, deps);
+  if (typeof input.file === 'string' && (await isTree(named, real, call, deps)))
+    return listTree(named, real, call, deps);
   // `init` makes a repository in the folder itself. It has no settings yet that could run a program.
   const checked = args[0] === 'init';
-  return gitText([...operation.args(named), ...kept], real, call, edges, { env, remote, checked });
+  return gitText([...operation.args(named), ...kept], real, call, deps, { env, remote, checked });
 }
 
 /** The same input with the ids of the commits that it names. Anything else, a blob or a tree, is refused. */
@@ -99,7 +99,7 @@ async function commitsOnly(
   input: JsonObject,
   cwd: string,
   call: TargetCall,
-  edges: TargetEdges,
+  deps: TargetDeps,
 ): Promise<JsonObject> {
   const named: Record<string, Json> = { ...input };
   for (const key of commitsIn) {
@@ -114,7 +114,7 @@ async function commitsOnly(
         ['rev-parse', '--verify', '--quiet', '--end-of-options', commit],
         cwd,
         call,
-        edges,
+        deps,
       );
       if (ended.exitCode !== 0) throw noCommit(key, given);
       ids.push(ended.stdout.text().trim());
@@ -126,31 +126,21 @@ async function commitsOnly(
 
 const objectOf = ({ ref = 'HEAD', file }: JsonObject): string => `${String(ref)}:${String(file)}`;
 
-async function isTree(
-  input: JsonObject,
-  cwd: string,
-  call: TargetCall,
-  edges: TargetEdges,
-): Promise<boolean> {
-  const ended = await runGit(['cat-file', '-t', objectOf(input)], cwd, call, edges);
+async function isTree(input: JsonObject, cwd: string, call: TargetCall, deps: TargetDeps): Promise<boolean> {
+  const ended = await runGit(['cat-file', '-t', objectOf(input)], cwd, call, deps);
   return ended.exitCode === 0 && ended.stdout.text().trim() === 'tree';
 }
 
 /** What a folder of a commit holds, without what the agent may not read. */
-async function listTree(
-  input: JsonObject,
-  cwd: string,
-  call: TargetCall,
-  edges: TargetEdges,
-): Promise<string> {
-  const top = await topOf(cwd, call, edges);
+async function listTree(input: JsonObject, cwd: string, call: TargetCall, deps: TargetDeps): Promise<string> {
+  const top = await topOf(cwd, call, deps);
   const file = String(input.file);
   const folder = resolve(/^\.{1,2}(\/|$)/.test(file) ? cwd : top, file);
-  const listed = await gitText(['ls-tree', '-z', objectOf(input)], cwd, call, edges, { whole: true });
+  const listed = await gitText(['ls-tree', '-z', objectOf(input)], cwd, call, deps, { whole: true });
   const shown: string[] = [];
   for (const line of listed.split('\0').filter((each) => each !== '')) {
     const name = line.slice(line.indexOf('\t') + 1);
-    const isPermitted = await edges.permissions.paths.resolve(resolve(folder, name), call.granted).then(
+    const isPermitted = await deps.permissions.paths.resolve(resolve(folder, name), call.granted).then(
       () => true,
       () => false,
     );
@@ -169,26 +159,26 @@ async function checkFiles(
   input: JsonObject,
   folder: string,
   call: TargetCall,
-  edges: TargetEdges,
+  deps: TargetDeps,
 ): Promise<void> {
   const { granted } = call;
-  const { paths } = edges.permissions;
+  const { paths } = deps.permissions;
   const named = Array.isArray(input.paths) ? input.paths : [];
   for (const file of named) if (typeof file === 'string') await paths.resolve(resolve(folder, file), granted);
   if (typeof input.file !== 'string') return;
-  const top = await topOf(folder, call, edges);
+  const top = await topOf(folder, call, deps);
   // git counts it from the top of the repository, unless it begins with a dot.
   for (const from of [folder, top]) await paths.resolve(resolve(from, input.file), granted);
 }
 
-const topOf = (folder: string, call: TargetCall, edges: TargetEdges): Promise<string> =>
-  gitText(['rev-parse', '--show-toplevel'], folder, call, edges);
+const topOf = (folder: string, call: TargetCall, deps: TargetDeps): Promise<string> =>
+  gitText(['rev-parse', '--show-toplevel'], folder, call, deps);
 
 /** Who commits where git has not been told: without a name it refuses. */
-async function identityFor(cwd: string, call: TargetCall, edges: TargetEdges) {
-  const known = await runGit(['config', '--get', 'user.email'], cwd, call, edges);
+async function identityFor(cwd: string, call: TargetCall, deps: TargetDeps) {
+  const known = await runGit(['config', '--get', 'user.email'], cwd, call, deps);
   if (known.exitCode === 0) return {};
-  const name = `${edges.agentName} (Telltale)`;
+  const name = `${deps.agentName} (Telltale)`;
   const email = 'agent@telltale.invalid';
   return {
     GIT_AUTHOR_NAME: name,
@@ -206,11 +196,11 @@ async function checkRemote(
   remote: string,
   cwd: string,
   call: TargetCall,
-  edges: TargetEdges,
+  deps: TargetDeps,
 ): Promise<boolean> {
-  const { resolveHost, own, permissions } = edges;
+  const { resolveHost, own, permissions } = deps;
   const { paths, hosts } = permissions;
-  const addresses = await addressesOf(remote, cwd, call, edges);
+  const addresses = await addressesOf(remote, cwd, call, deps);
   for (const { address, host } of addresses) {
     if (host === undefined) await paths.resolve(address.replace(/^file:\/\//, ''), call.granted);
     else await judgeBeforehand({ hosts, resolveHost, own }, bareHost(host.name), host.port, call.granted);
@@ -221,9 +211,9 @@ async function checkRemote(
 /** How long git may take to say where a remote is, before the action has begun. */
 const LOOK_UP_MS = 30_000;
 
-async function addressesOf(remote: string, cwd: string, call: GitCall, edges: TargetEdges) {
-  const fetched = await gitText(['remote', 'get-url', '--all', '--', remote], cwd, call, edges);
-  const pushed = await gitText(['remote', 'get-url', '--push', '--all', '--', remote], cwd, call, edges);
+async function addressesOf(remote: string, cwd: string, call: GitCall, deps: TargetDeps) {
+  const fetched = await gitText(['remote', 'get-url', '--all', '--', remote], cwd, call, deps);
+  const pushed = await gitText(['remote', 'get-url', '--push', '--all', '--', remote], cwd, call, deps);
   return [...new Set([...fetched.split('\n'), ...pushed.split('\n')])].map((line) => {
     const address = line.trim();
     const host = hostOf(address);

@@ -9,7 +9,7 @@ import { commandFailed } from '../../process/process-errors.ts';
 import type { EndedProcess } from '../../process/process-request.ts';
 import { runConfined } from '../../process/run-confined.ts';
 import type { TargetCall } from '../../target.ts';
-import type { TargetEdges } from '../../target-edges.ts';
+import type { TargetDeps } from '../../target-edges.ts';
 
 export const WHAT = 'tool "git"';
 
@@ -44,10 +44,10 @@ export async function runGit(
   args: readonly string[],
   cwd: string,
   call: GitCall,
-  edges: TargetEdges,
+  deps: TargetDeps,
   { env = {}, remote = false, checked = false, whole = false }: GitExtras = {},
 ): Promise<EndedProcess> {
-  const { permissions } = edges;
+  const { permissions } = deps;
   const roots = await permissions.paths.roots();
   const runsHooks = permissions.commands.any && !checked;
   const repository = runsHooks ? undefined : await closedRepository(cwd, permissions, args[0] === 'init');
@@ -73,7 +73,7 @@ export async function runGit(
         ...args,
       ],
       cwd,
-      env: childEnvironment(edges.env, edges.permissions.environment, {
+      env: childEnvironment(deps.env, deps.permissions.environment, {
         GIT_CEILING_DIRECTORIES: roots.map((root) => dirname(root)).join(delimiter),
         GIT_TERMINAL_PROMPT: '0',
         GIT_OPTIONAL_LOCKS: '0',
@@ -104,7 +104,7 @@ export async function runGit(
           }),
     },
     call,
-    edges,
+    deps,
   );
   if (whole && ended.stdout.dropped > 0) throw tooMuch(ended.stdout.total);
   return ended;

@@ -29,7 +29,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
  * `permissions.network`, on a private network too; nothing else can be reached through it, redirects included.
  */
 export function httpDriver(context: RelicContext): RelicDriver {
-  const { what, edges } = context;
+  const { what, deps } = context;
   const connection = readConnection(context, ['headers', 'max_bytes']);
   const base = readBase(context, connection.url);
   const headers = readHeaders(context, connection);
@@ -61,8 +61,8 @@ export function httpDriver(context: RelicContext): RelicDriver {
       },
       {
         hosts: { check: () => 'named', denies: () => false },
-        resolveHost: edges.resolveHost,
-        own: edges.own,
+        resolveHost: deps.resolveHost,
+        own: deps.own,
         checkUrl,
       },
     ).catch((thrown: unknown) => {
@@ -114,7 +114,7 @@ export function httpDriver(context: RelicContext): RelicDriver {
       what,
       driver: 'http',
       where,
-      clock: edges.clock,
+      clock: deps.clock,
       async ask(signal) {
         const call = { signal, idempotencyKey: '' };
         const head = await send('HEAD', base.href, {}, call);

@@ -21,7 +21,7 @@ const LEASE_FOR = {
 const DELAY = { ...TIME, description: 'It is given to nobody before: "10m", or seconds.' };
 
 /** Items in the runtime's own store that are handed out in the order in which they came. */
-export function queueDriver({ name, what, store, edges: { clock } }: RelicContext): RelicDriver {
+export function queueDriver({ name, what, store, deps: { clock } }: RelicContext): RelicDriver {
   const queue = createQueue(what, `relic-queue:${name}`, store.tables, clock);
   const leaseMs = ({ lease_for: given }: JsonObject) =>
     given === undefined ? DEFAULT_LEASE_MS : readTime(given, '/lease_for');

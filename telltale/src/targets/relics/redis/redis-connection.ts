@@ -18,7 +18,7 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
-export interface RedisEdges {
+export interface RedisDeps {
   readonly what: string;
   readonly url: string;
   /** Without credentials. */
@@ -48,7 +48,7 @@ interface Line {
   readonly isRefusal: (thrown: unknown) => boolean;
 }
 
-export function createRedisConnection({ what, url, where, clock }: RedisEdges): RedisConnection {
+export function createRedisConnection({ what, url, where, clock }: RedisDeps): RedisConnection {
   let line: Promise<Line> | undefined;
   let isClosed = false;
 

@@ -28,11 +28,11 @@ const LIMIT = {
 
 /** A Redis server. */
 export function redisDriver(context: RelicContext): RelicDriver {
-  const { what, edges } = context;
+  const { what, deps } = context;
   const { url } = readConnection(context, []);
   checkAddress(context, url);
   const where = shownAddress(url);
-  const connection = createRedisConnection({ what, url, where, clock: edges.clock });
+  const connection = createRedisConnection({ what, url, where, clock: deps.clock });
   const read = (call: Pick<TargetCall, 'signal'>, ...args: readonly string[]) =>
     connection.send({ args, mayRepeat: true }, call.signal);
   const write = (call: Pick<TargetCall, 'signal'>, ...args: readonly string[]) =>
@@ -205,7 +205,7 @@ export function redisDriver(context: RelicContext): RelicDriver {
       what,
       driver: 'redis',
       where,
-      clock: edges.clock,
+      clock: deps.clock,
       async ask(signal) {
         await read({ signal }, 'PING');
         return {};

@@ -19,7 +19,7 @@ const SQL = { type: 'string', minLength: 1, maxLength: MAX_SQL, description: 'On
 
 /** A database: a SQLite file, or PostgreSQL. */
 export function sqlDriver(context: RelicContext): RelicDriver {
-  const { what, edges } = context;
+  const { what, deps } = context;
   const connection = readConnection(context, ['max_rows', 'max_bytes', 'pool']);
   const limits: SqlLimits = {
     maxRows: wholeOption(context, connection, 'max_rows', DEFAULT_ROWS),
@@ -115,7 +115,7 @@ export function sqlDriver(context: RelicContext): RelicDriver {
       what,
       driver: 'sql',
       where,
-      clock: edges.clock,
+      clock: deps.clock,
       async ask(signal) {
         const sql =
           dialect === 'sqlite'
@@ -133,10 +133,10 @@ export function sqlDriver(context: RelicContext): RelicDriver {
 }
 
 function openDatabase(context: RelicContext, connection: Connection): SqlDatabase {
-  const { what, edges } = context;
+  const { what, deps } = context;
   if (!/^postgres(?:ql)?:\/\//i.test(connection.url)) return createSqliteDatabase(context, connection.url);
   const size = wholeOption(context, connection, 'pool', DEFAULT_POOL);
-  return createPostgresDatabase({ what, file: context.file, url: connection.url, size, clock: edges.clock });
+  return createPostgresDatabase({ what, file: context.file, url: connection.url, size, clock: deps.clock });
 }
 
 const NOTHING: SqlResult = { rows: [], isCut: false, affected: 0 };

@@ -1,6 +1,6 @@
 import type { VerifyRecord } from '../../../events/run-event.ts';
 import type { LeafCall, LeafPlace } from '../../leaf.ts';
-import type { LeafContext, LeafEdges } from '../../steps/leaf-edges.ts';
+import type { LeafContext, LeafDeps } from '../../steps/leaf-edges.ts';
 import { resolveInStep } from '../../steps/resolve-in-step.ts';
 import type { JudgedWork, Verdict, Verifier } from './verdict.ts';
 import { verifyByArtifact } from './verify-by-artifact.ts';
@@ -37,10 +37,10 @@ function verdictOf(
 export async function resolveInstructions(
   verify: Verifier | undefined,
   place: LeafPlace,
-  edges: Pick<LeafEdges, 'scope'>,
+  deps: Pick<LeafDeps, 'scope'>,
 ): Promise<string | undefined> {
   if (verify === undefined || !('instructions' in verify)) return undefined;
-  const resolved = await resolveInStep(verify.instructions, place, edges);
+  const resolved = await resolveInStep(verify.instructions, place, deps);
   return typeof resolved === 'string' ? resolved : JSON.stringify(resolved);
 }
 

@@ -10,7 +10,7 @@ import { connectFailure, statementFailure } from './postgres-failure.ts';
 import { TEXT_LIST, typeReaders } from './postgres-types.ts';
 import { ROW_TOO_LARGE, runStatement } from './run-statement.ts';
 
-export interface PostgresEdges {
+export interface PostgresDeps {
   readonly what: string;
   readonly file: string;
   readonly url: string;
@@ -33,7 +33,7 @@ interface Postgres {
 }
 
 /** A PostgreSQL server. A few connections, each made when it is needed. */
-export function createPostgresDatabase({ what, file, url, size, clock }: PostgresEdges): SqlDatabase {
+export function createPostgresDatabase({ what, file, url, size, clock }: PostgresDeps): SqlDatabase {
   if (!URL.canParse(url))
     throw badConnection(
       what,

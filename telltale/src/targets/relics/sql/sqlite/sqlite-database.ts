@@ -13,7 +13,7 @@ import { type SqliteProcess, startSqliteProcess } from './start-sqlite-process.t
 
 /** A SQLite file inside the permitted paths, in a process of its own that starts with the first request. */
 export function createSqliteDatabase(context: RelicContext, address: string): SqlDatabase {
-  const { what, edges } = context;
+  const { what, deps } = context;
   const path = pathOf(context, address);
   const where = `sqlite:${path}`;
   const turnstile = createTurnstile(what, 1);
@@ -34,7 +34,7 @@ export function createSqliteDatabase(context: RelicContext, address: string): Sq
 
   const opened = async (request: SqlRequest): Promise<SqliteProcess> => {
     if (child?.hasEnded === false) return child;
-    const { real } = await edges.permissions.paths.resolve(path);
+    const { real } = await deps.permissions.paths.resolve(path);
     if (isClosed) throw relicClosed(what);
     const started = startSqliteProcess();
     child = started;
